@@ -1,0 +1,36 @@
+/**
+ * What carries messages between instances. Local mode is simply the local bus, so that both modes share one path.
+ * `broadcast` and `control` reach every instance, the sender included; `client` and `events` are for other services.
+ */
+export type Topic = "broadcast" | "control" | "client" | "events";
+export type SharedTopic = "broadcast" | "control";
+
+export interface BusMessage {
+  /** Unique; consumers drop doubles by it. */
+  id: string;
+}
+
+export interface BusState {
+  /** True only while consuming and able to publish. */
+  ready: boolean;
+  /** For people: "consuming from push.broadcast", "connection refused, next try in 2 s". */
+  detail: string;
+}
+
+export interface Bus {
+  /** Resolves once the broker has confirmed; rejects with Fault "unavailable" within 5 s otherwise. Order is kept per key. */
+  publish(topic: Topic, key: string, message: BusMessage): Promise<void>;
+  /**
+   * Handles all that arrives on a topic, in order. Messages that arrived together are handed over together. The value is
+   * `unknown`: other services write to the queue too. Acknowledged once the handler has returned. Call before `start`.
+   */
+  subscribe(topic: SharedTopic, handle: (messages: unknown[]) => void): void;
+  /** Connects and keeps connected for ever; returns at once. */
+  start(): void;
+  state(): BusState;
+  onStateChange(listener: (state: BusState) => void): void;
+  /** "local", "rabbitmq", "kafka". */
+  readonly name: string;
+  /** Publishes in flight finish, then the connection is closed. */
+  close(): Promise<void>;
+}

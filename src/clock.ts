@@ -1,0 +1,18 @@
+/** Time as an argument, so that tests move it instead of sleeping. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** A clock that stands still until it is moved. */
+export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(ms: number): void } {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    advance(ms) {
+      nowMs += ms;
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import {
+  type Config,
+  environmentName,
+  flagName,
+  isSettingKey,
+  type SettingKey,
+  settingKeys,
+  settings,
+} from "./config.ts";
+import { messageOf } from "./errors.ts";
+
+export interface ConfigSources {
+  /** Path of slipway.yaml; `required` when the user named it. */
+  file?: { path: string; required: boolean };
+  env: Record<string, string | undefined>;
+  /** Setting key → text, from the command line. */
+  flags: Partial<Record<SettingKey, string>>;
+}
+
+/** What is wrong with one setting, and the way out. */
+export interface ConfigFault {
+  key: string;
+  source: string;
+  message: string;
+}
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: ConfigFault[];
+  constructor(faults: ConfigFault[]) {
+    super(faults.map((fault) => `${fault.key} (${fault.source}): ${fault.message}`).join("\n"));
+    this.faults = faults;
+  }
+}
+
+/** Reads file, environment and flags, later ones winning, and reports every mistake at once as a ConfigError. */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  const faults: ConfigFault[] = [];
+  const given = new Map<SettingKey, { raw: unknown; source: string }>();
+  for (const [key, raw] of await readFile(sources.file, faults)) {
+    if (isSettingKey(key)) given.set(key, { raw, source: sources.file?.path ?? "file" });
+    else
+      faults.push({
+        key,
+        source: sources.file?.path ?? "file",
+        message: `is no setting${suggestion(key, settingKeys)}`,
+      });
+  }
+  readEnvironment(sources.env, given, faults);
+  for (const [key, raw] of Object.entries(sources.flags)) {
+    if (isSettingKey(key) && raw !== undefined) given.set(key, { raw, source: `--${flagName(key)}` });
+  }
+
+  const values: Record<string, unknown> = {};
+  for (const key of settingKeys) {
+    const entry = given.get(key) ?? { raw: settings[key].default, source: "default" };
+    if (entry.raw === undefined || entry.raw === null || entry.raw === "") {
+      values[key] = undefined;
+      continue;
+    }
+    const reading = settings[key].kind.read(entry.raw);
+    if ("value" in reading) values[key] = reading.value;
+    else
+      faults.push({
+        key,
+        source: entry.source,
+        message: `${describeValue(key, entry.raw)} ${reading.wrong}`,
+      });
+  }
+  if (faults.length === 0) faults.push(...contradictions(values as Config));
+  if (faults.length > 0) throw new ConfigError(faults);
+  return values as Config;
+}
+
+/** A configuration of defaults with some values replaced, already in their read form: for tests and tools. */
+export function configOf(values: Partial<Config> = {}): Config {
+  const config: Record<string, unknown> = {};
+  for (const key of settingKeys) {
+    const fallback = settings[key].default;
+    const reading = fallback === undefined ? { value: undefined } : settings[key].kind.read(fallback);
+    config[key] = "value" in reading ? reading.value : undefined;
+  }
+  return { ...(config as Config), ...values };
+}
+
+/** Rules that tie several settings together. */
+function contradictions(config: Config): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const fault = (key: SettingKey, message: string) => faults.push({ key, source: "settings", message });
+  if (config["push.ping-interval"] >= config["push.pong-timeout"])
+    fault("push.ping-interval", "must be shorter than push.pong-timeout, or every connection would time out");
+  if (Buffer.byteLength(config["push.heartbeat-content"]) > 125)
+    fault("push.heartbeat-content", "must be at most 125 bytes, the limit of a WebSocket ping");
+  if (config["push.cluster-enabled"] && !config["push.queue.url"])
+    fault("push.cluster-enabled", "needs push.queue.url (amqp://… or kafka://…)");
+  if (config["push.queue-client-messages"] && !config["push.queue.url"])
+    fault("push.queue-client-messages", "needs push.queue.url (amqp://… or kafka://…)");
+  const databaseUrl = config["database.url"];
+  if (databaseUrl && !/^(sqlite:|postgres(ql)?:\/\/)/.test(databaseUrl))
+    fault("database.url", "must start with sqlite: or postgres://");
+  return faults;
+}
+
+async function readFile(file: ConfigSources["file"], faults: ConfigFault[]): Promise<[string, unknown][]> {
+  if (!file) return [];
+  const handle = Bun.file(file.path);
+  if (!(await handle.exists())) {
+    if (file.required)
+      faults.push({ key: file.path, source: "file", message: "does not exist; check --config" });
+    return [];
+  }
+  try {
+    const parsed: unknown = Bun.YAML.parse(await handle.text());
+    if (parsed === null || parsed === undefined) return [];
+    if (typeof parsed !== "object" || Array.isArray(parsed))
+      throw new Error("expected settings such as `server:`");
+    return flatten(parsed as Record<string, unknown>, "");
+  } catch (error) {
+    faults.push({ key: file.path, source: "file", message: `is not readable YAML: ${messageOf(error)}` });
+    return [];
+  }
+}
+
+/** `{push: {"pong-timeout": 60}}` and `{"push.pong-timeout": 60}` are the same setting. */
+function flatten(tree: Record<string, unknown>, prefix: string): [string, unknown][] {
+  return Object.entries(tree).flatMap(([name, value]): [string, unknown][] => {
+    const key = prefix + name;
+    if (value !== null && typeof value === "object" && !Array.isArray(value) && !isSettingKey(key))
+      return flatten(value as Record<string, unknown>, `${key}.`);
+    return [[key, value]];
+  });
+}
+
+/** Variables of ours that are no settings. */
+const otherVariables = new Set(["SLIPWAY_CONFIG", "SLIPWAY_ADMIN_PASSWORD", "SLIPWAY_URL", "SLIPWAY_TOKEN"]);
+
+function readEnvironment(
+  env: ConfigSources["env"],
+  given: Map<SettingKey, { raw: unknown; source: string }>,
+  faults: ConfigFault[],
+): void {
+  const keyByName = new Map(settingKeys.map((key) => [environmentName(key), key]));
+  for (const [name, raw] of Object.entries(env)) {
+    if (
+      !name.startsWith("SLIPWAY_") ||
+      otherVariables.has(name) ||
+      name.startsWith("SLIPWAY_TEST_") ||
+      raw === undefined
+    )
+      continue;
+    const key = keyByName.get(name);
+    if (key) given.set(key, { raw, source: name });
+    else
+      faults.push({
+        key: name,
+        source: "environment",
+        message: `is no setting${suggestion(name, keyByName.keys())}`,
+      });
+  }
+  if (env.PORT !== undefined && env.PORT !== "") {
+    const listen = String(given.get("server.listen")?.raw ?? settings["server.listen"].default);
+    given.set("server.listen", { raw: `${listen.replace(/:?\d+$/, "")}:${env.PORT}`, source: "PORT" });
+  }
+}
+
+function describeValue(key: SettingKey, raw: unknown): string {
+  return settings[key].secret ? "(value hidden)" : JSON.stringify(raw);
+}
+
+function suggestion(name: string, candidates: Iterable<string>): string {
+  let nearest = "";
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < least) [nearest, least] = [candidate, distance];
+  }
+  return least <= Math.max(3, name.length / 2) ? `; did you mean ${nearest}?` : "; see docs/configuration.md";
+}
+
+/** Levenshtein distance: how many letters to change, add or drop. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** The configuration as YAML with secrets masked. */
+export function printConfig(config: Config): string {
+  const lines = settingKeys.map((key) => {
+    const value = config[key];
+    const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0);
+    if (isEmpty) return `${key}: ${value === undefined ? "null" : "[]"}`;
+    return `${key}: ${settings[key].secret ? '"********"' : written(key, value)}`;
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+function written(key: SettingKey, value: unknown): string {
+  if (key === "server.listen") {
+    const { host, port } = value as Config["server.listen"];
+    return JSON.stringify(host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
+  }
+  if (settings[key].kind.name === "duration") return JSON.stringify(`${value as number}ms`);
+  return JSON.stringify(value);
+}

@@ -1,0 +1,238 @@
+import {
+  baseUrl,
+  boolean,
+  bytes,
+  cidr,
+  duration,
+  integer,
+  type Kind,
+  listen,
+  listOf,
+  oneOf,
+  perSecond,
+  type Setting,
+  text,
+  url,
+} from "./setting-kinds.ts";
+
+function setting<T, const D>(kind: Kind<T>, fallback: D, meaning: string): Setting<T> & { default: D } {
+  return { kind, default: fallback, meaning, secret: false };
+}
+
+function secret<T, const D>(kind: Kind<T>, fallback: D, meaning: string): Setting<T> & { default: D } {
+  return { kind, default: fallback, meaning, secret: true };
+}
+
+/**
+ * Every setting of the product: key as it is spelt in slipway.yaml, kind, default, meaning. The file, the
+ * environment, the flags, validation, `config print` and docs/configuration.md all come from this table.
+ * In code, durations are milliseconds and sizes are bytes.
+ */
+export const settings = {
+  "server.listen": setting(
+    listen,
+    "127.0.0.1:8080",
+    "Address and port of the HTTP server. `PORT` in the environment replaces the port.",
+  ),
+  "server.baseUrl": setting(
+    baseUrl,
+    undefined,
+    "Public address, used in webhook addresses. Unset: inferred from the listen address, reachable locally only.",
+  ),
+  "server.trustedProxies": setting(
+    listOf(cidr),
+    [],
+    "Networks of proxies whose X-Forwarded-For is believed; the right-most untrusted entry is the client.",
+  ),
+  "data.dir": setting(text, "./data", "Folder of the database, workspaces, samples and the key file."),
+  "data.encryptionKey": secret(
+    text,
+    undefined,
+    "Key that encrypts stored secrets (32 bytes, base64 or hex). Unset: a key file made at the first start.",
+  ),
+  "database.url": secret(
+    text,
+    undefined,
+    "`sqlite:<file>` or `postgres://…`. Unset: `sqlite:<data.dir>/slipway.db`.",
+  ),
+  "push.verify-uri": setting(
+    url("http", "https"),
+    undefined,
+    "Address that verifies a connection's `code` and answers its userId. Unset in `start`: only codes of our own.",
+  ),
+  "push.verify-method": setting(oneOf("GET", "POST"), "GET", "How verify-uri is called."),
+  "push.allowed-origins": setting(
+    listOf(text),
+    ["*"],
+    "Origins that may connect: `*`, exact origins, or `https://*.example.com`. A request without Origin passes.",
+  ),
+  "push.max-connections": setting(
+    integer(1),
+    100_000,
+    "Upper bound on simultaneous connections; lowered at start to the open-file limit less 500.",
+  ),
+  "push.max-connections-per-user": setting(integer(0), 0, "Connections of one user; 0 means no limit."),
+  "push.reject-mode": setting(
+    oneOf("http", "close"),
+    "http",
+    "`http` refuses the handshake; `close` upgrades and closes with a 4xxx code that browsers can read.",
+  ),
+  "push.pong-timeout": setting(duration, "60s", "A connection silent for this long is closed with 4201."),
+  "push.ping-interval": setting(
+    duration,
+    "25s",
+    "How often a ping is sent; must be shorter than pong-timeout.",
+  ),
+  "push.heartbeat-content": setting(text, "ping", "Content of the heartbeat, at most 125 bytes."),
+  "push.accept-client-message": setting(boolean, false, "Whether messages sent by clients are accepted."),
+  "push.queue-client-messages": setting(
+    boolean,
+    false,
+    "Whether accepted client messages are written to the queue `<prefix>.client`; needs push.queue.url.",
+  ),
+  "push.client-message-rate": setting(
+    perSecond,
+    "50/s",
+    "Client messages per connection; above it: close 4301.",
+  ),
+  "push.connect-rate": setting(perSecond, "200/s", "Connection attempts per address; above it: 429."),
+  "push.temp-max-lifetime": setting(
+    duration,
+    "600s",
+    "Lifetime of a temporary connection; 0 means none. The verify answer may set another.",
+  ),
+  "push.public-channels": setting(
+    listOf(text),
+    ["*"],
+    "Globs of channel names that any admitted connection may join; `private-…` is never among them.",
+  ),
+  "push.cluster-enabled": setting(
+    boolean,
+    false,
+    "Distribute through the message queue to several instances; needs push.queue.url.",
+  ),
+  "push.queue.url": secret(
+    url("amqp", "amqps", "kafka", "kafkas"),
+    undefined,
+    "`amqp://…`, `amqps://…`, `kafka://host:9092,host:9092` or `kafkas://…`.",
+  ),
+  "push.queue.prefix": setting(text, "push", "Prefix of exchange, queue and topic names."),
+  "push.queue.durability": setting(
+    oneOf("durable", "transient"),
+    "durable",
+    "`transient` trades loss at a broker crash for speed.",
+  ),
+  "push.queue.sasl": setting(
+    oneOf("none", "plain", "scram-sha-256", "scram-sha-512"),
+    "none",
+    "How Kafka checks the user and password in push.queue.url.",
+  ),
+  "push.queue.tls-ca": setting(text, undefined, "File of the certificate authority of the broker (PEM)."),
+  "push.queue.instance-id": setting(
+    text,
+    undefined,
+    "Stable name of this instance at the broker. Unset: kept in data.dir.",
+  ),
+  "push.max-message-bytes": setting(bytes, "1 MiB", "Largest published message."),
+  "push.client-max-message-bytes": setting(bytes, "64 KiB", "Largest client message; above it: close 1009."),
+  "push.send-buffer-bytes": setting(bytes, "1 MiB", "Unsent bytes of one connection; above it: close 4102."),
+  "push.send-buffer-total": setting(
+    bytes,
+    "256 MiB",
+    "Unsent bytes of all connections; above it the largest go.",
+  ),
+  "push.slow-consumer-timeout": setting(
+    duration,
+    "30s",
+    "A connection with unsent bytes and no progress for this long is closed with 4102.",
+  ),
+  "push.resume.messages": setting(integer(0), 10_000, "Messages kept for clients that resume."),
+  "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
+  "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
+  "push.api-keys": secret(
+    listOf(text),
+    [],
+    "Keys that admit a caller to /feign; several for rotation. Empty: only callers in push.internal-networks.",
+  ),
+  "push.internal-networks": setting(
+    listOf(cidr),
+    ["127.0.0.0/8", "::1/128"],
+    "Networks whose callers need no api key while none is set.",
+  ),
+  "push.drain-delay": setting(duration, "5s", "Time between not-ready and the first refusal while draining."),
+  "push.drain-period": setting(duration, "10s", "Time over which connections are closed while draining."),
+  "deploy.push.url": setting(
+    url("http", "https"),
+    undefined,
+    "Address of the push role in a split deployment. Unset: in-process.",
+  ),
+  "deploy.push.apiKey": secret(text, undefined, "Api key for deploy.push.url."),
+  "webhook.maxBodyKB": setting(integer(1, 102_400), 1024, "Largest delivery body; above it: 413."),
+  "webhook.limitPerMinute": setting(integer(1), 120, "Deliveries per project and minute; above it: 429."),
+  "webhook.debounceSeconds": setting(
+    integer(0, 86_400),
+    5,
+    "Debounce window in seconds, used when the project sets none.",
+  ),
+  "webhook.deliveryRetentionDays": setting(integer(1), 30, "How long delivery records are kept."),
+  "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs side by side."),
+  "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
+  "tasks.stopGrace": setting(duration, "10s", "Time between SIGTERM and SIGKILL."),
+  "tasks.logMaxBytes": setting(bytes, "10 MiB", "Largest stored log of one task."),
+  "tasks.allowLocalRepositories": setting(
+    boolean,
+    false,
+    "Allow clone URLs other than https and ssh. `<data.dir>/samples` is always allowed.",
+  ),
+  "tasks.allowInternalNotifications": setting(
+    boolean,
+    false,
+    "Allow outgoing webhooks and commit statuses to loopback and private addresses.",
+  ),
+  "runner.enabled": setting(boolean, true, "Whether `start` runs a local runner."),
+  "runner.server": setting(
+    url("http", "https"),
+    undefined,
+    "Address of the deploy service, for `slipway runner`.",
+  ),
+  "runner.token": secret(text, undefined, "Token of this runner, for `slipway runner`."),
+  "runner.labels": setting(listOf(text), [], "Labels of this runner, for `slipway runner`."),
+  "auth.sessionHours": setting(integer(1, 8760), 12, "How long a sign-in lasts."),
+  "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
+  "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Least level that is logged."),
+  "log.format": setting(
+    oneOf("auto", "json", "pretty"),
+    "auto",
+    "`auto`: readable on a terminal, JSON elsewhere.",
+  ),
+} satisfies Record<string, Setting<unknown>>;
+
+type Settings = typeof settings;
+export type SettingKey = keyof Settings;
+type ValueOf<S> = S extends { kind: Kind<infer T>; default: infer D }
+  ? D extends undefined
+    ? T | undefined
+    : T
+  : never;
+
+/** All settings by their key, validated. */
+export type Config = { [K in SettingKey]: ValueOf<Settings[K]> };
+
+export const settingKeys = Object.keys(settings) as SettingKey[];
+
+export function isSettingKey(key: string): key is SettingKey {
+  return key in settings;
+}
+
+/** `push.verify-uri` → `SLIPWAY_PUSH_VERIFY_URI`; `webhook.maxBodyKB` → `SLIPWAY_WEBHOOK_MAX_BODY_KB`. */
+export function environmentName(key: string): string {
+  return `SLIPWAY_${key
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll(/[.-]/g, "_")
+    .toUpperCase()}`;
+}
+
+/** `push.verify-uri` → `push-verify-uri`, the long flag without its dashes. */
+export function flagName(key: string): string {
+  return environmentName(key).slice("SLIPWAY_".length).toLowerCase().replaceAll("_", "-");
+}

@@ -1,0 +1,56 @@
+/**
+ * A fault is an error that the product means to report: it names the thing and the way out.
+ * An expected outcome (ignored, merged, refused) is a value, never a fault; anything else thrown is a bug
+ * and is answered as "internal" without its text.
+ */
+export type FaultCode =
+  | "malformed"
+  | "invalid"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "too_many"
+  | "unavailable"
+  | "internal";
+
+export const httpStatusOf = {
+  malformed: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  invalid: 422,
+  too_many: 429,
+  internal: 500,
+  unavailable: 503,
+} as const satisfies Record<FaultCode, number>;
+
+export interface FieldFault {
+  field: string;
+  message: string;
+}
+
+export class Fault extends Error {
+  override readonly name = "Fault";
+  readonly code: FaultCode;
+  readonly fields: FieldFault[] | undefined;
+  /** Seconds after which a repeat has a chance; becomes the Retry-After header. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: FaultCode,
+    message: string,
+    options: { fields?: FieldFault[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.fields = options.fields;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Text of anything thrown, for logs: a throw need not be an Error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,56 @@
+import pino from "pino";
+import type { Config } from "./config.ts";
+
+export type Log = pino.Logger;
+
+/** Keys whose values never reach a log line, at any of the depths we log at. */
+const secretKeys = [
+  "authorization",
+  "cookie",
+  "code",
+  "password",
+  "secret",
+  "secondSecret",
+  "signature",
+  "token",
+  "apiKey",
+  "lease",
+  "credential",
+  "privateKey",
+];
+
+export function buildLog(
+  level: Config["log.level"],
+  format: Config["log.format"],
+  destination = process.stdout,
+): Log {
+  const isPretty = format === "pretty" || (format === "auto" && destination.isTTY === true);
+  const options: pino.LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[redacted]" },
+  };
+  if (!isPretty) return pino(options, destination);
+  return pino(options, { write: (line: string) => void destination.write(readable(line)) });
+}
+
+const colours: Record<string, string> = {
+  debug: "\x1b[90m",
+  info: "\x1b[36m",
+  warn: "\x1b[33m",
+  error: "\x1b[31m",
+};
+
+/** One line for people: time, level, message, then what else was said. */
+function readable(line: string): string {
+  const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const more = Object.entries(rest)
+    .map(
+      ([key, value]) => ` \x1b[90m${key}=\x1b[0m${typeof value === "string" ? value : JSON.stringify(value)}`,
+    )
+    .join("");
+  const colour = colours[String(level)] ?? "";
+  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${String(msg)}${more}\n`;
+}

@@ -1,0 +1,147 @@
+import type { Page, PageRequest } from "./page.ts";
+import type { EventName, ProviderName } from "./webhook-config.ts";
+
+export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "failed"] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** For programs; `reason` is for people. */
+export type DeliveryCode =
+  | "accepted"
+  | "endpoint_not_found"
+  | "webhook_disabled"
+  | "signature_invalid"
+  | "body_too_large"
+  | "rate_limited"
+  | "lock_timeout"
+  | "invalid_payload"
+  | "internal_error"
+  | "probe"
+  | "ref_deleted"
+  | "event_not_allowed"
+  | "branch_not_matched"
+  | "tag_not_matched"
+  | "path_not_matched"
+  | "skip_keyword"
+  | "debounced"
+  | "queue_busy"
+  | "ref_invalid"
+  | "fork_not_allowed";
+
+/** What a host's payload says, in one shape for all hosts. */
+export interface NormalizedEvent {
+  event: EventName | null;
+  /** The host's own name of the event, as sent. */
+  rawEvent: string;
+  /** Full ref where known: refs/heads/main, refs/tags/v1. */
+  rawRef: string;
+  /** Short name. */
+  ref: string;
+  refType: "branch" | "tag" | null;
+  commit: string | null;
+  /** Whole message of the head commit (merge request: title, then message). */
+  message: string;
+  author: string;
+  /** Null: unknown (absent or provably cut). */
+  paths: string[] | null;
+  /** Why paths is null, for the reason text. */
+  pathsUnknownBecause: string | null;
+  /** Set when this is no event that could build. */
+  nothing: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: string } | null;
+  mergeRequest: {
+    action: string | null;
+    title: string;
+    sourceBranch: string;
+    targetBranch: string;
+    fromFork: boolean;
+  } | null;
+  /** The host's own delivery id. */
+  hostDeliveryId: string | null;
+}
+
+export type TraceResult = "pass" | "stop" | "unknown" | "skipped";
+
+/** One step of the decision: what it looked at, what it compared with, what came out. */
+export interface TraceStep {
+  step: string;
+  result: TraceResult;
+  /** Value the step saw. */
+  value: string;
+  /** Pattern or limit it was compared with. */
+  pattern: string;
+  detail: string;
+}
+
+/** The delivery record, spelt as in the seed, then our additions. */
+export interface Delivery {
+  id: number;
+  project_id: number;
+  project_name: string;
+  provider: ProviderName | "";
+  event: EventName | "";
+  ref: string;
+  ref_type: "branch" | "tag" | "";
+  commit: string;
+  commit_message: string;
+  author: string;
+  status: DeliveryStatus;
+  reason: string;
+  task_id: number;
+  remote_ip: string;
+  body: string;
+  created_at: Date;
+  code: DeliveryCode;
+  http_status: number;
+  /** Rows folded into this one by flood protection, itself included. */
+  count: number;
+  host_delivery_id: string;
+  /** Id of the first delivery with the same host_delivery_id, when this is a repeat. */
+  repeat_of: number | null;
+  replay_of: number | null;
+  merged_into_task_id: number | null;
+  /** Project that owned the key before a reset; shown to admins only. */
+  former_project_id: number | null;
+  headers: Record<string, string>;
+  normalized: NormalizedEvent | null;
+  trace: TraceStep[];
+}
+
+/** As it stands in lists. */
+export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
+
+export interface DeliveryFilter {
+  projectId?: number;
+  groupId?: number;
+  status?: DeliveryStatus;
+  code?: DeliveryCode;
+  from?: Date;
+  to?: Date;
+  /** Host's delivery id, commit or ref, exact. */
+  search?: string;
+  /** Projects the caller may view; absent for admins, who also see project 0. */
+  visibleProjectIds?: number[];
+}
+
+export interface DeliveryKeeper {
+  /** Answers the id. */
+  create(delivery: Omit<Delivery, "id" | "repeat_of">): Promise<number>;
+  byId(id: number): Promise<Delivery | null>;
+  list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
+  /** Newest first, whole, for what-if and bulk replay; `limit` at most 200. */
+  latest(filter: DeliveryFilter, limit: number): Promise<Delivery[]>;
+  /** Newest `accepted` live delivery after `since` (of the ref, when given), that opened a debounce window. */
+  lastAccepted(
+    projectId: number,
+    since: Date,
+    ref?: string,
+  ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
+  /** Adds to the count of a flood row; false when it is gone. */
+  addToCount(id: number, more: number): Promise<boolean>;
+  countByStatus(filter: {
+    visibleProjectIds?: number[];
+    from: Date;
+    to: Date;
+    bucketSeconds: number;
+  }): Promise<{ bucketStart: Date; status: DeliveryStatus; count: number }[]>;
+  /** Deletes at most `limit` records older than `before`; answers how many. */
+  deleteOlderThan(before: Date, limit: number): Promise<number>;
+}

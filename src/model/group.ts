@@ -1,0 +1,20 @@
+import type { Page, PageRequest } from "./page.ts";
+import type { Permission, PermissionRow } from "./permission.ts";
+
+export interface Group {
+  id: number;
+  name: string;
+  createdAt: Date;
+}
+
+export interface GroupKeeper {
+  create(group: { name: string; createdAt: Date }): Promise<Group>;
+  byId(id: number): Promise<Group | null>;
+  list(filter: { ids?: number[] }, page: PageRequest): Promise<Page<Group>>;
+  rename(id: number, name: string): Promise<Group | null>;
+  /** False when it does not exist. Projects of the group stay, without a group. */
+  delete(id: number): Promise<boolean>;
+  members(id: number): Promise<PermissionRow[]>;
+  setMember(id: number, userId: number, permission: Permission): Promise<void>;
+  removeMember(id: number, userId: number): Promise<boolean>;
+}

@@ -1,0 +1,49 @@
+import type { AuditKeeper } from "./audit.ts";
+import type { DeliveryKeeper } from "./delivery.ts";
+import type { GroupKeeper } from "./group.ts";
+import type { PermissionKeeper } from "./permission.ts";
+import type { ProjectKeeper } from "./project.ts";
+import type { PushCodeKeeper } from "./push-code.ts";
+import type { RunnerKeeper } from "./runner.ts";
+import type { TaskKeeper } from "./task.ts";
+import type { ApiTokenKeeper, SessionKeeper, UserKeeper } from "./user.ts";
+import type { WebhookConfigKeeper } from "./webhook-config.ts";
+
+/** The keepers of all that is stored. */
+export interface Keepers {
+  users: UserKeeper;
+  sessions: SessionKeeper;
+  apiTokens: ApiTokenKeeper;
+  groups: GroupKeeper;
+  projects: ProjectKeeper;
+  permissions: PermissionKeeper;
+  webhookConfigs: WebhookConfigKeeper;
+  deliveries: DeliveryKeeper;
+  tasks: TaskKeeper;
+  runners: RunnerKeeper;
+  audit: AuditKeeper;
+  pushCodes: PushCodeKeeper;
+  /** Small named values of the installation: key check, schema notes. */
+  meta: MetaKeeper;
+}
+
+export interface MetaKeeper {
+  get(name: string): Promise<string | null>;
+  set(name: string, value: string): Promise<void>;
+}
+
+export interface Store extends Keepers {
+  /** Runs `work` in one durable transaction: all of it, or none. It has returned once the commit is on disk. */
+  transaction<T>(work: (keepers: Keepers) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` alone for its name over all instances. Waits at most `waitMs`; answers "timeout" without running it
+   * after that.
+   */
+  withLock<T>(name: string, waitMs: number, work: () => Promise<T>): Promise<T | "timeout">;
+  /** The database's own time, so that instances with skewed clocks agree. */
+  now(): Promise<Date>;
+  /** Throws when the database does not answer. */
+  check(): Promise<void>;
+  describe(): string;
+  close(): Promise<void>;
+}

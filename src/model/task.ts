@@ -1,0 +1,164 @@
+import type { Page, PageRequest } from "./page.ts";
+import type { StageName } from "./project.ts";
+import type { Actions } from "./webhook-config.ts";
+
+export const taskStates = [
+  "queued",
+  "dispatched",
+  "running",
+  "canceling",
+  "success",
+  "failed",
+  "canceled",
+  "timeout",
+  "lost",
+] as const;
+export type TaskState = (typeof taskStates)[number];
+
+export const unfinishedStates = [
+  "queued",
+  "dispatched",
+  "running",
+  "canceling",
+] as const satisfies TaskState[];
+
+export function isFinished(state: TaskState): boolean {
+  return !(unfinishedStates as readonly TaskState[]).includes(state);
+}
+
+export type StageState =
+  | "pending"
+  | "running"
+  | "success"
+  | "failed"
+  | "skipped"
+  | "canceled"
+  | "timeout"
+  | "lost";
+
+export interface TaskStage {
+  name: StageName;
+  state: StageState;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  exitCode: number | null;
+}
+
+export type TriggerType = "webhook" | "manual";
+
+export interface Task {
+  id: number;
+  projectId: number;
+  state: TaskState;
+  triggerType: TriggerType;
+  triggeredBy: string;
+  /** Full ref that is built: refs/heads/main or refs/tags/v1. */
+  ref: string;
+  /** Pinned commit; null: the tip of ref. After checkout: the commit that ran. */
+  commit: string | null;
+  message: string;
+  author: string;
+  actions: Actions | null;
+  stages: TaskStage[];
+  /** What pushed it, when refSource=project builds another ref. */
+  causeRef: string | null;
+  causeCommit: string | null;
+  deliveryId: number | null;
+  /** The task this one runs again. */
+  rerunOf: number | null;
+  supersededBy: number | null;
+  /** Why it ended as it did, for people. */
+  reason: string;
+  /** Manual runs go before webhook ones. */
+  priority: number;
+  /** Not before this time may it be claimed (debounce). */
+  notBefore: Date | null;
+  attempt: number;
+  /** Fencing token of the current attempt, hashed. */
+  leaseHash: string | null;
+  leaseUntil: Date | null;
+  runnerId: number | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+export interface LogLine {
+  /** From 0, without gaps, over all stages and attempts of a task. */
+  index: number;
+  stage: StageName | "checkout" | "system";
+  at: Date;
+  text: string;
+}
+
+export type NewTask = Pick<
+  Task,
+  | "projectId"
+  | "triggerType"
+  | "triggeredBy"
+  | "ref"
+  | "commit"
+  | "message"
+  | "author"
+  | "actions"
+  | "stages"
+  | "causeRef"
+  | "causeCommit"
+  | "deliveryId"
+  | "rerunOf"
+  | "priority"
+  | "notBefore"
+  | "createdAt"
+>;
+
+export interface TaskFilter {
+  projectId?: number;
+  groupId?: number;
+  state?: TaskState;
+  ref?: string;
+  visibleProjectIds?: number[];
+}
+
+/** A change that applies only while the task is in one of `whileIn` (and holds `leaseHash`, when given). */
+export interface GuardedChange {
+  whileIn: readonly TaskState[];
+  leaseHash?: string;
+  set: Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
+}
+
+export interface ClaimRequest {
+  runnerId: number;
+  labels: string[];
+  /** How many tasks the runner may hold; claims answer null when it holds that many. */
+  concurrency: number;
+  leaseHash: string;
+  leaseUntil: Date;
+  now: Date;
+}
+
+export interface TaskKeeper {
+  create(task: NewTask): Promise<Task>;
+  byId(id: number): Promise<Task | null>;
+  list(filter: TaskFilter, page: PageRequest): Promise<Page<Task>>;
+  /** Last task of each project. */
+  lastOfProjects(projectIds: number[]): Promise<Task[]>;
+  unfinishedOfProject(projectId: number): Promise<Task[]>;
+  /** The changed task, or null when the guard did not hold. */
+  change(id: number, change: GuardedChange): Promise<Task | null>;
+  /** Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to dispatched. */
+  claim(request: ClaimRequest): Promise<Task | null>;
+  /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
+  nextNotBefore(now: Date): Promise<Date | null>;
+  /** Unfinished tasks that must start before this one, plus one. */
+  position(task: Task): Promise<number>;
+  /** Tasks whose lease ended before `now`. */
+  withExpiredLease(now: Date, limit: number): Promise<Task[]>;
+  /** Gives every running lease one full term, after a server start. */
+  extendAllLeases(until: Date): Promise<number>;
+  countByState(): Promise<Record<TaskState, number>>;
+  /** Appends lines whose index continues the log; answers the next index expected (gaps are refused, doubles dropped). */
+  appendLog(taskId: number, lines: LogLine[]): Promise<number>;
+  nextLogIndex(taskId: number): Promise<number>;
+  log(taskId: number, from: number, limit: number): Promise<LogLine[]>;
+  logBytes(taskId: number): Promise<number>;
+}

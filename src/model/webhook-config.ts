@@ -1,0 +1,92 @@
+import type { StageName } from "./project.ts";
+
+export const providerNames = [
+  "hosta",
+  "hostb",
+  "hostc",
+  "hostd",
+  "generic",
+  "github",
+  "gitlab",
+  "gitee",
+  "codeup",
+  "gitea",
+  "gogs",
+  "bitbucket",
+] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+export const eventNames = ["push", "tag", "merge_request"] as const;
+export type EventName = (typeof eventNames)[number];
+
+/** Trigger scope of a task: missing booleans mean true; `fromStage` drops the stages before it. */
+export interface Actions {
+  build?: boolean;
+  deploy?: boolean;
+  start?: boolean;
+  fromStage?: StageName | null;
+}
+
+/** Webhook configuration of a project: the seed's fields, then our additions. */
+export interface WebhookConfig {
+  projectId: number;
+  /** hookKey: 48 hex characters; null until first saved with enabled. */
+  key: string | null;
+  enabled: boolean;
+  provider: ProviderName;
+  /** Ciphertext; null means no verification. */
+  secret: string | null;
+  secretHeader: string;
+  secretQuery: string;
+  verifyMode: "token" | "hmac";
+  signaturePrefix: string;
+  signatureEncoding: "hex" | "base64";
+  events: EventName[];
+  branchFilter: string[];
+  tagFilter: string[];
+  pathFilter: string[];
+  refSource: "project" | "webhook";
+  actions: Actions | null;
+  queuePolicy: "always" | "skip";
+  /** Null: webhook.debounceSeconds. */
+  debounceSeconds: number | null;
+  skipCiKeyword: string;
+  debounceScope: "project" | "ref";
+  allowForks: boolean;
+  /** Ciphertext of a second secret that is accepted too until `secondSecretUntil`. */
+  secondSecret: string | null;
+  secondSecretUntil: Date | null;
+  updatedAt: Date;
+}
+
+export const webhookDefaults = {
+  enabled: false,
+  provider: "generic",
+  secretHeader: "X-CICD-Token",
+  secretQuery: "secret",
+  verifyMode: "token",
+  signaturePrefix: "",
+  signatureEncoding: "hex",
+  events: ["push"],
+  branchFilter: [],
+  tagFilter: [],
+  pathFilter: [],
+  refSource: "webhook",
+  actions: null,
+  queuePolicy: "always",
+  debounceSeconds: null,
+  skipCiKeyword: "[skip ci]",
+  debounceScope: "project",
+  allowForks: false,
+} as const satisfies Partial<{
+  [K in keyof WebhookConfig]: WebhookConfig[K] extends readonly (infer E)[] ? readonly E[] : WebhookConfig[K];
+}>;
+
+export interface WebhookConfigKeeper {
+  ofProject(projectId: number): Promise<WebhookConfig | null>;
+  byKey(key: string): Promise<WebhookConfig | null>;
+  /** Insert or replace. A key that changes is remembered, hashed, as a former key of the project. */
+  save(config: WebhookConfig): Promise<void>;
+  /** Project whose former key this was. */
+  formerProjectOf(key: string): Promise<number | null>;
+}

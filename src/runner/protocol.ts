@@ -1,0 +1,109 @@
+import { z } from "zod";
+
+/**
+ * The runner protocol: all that server and runner know of each other. A runner asks for work by long-poll
+ * (POST /api/runner/claim) and gets the one instruction there is, `run_task`, or 204. All other calls carry taskId,
+ * attempt and lease, are idempotent, and are answered with `continue`: cancel, timeout and "not yours any more"
+ * travel in these answers, so the runner needs no second instruction.
+ */
+const stageName = z.enum(["build", "deploy", "start"]);
+
+export const healthCheck = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),
+  z.object({ type: z.literal("tcp"), host: z.string(), port: z.number(), timeoutSeconds: z.number() }),
+  z.object({ type: z.literal("http"), url: z.string(), timeoutSeconds: z.number() }),
+]);
+
+export const runTask = z.object({
+  type: z.literal("run_task"),
+  taskId: z.number().int(),
+  attempt: z.number().int(),
+  lease: z.string(),
+  projectId: z.number().int(),
+  repo: z.object({
+    url: z.string(),
+    submodules: z.boolean(),
+    credential: z
+      .discriminatedUnion("type", [
+        z.object({ type: z.literal("token"), username: z.string(), token: z.string() }),
+        z.object({ type: z.literal("ssh"), privateKey: z.string() }),
+      ])
+      .nullable(),
+    /** The server vouches for a local path (samples, or tasks.allowLocalRepositories). */
+    allowLocal: z.boolean(),
+  }),
+  ref: z.string(),
+  commit: z.string().nullable(),
+  stages: z.array(
+    z.object({
+      name: stageName,
+      script: z.string(),
+      timeoutMs: z.number().int(),
+      healthCheck: healthCheck.nullable(),
+    }),
+  ),
+  /** Plain environment, CI_* included. */
+  env: z.record(z.string(), z.string()),
+  /** Given as environment too, and masked in the log. */
+  secrets: z.record(z.string(), z.string()),
+  limits: z.object({ logMaxBytes: z.number().int(), stopGraceMs: z.number().int() }),
+  /** Index of the first log line of this attempt. */
+  logFrom: z.number().int(),
+});
+export type RunTask = z.infer<typeof runTask>;
+
+export const claimRequest = z.object({
+  labels: z.array(z.string()).max(32),
+  concurrency: z.number().int().min(1).max(256),
+  version: z.string().max(64),
+  /** Tasks this runner still holds, so that a restarted server and it agree. */
+  holding: z.array(z.number().int()).max(256),
+});
+
+const held = { taskId: z.number().int(), attempt: z.number().int(), lease: z.string().max(128) };
+
+export const beatRequest = z.object(held);
+
+export const logRequest = z.object({
+  ...held,
+  from: z.number().int().min(0),
+  lines: z
+    .array(
+      z.object({
+        stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
+        at: z.iso.datetime(),
+        text: z.string(),
+      }),
+    )
+    .max(5000),
+});
+
+export const stageRequest = z.object({
+  ...held,
+  stage: z.enum(["checkout", "build", "deploy", "start"]),
+  state: z.enum(["running", "success", "failed", "canceled", "timeout"]),
+  exitCode: z.number().int().nullable(),
+  /** After checkout: the commit that runs, and its first message line. */
+  commit: z.string().optional(),
+  message: z.string().max(10_000).optional(),
+});
+
+export const finishRequest = z.object({
+  ...held,
+  state: z.enum(["success", "failed", "canceled", "timeout"]),
+  reason: z.string().max(2000),
+});
+
+/** Answer to beat, log, stage and finish. `ack` is the next log index the server expects. */
+export const heldAnswer = z.object({
+  continue: z.boolean(),
+  why: z.enum(["canceled", "timeout", "superseded", "lease_lost"]).optional(),
+  ack: z.number().int().optional(),
+});
+export type HeldAnswer = z.infer<typeof heldAnswer>;
+
+export const beatEveryMs = 15_000;
+/** A runner that cannot renew for this long ends its process group. */
+export const runnerGivesUpAfterMs = 45_000;
+/** The server decides at this age. */
+export const leaseMs = 60_000;

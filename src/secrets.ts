@@ -1,0 +1,75 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
+import { Fault } from "./errors.ts";
+
+/**
+ * Seals secrets at rest with AES-256-GCM. `purpose` names the place a ciphertext belongs to ("project 7 secret TOKEN")
+ * and is bound to it, so that a row copied to another place does not open.
+ */
+export interface Secrets {
+  seal(purpose: string, plaintext: string): string;
+  /** Throws when the ciphertext was not sealed by this key for this purpose. */
+  open(purpose: string, ciphertext: string): string;
+}
+
+const version = "v1";
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export function buildSecrets(key: Uint8Array): Secrets {
+  if (key.length !== 32) throw new Fault("invalid", "The encryption key must be 32 bytes.");
+  return {
+    seal(purpose, plaintext) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(purpose));
+      const sealed = Buffer.concat([
+        nonce,
+        cipher.update(plaintext, "utf8"),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ]);
+      return `${version}.${sealed.toString("base64url")}`;
+    },
+    open(purpose, ciphertext) {
+      const [head, encoded] = ciphertext.split(".");
+      const sealed = Buffer.from(encoded ?? "", "base64url");
+      if (head !== version || sealed.length < nonceBytes + tagBytes)
+        throw new Fault("internal", `The stored secret of ${purpose} is damaged.`);
+      try {
+        const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, nonceBytes))
+          .setAAD(Buffer.from(purpose))
+          .setAuthTag(sealed.subarray(-tagBytes));
+        const opened = [decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()];
+        return Buffer.concat(opened).toString("utf8");
+      } catch (cause) {
+        throw new Fault("internal", `The stored secret of ${purpose} does not open with the current key.`, {
+          cause,
+        });
+      }
+    },
+  };
+}
+
+/** Random bytes as text: `slp_…` tokens, hook keys, leases. */
+export function randomToken(bytes: number, encoding: "hex" | "base64url" = "base64url"): string {
+  return randomBytes(bytes).toString(encoding);
+}
+
+/** What is stored of a token: enough to find it, too little to use it. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+const compareKey = randomBytes(32);
+
+/** Constant time in content and length: both sides are hashed with a key of this process first. */
+export function isSameSecret(a: string | Uint8Array, b: string | Uint8Array): boolean {
+  const digest = (value: string | Uint8Array) => createHmac("sha256", compareKey).update(value).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,188 @@
+/**
+ * The kinds of value a setting can have. A kind reads what stands in the file, the environment or a flag
+ * and answers the value or, as a plain sentence, what is wrong and how to write it instead.
+ */
+export type Reading<T> = { value: T } | { wrong: string };
+
+export interface Kind<T> {
+  /** How the kind is named in docs/configuration.md. */
+  name: string;
+  read(raw: unknown): Reading<T>;
+}
+
+export interface Setting<T> {
+  kind: Kind<T>;
+  /** As it would be written in the file; undefined where the setting is unset by default. */
+  default: unknown;
+  meaning: string;
+  secret: boolean;
+}
+
+function ok<T>(value: T): Reading<T> {
+  return { value };
+}
+
+function wrong(message: string): { wrong: string } {
+  return { wrong: message };
+}
+
+export const text: Kind<string> = {
+  name: "text",
+  read: (raw) =>
+    typeof raw === "string"
+      ? ok(raw)
+      : typeof raw === "number"
+        ? ok(String(raw))
+        : wrong("must be text; put it in quotes"),
+};
+
+export const boolean: Kind<boolean> = {
+  name: "true or false",
+  read(raw) {
+    if (raw === true || raw === "true") return ok(true);
+    if (raw === false || raw === "false") return ok(false);
+    return wrong("must be true or false");
+  },
+};
+
+export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Kind<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
+  return {
+    name: `whole number, ${range}`,
+    read(raw) {
+      const number =
+        typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() ? Number(raw) : NaN;
+      if (!Number.isInteger(number) || number < min || number > max)
+        return wrong(`must be a whole number, ${range}`);
+      return ok(number);
+    },
+  };
+}
+
+const durationUnitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Read into milliseconds; a bare number is seconds. */
+export const duration: Kind<number> = {
+  name: "duration",
+  read(raw) {
+    const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(String(raw).trim());
+    if (!match || typeof raw === "boolean")
+      return wrong('must be a duration such as 30, "500ms", "60s", "10m" or "1h" (a bare number is seconds)');
+    return ok(Math.round(Number(match[1]) * (durationUnitMs[match[2] ?? "s"] ?? 1000)));
+  },
+};
+
+const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+export const bytes: Kind<number> = {
+  name: "bytes",
+  read(raw) {
+    const match = /^(\d+)\s*(B|KiB|MiB|GiB)?$/.exec(String(raw).trim());
+    if (!match) return wrong('must be a number of bytes such as 65536, "64 KiB" or "1 MiB"');
+    return ok(Number(match[1]) * (byteUnits[match[2] ?? "B"] ?? 1));
+  },
+};
+
+/** Read into events per second. */
+export const perSecond: Kind<number> = {
+  name: "rate per second",
+  read(raw) {
+    const match = /^(\d+)\s*(?:\/\s*s)?$/.exec(String(raw).trim());
+    if (!match) return wrong('must be a rate such as 50 or "50/s"');
+    return ok(Number(match[1]));
+  },
+};
+
+export function oneOf<const T extends string>(...values: T[]): Kind<T> {
+  return {
+    name: values.map((value) => `\`${value}\``).join(" or "),
+    read(raw) {
+      const found = values.find((value) => value === raw);
+      return found ? ok(found) : wrong(`must be one of ${values.join(", ")}`);
+    },
+  };
+}
+
+/** A YAML list, or comma-separated text as the environment and flags give it. */
+export function listOf<T>(kind: Kind<T>): Kind<T[]> {
+  return {
+    name: `list of ${kind.name}`,
+    read(raw) {
+      const parts = Array.isArray(raw)
+        ? raw
+        : typeof raw === "string"
+          ? raw
+              .split(",")
+              .map((part) => part.trim())
+              .filter((part) => part !== "")
+          : [raw];
+      const values: T[] = [];
+      for (const part of parts) {
+        const reading = kind.read(part);
+        if ("wrong" in reading) return wrong(`has the entry ${JSON.stringify(part)}, which ${reading.wrong}`);
+        values.push(reading.value);
+      }
+      return ok(values);
+    },
+  };
+}
+
+export function url(...schemes: string[]): Kind<string> {
+  return {
+    name: `URL (${schemes.join(", ")})`,
+    read(raw) {
+      const expected = `must be a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
+      if (typeof raw !== "string") return wrong(expected);
+      // A broker list (kafka://a:9092,b:9092) is not a URL to the parser; its first host is.
+      const first = raw.replace(/^(kafkas?:\/\/[^,/]*)(?:,[^/]*)?/, "$1");
+      const parsed = URL.canParse(first.replaceAll(/[{}]/g, "_"))
+        ? new URL(first.replaceAll(/[{}]/g, "_"))
+        : null;
+      if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1)) || !parsed.hostname)
+        return wrong(expected);
+      return ok(raw);
+    },
+  };
+}
+
+export interface ListenAddress {
+  host: string;
+  port: number;
+}
+
+export const listen: Kind<ListenAddress> = {
+  name: "host:port",
+  read(raw) {
+    const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]+):)?(\d{1,5})$/.exec(String(raw).trim());
+    const port = Number(match?.[2]);
+    if (!match || port > 65535) return wrong('must be host:port such as "127.0.0.1:8080" or "[::]:8080"');
+    return ok({ host: (match[1] ?? "127.0.0.1").replaceAll(/[[\]]/g, ""), port });
+  },
+};
+
+export const baseUrl: Kind<string> = {
+  name: "URL (http, https) without a trailing /",
+  read(raw) {
+    const reading = url("http", "https").read(raw);
+    if ("wrong" in reading) return reading;
+    return reading.value.endsWith("/") ? wrong("must not end with a /; remove it") : reading;
+  },
+};
+
+export const cidr: Kind<string> = {
+  name: "network (CIDR)",
+  read(raw) {
+    const match = typeof raw === "string" ? /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(raw.trim()) : null;
+    const isV6 = match?.[1]?.includes(":") ?? false;
+    const bits = match?.[2] === undefined ? (isV6 ? 128 : 32) : Number(match[2]);
+    if (!match?.[1] || !isAddress(match[1], isV6) || bits > (isV6 ? 128 : 32))
+      return wrong('must be a network such as "10.0.0.0/8" or "fd00::/8"');
+    return ok(`${match[1]}/${bits}`);
+  },
+};
+
+function isAddress(value: string, isV6: boolean): boolean {
+  if (isV6) return URL.canParse(`http://[${value}]/`);
+  const parts = value.split(".");
+  return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
+}
