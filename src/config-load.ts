@@ -132,7 +132,13 @@ function flatten(tree: Record<string, unknown>, prefix: string): [string, unknow
 }
 
 /** Variables of ours that are no settings. */
-const otherVariables = new Set(["SLIPWAY_CONFIG", "SLIPWAY_ADMIN_PASSWORD", "SLIPWAY_URL", "SLIPWAY_TOKEN"]);
+const otherVariables = new Set([
+  "SLIPWAY_CONFIG",
+  "SLIPWAY_ADMIN_PASSWORD",
+  "SLIPWAY_URL",
+  "SLIPWAY_TOKEN",
+  "SLIPWAY_API_KEY",
+]);
 
 function readEnvironment(
   env: ConfigSources["env"],

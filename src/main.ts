@@ -1,8 +1,43 @@
 #!/usr/bin/env bun
-import { buildApp } from "./app.ts";
-import { loadConfig } from "./config-load.ts";
-import { buildLog } from "./log.ts";
+import { Command, CommanderError } from "commander";
+import { addAccountCommands } from "./cli/account-commands.ts";
+import { addConfigCommands } from "./cli/config-commands.ts";
+import { addDeployCommands } from "./cli/deploy-commands.ts";
+import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
+import { addPushCommands } from "./cli/push-commands.ts";
+import { addServeCommands } from "./cli/serve-commands.ts";
+import { version } from "./version.ts";
 
-const config = await loadConfig({ env: process.env, flags: {} });
-const log = buildLog(config["log.level"], config["log.format"]);
-await buildApp(config, "start", log);
+const program = new Command("slipway")
+  .description("git push in, live deploys out: push gateway and deploy service in one program")
+  .version(version, "--version")
+  .addHelpText("after", exitCodesHelp)
+  .showHelpAfterError("(add --help for the way it is written)")
+  .exitOverride();
+
+addServeCommands(program);
+addConfigCommands(program);
+addPushCommands(program);
+addDeployCommands(program);
+addAccountCommands(program);
+program
+  .command("version")
+  .description("print the version")
+  .option("--json", "print JSON")
+  .action((options: { json?: boolean }) => {
+    process.stdout.write(
+      options.json ? `${JSON.stringify({ version, bun: Bun.version })}\n` : `${version}\n`,
+    );
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Commander has printed its words already; asking for help is no mistake.
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  } else {
+    process.stderr.write(`${explain(error)}\n`);
+    process.exitCode = exitCodeOf(error);
+  }
+}

@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import { askPassword } from "./ask.ts";
+import { print, type Row, table } from "./output.ts";
+import { addRemote, apiRemote, forgetSignIn, keepSignIn, type RemoteOptions } from "./remote.ts";
+
+interface List<T> {
+  items: T[];
+  total: number;
+}
+
+/** `login`, `logout`, `user` and `token`. */
+export function addAccountCommands(program: Command): void {
+  addRemote(program.command("login [username]"))
+    .description("sign in; the session is kept in your home folder, readable by you alone")
+    .action(async (username: string | undefined, options: RemoteOptions) => {
+      const api = apiRemote({ ...options, token: "" });
+      const password = await askPassword("Password: ");
+      const session = await api.send<{ token: string; expiresAt: string }>("POST", "/api/auth/login", {
+        username: username ?? "admin",
+        password,
+      });
+      keepSignIn({ url: api.url, token: session.token });
+      const { expiresAt } = session;
+      print(options, { url: api.url, expiresAt }, () => `Signed in at ${api.url} until ${expiresAt}.`);
+    });
+
+  addRemote(program.command("logout"))
+    .description("end the session of `slipway login`")
+    .action(async (options: RemoteOptions) => {
+      await apiRemote(options).send("POST", "/api/auth/logout");
+      forgetSignIn();
+      print(options, {}, () => "Signed out.");
+    });
+
+  const user = program.command("user").description("users of the console and the API");
+  addRemote(user.command("list")).action(async (options: RemoteOptions) => {
+    const users = await apiRemote(options).get<List<Row>>("/api/users?pageSize=200");
+    print(options, users, () => table(users.items, ["id", "username", "role", "disabled", "createdAt"]));
+  });
+  addRemote(user.command("add <username>"))
+    .description("add a user; the password is asked for")
+    .option("--role <role>", "admin or user", "user")
+    .action(async (username: string, options: RemoteOptions & { role: string }) => {
+      const password = await askPassword(`Password of ${username}: `);
+      const body = { username, password, role: options.role };
+      const added = await apiRemote(options).send<Row>("POST", "/api/users", body);
+      print(options, added, () => `Added user ${username} with id ${added.id}.`);
+    });
+  addRemote(user.command("remove <id>"))
+    .description("delete a user with all sessions and tokens")
+    .action(async (id: string, options: RemoteOptions) => {
+      await apiRemote(options).send("DELETE", `/api/users/${encodeURIComponent(id)}`);
+      print(options, { id }, () => `Removed user ${id}.`);
+    });
+
+  const token = program.command("token").description("long-lived API tokens");
+  addRemote(token.command("list")).action(async (options: RemoteOptions) => {
+    const tokens = await apiRemote(options).get<List<Row & { scopes: string[] }>>("/api/tokens?pageSize=200");
+    const rows = tokens.items.map((item) => ({ ...item, scopes: item.scopes.join(",") }));
+    print(options, tokens, () => table(rows, ["id", "name", "hint", "scopes", "lastUsedAt", "expiresAt"]));
+  });
+  addRemote(token.command("create <name>"))
+    .description("make a token; it is shown once")
+    .option("--scopes <list>", "comma-separated: read, write, publish, admin", "read,write")
+    .action(async (name: string, options: RemoteOptions & { scopes: string }) => {
+      const body = { name, scopes: options.scopes.split(",").map((scope) => scope.trim()) };
+      const made = await apiRemote(options).send<{ token: string }>("POST", "/api/tokens", body);
+      print(options, made, () => made.token);
+    });
+  addRemote(token.command("revoke <id>"))
+    .description("make a token invalid at once")
+    .action(async (id: string, options: RemoteOptions) => {
+      await apiRemote(options).send("DELETE", `/api/tokens/${encodeURIComponent(id)}`);
+      print(options, { id }, () => `Revoked token ${id}.`);
+    });
+}

@@ -1,0 +1,40 @@
+import { ConfigError } from "../config-load.ts";
+import { Fault, messageOf } from "../errors.ts";
+
+/** Exit codes of every command, also printed by --help. */
+export const exitCodes = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  unreachable: 3,
+  refused: 4,
+  notFound: 5,
+} as const;
+
+export const exitCodesHelp = `
+Exit codes: 0 done · 1 failed · 2 wrong usage or settings · 3 server not reachable · 4 not signed in or not
+allowed · 5 not found`;
+
+export function exitCodeOf(thrown: unknown): number {
+  if (thrown instanceof ConfigError) return exitCodes.usage;
+  if (!(thrown instanceof Fault)) return exitCodes.failed;
+  if (thrown.code === "unavailable") return exitCodes.unreachable;
+  if (thrown.code === "unauthenticated" || thrown.code === "forbidden") return exitCodes.refused;
+  if (thrown.code === "not_found") return exitCodes.notFound;
+  if (thrown.code === "invalid" || thrown.code === "malformed") return exitCodes.usage;
+  return exitCodes.failed;
+}
+
+/** What stands on stderr before the program ends. */
+export function explain(thrown: unknown): string {
+  if (thrown instanceof ConfigError) {
+    const lines = thrown.faults.map((fault) => `  ${fault.key}: ${fault.message} [from ${fault.source}]`);
+    const count = lines.length === 1 ? "One setting is wrong" : `${lines.length} settings are wrong`;
+    return `${count}:\n${lines.join("\n")}`;
+  }
+  if (thrown instanceof Fault && thrown.fields)
+    return [thrown.message, ...thrown.fields.map(({ field, message }) => `  ${field}: ${message}`)].join(
+      "\n",
+    );
+  return messageOf(thrown);
+}

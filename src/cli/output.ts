@@ -1,0 +1,33 @@
+/** What commands print: a table for people, or with --json one JSON value for programs. */
+export interface OutputOptions {
+  json?: boolean;
+}
+
+export function print(options: OutputOptions, value: unknown, forPeople: () => string): void {
+  process.stdout.write(`${options.json ? JSON.stringify(value) : forPeople()}\n`);
+}
+
+export type Row = Record<string, string | number | boolean | null | undefined>;
+
+/** Columns as wide as their widest cell; control characters in cells are shown, never sent to the terminal. */
+export function table(rows: Row[], columns: string[]): string {
+  if (rows.length === 0) return "(none)";
+  const cells = rows.map((row) => columns.map((column) => visible(row[column])));
+  const widths = columns.map((column, i) =>
+    Math.max(column.length, ...cells.map((line) => line[i]?.length ?? 0)),
+  );
+  const format = (line: string[]) =>
+    line
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return [format(columns.map((column) => column.toUpperCase())), ...cells.map(format)].join("\n");
+}
+
+export function visible(value: Row[string]): string {
+  if (value === null || value === undefined) return "-";
+  return String(value).replaceAll(
+    /\p{Cc}/gu,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`,
+  );
+}

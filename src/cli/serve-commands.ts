@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { type App, type AppRole, buildApp } from "../app.ts";
+import { buildLog } from "../log.ts";
+import { addSettings, configFrom } from "./settings-options.ts";
+
+const roles = {
+  start: "run everything on one port: push gateway, deploy service, console and a local runner",
+  push: "run the push gateway alone",
+  deploy: "run the deploy service alone",
+} as const satisfies Record<AppRole, string>;
+
+/** `start`, `push` and `deploy`. */
+export function addServeCommands(program: Command): void {
+  for (const role of Object.keys(roles) as AppRole[]) {
+    addSettings(program.command(role))
+      .description(roles[role])
+      .action(async (options: Record<string, unknown>) => {
+        const config = await configFrom(options);
+        const log = buildLog(config["log.level"], config["log.format"]);
+        stopOnSignals(await buildApp(config, role, log));
+      });
+  }
+}
+
+/** The first SIGTERM or SIGINT stops in order; a second one ends at once. */
+function stopOnSignals(app: App): void {
+  let isStopping = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (isStopping) process.exit(signal === "SIGINT" ? 130 : 143);
+    isStopping = true;
+    app.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`Stopping failed: ${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+}

@@ -1,0 +1,41 @@
+import { type Command, Option } from "commander";
+import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config.ts";
+import { loadConfig } from "../config-load.ts";
+
+const defaultFile = "slipway.yaml";
+
+/** Shown in --help; the other settings are flags too, but a list of seventy helps nobody. */
+const prominent = new Set<SettingKey>(["server.listen", "server.baseUrl", "data.dir", "database.url"]);
+
+/** Every setting as a flag, and --config. */
+export function addSettings(command: Command): Command {
+  command.option("--config <file>", `settings file (SLIPWAY_CONFIG; ${defaultFile} when it exists)`);
+  for (const key of settingKeys) {
+    const option = new Option(`--${flagName(key)} <value>`, settings[key].meaning);
+    command.addOption(prominent.has(key) ? option : option.hideHelp());
+  }
+  return command.addHelpText(
+    "after",
+    `\nEvery setting of docs/configuration.md is a flag (--${flagName("push.max-connections")}), a variable\n` +
+      "(SLIPWAY_PUSH_MAX_CONNECTIONS) and a key of the settings file; flags win over variables over the file.",
+  );
+}
+
+export async function configFrom(options: Record<string, unknown>): Promise<Config> {
+  const named = typeof options.config === "string" ? options.config : process.env.SLIPWAY_CONFIG;
+  const flags: Partial<Record<SettingKey, string>> = {};
+  for (const key of settingKeys) {
+    const value = options[camelCase(flagName(key))];
+    if (typeof value === "string") flags[key] = value;
+  }
+  return loadConfig({
+    file: { path: named ?? defaultFile, required: named !== undefined },
+    env: process.env,
+    flags,
+  });
+}
+
+/** As commander names the attribute of a flag. */
+function camelCase(flag: string): string {
+  return flag.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
