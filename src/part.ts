@@ -1,0 +1,34 @@
+import type { Server, WebSocketHandler } from "bun";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Handler, Routes } from "./http/server.ts";
+import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** What every part is built from. */
+export interface Ground {
+  config: Config;
+  log: Log;
+  metrics: Metrics;
+  clock: Clock;
+}
+
+/** What a part (push gateway, deploy service) brings to the program. */
+export interface Part {
+  routes: Routes;
+  /** Answers what no route matched, or undefined to leave it to the next part. */
+  fetch?: Handler;
+  websocket?: WebSocketHandler<never>;
+  /** Called once the server listens, before the first request is served. */
+  started?(server: Server<unknown>): void | Promise<void>;
+  /** Null while it can do its work; otherwise what is missing, for /readyz. */
+  missing(): Promise<string | null>;
+  /** Facts for the lines printed at start: "database: SQLite, data/slipway.db". */
+  facts: string[];
+  /** What an operator should know at start: "no api key although …". */
+  warnings: string[];
+  /** Takes no more work and finishes what is in hand, while the server still serves. */
+  drain?(): Promise<void>;
+  /** Closes what it opened, after the server has closed. */
+  close(): Promise<void>;
+}
