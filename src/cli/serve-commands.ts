@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type App, type AppRole, buildApp } from "../app.ts";
 import { buildLog } from "../log.ts";
+import { banner } from "./banner.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 const roles = {
@@ -17,7 +18,9 @@ export function addServeCommands(program: Command): void {
       .action(async (options: Record<string, unknown>) => {
         const config = await configFrom(options);
         const log = buildLog(config["log.level"], config["log.format"]);
-        stopOnSignals(await buildApp(config, role, log));
+        const app = await buildApp(config, role, log);
+        stopOnSignals(app);
+        process.stderr.write(banner(app));
       });
   }
 }
