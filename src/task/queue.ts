@@ -1,0 +1,143 @@
+import { Fault } from "../errors.ts";
+import type { Project, StageName } from "../model/project.ts";
+import { stageNames } from "../model/project.ts";
+import type { Keepers } from "../model/store.ts";
+import type { Task, TaskStage } from "../model/task.ts";
+import type { Actions } from "../model/webhook-config.ts";
+
+/** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
+export interface TaskOrder
+  extends Pick<
+    Task,
+    | "triggerType"
+    | "triggeredBy"
+    | "ref"
+    | "commit"
+    | "message"
+    | "author"
+    | "actions"
+    | "causeRef"
+    | "causeCommit"
+    | "deliveryId"
+    | "rerunOf"
+    | "notBefore"
+  > {
+  project: Project;
+}
+
+/** What `enqueueTask` did; to be announced once its transaction is on disk. */
+export interface Enqueued {
+  task: Task;
+  project: Project;
+  /** Older tasks of the same ref that gave way: canceled (they were queued) or canceling (they run). */
+  superseded: Task[];
+}
+
+/** Tells runners, browsers and people what a committed transaction did. */
+export interface TaskAnnouncer {
+  enqueued(enqueued: Enqueued): void;
+  /** A task that is still queued was moved to another ref, commit or time. */
+  changed(task: Task): void;
+}
+
+const manualPriority = 10;
+
+/** Manual runs go first: somebody is waiting for them. */
+const priorityOf = { manual: manualPriority, webhook: 0 } as const;
+
+/**
+ * Puts a task into the queue, inside the caller's transaction. Throws Fault "invalid" when the order leaves no stage to
+ * run.
+ */
+export async function enqueueTask(
+  keepers: Pick<Keepers, "tasks">,
+  order: TaskOrder,
+  now: Date,
+): Promise<Enqueued> {
+  const { project, ...asked } = order;
+  const stages = stagesFor(project, order.actions);
+  const task = await keepers.tasks.create({
+    ...asked,
+    projectId: project.id,
+    stages,
+    priority: priorityOf[order.triggerType],
+    createdAt: now,
+  });
+  return { task, project, superseded: await supersedeOlder(keepers, project, task, now) };
+}
+
+/** The project's stages as this task will run them; those left out by `actions` or without a script are skipped. */
+export function stagesFor(project: Project, actions: Actions | null): TaskStage[] {
+  const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
+  const isAsked = (name: StageName) => stageNames.indexOf(name) >= from && actions?.[name] !== false;
+  if (!stageNames.some(isAsked))
+    throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.");
+  return stageNames.map((name) => ({
+    name,
+    state: isAsked(name) && project.stages[name].script.trim() !== "" ? "pending" : "skipped",
+    startedAt: null,
+    finishedAt: null,
+    exitCode: null,
+  }));
+}
+
+async function supersedeOlder(
+  keepers: Pick<Keepers, "tasks">,
+  project: Project,
+  task: Task,
+  now: Date,
+): Promise<Task[]> {
+  if (project.supersede === "none") return [];
+  const reason = `superseded by task ${task.id}`;
+  const superseded: Task[] = [];
+  for (const older of await keepers.tasks.unfinishedOfProject(project.id)) {
+    if (older.id === task.id || older.ref !== task.ref) continue;
+    const changed =
+      (await keepers.tasks.change(older.id, {
+        whileIn: ["queued"],
+        set: { state: "canceled", reason, supersededBy: task.id, finishedAt: now },
+      })) ??
+      (project.supersede === "running"
+        ? await keepers.tasks.change(older.id, {
+            whileIn: ["dispatched", "running"],
+            set: { state: "canceling", reason, supersededBy: task.id },
+          })
+        : null);
+    if (changed) superseded.push(changed);
+  }
+  return superseded;
+}
+
+/** Where a task stands, as it is told to people. */
+export interface QueuePlace {
+  /** Another task or a busy runner delays it; the debounce window alone does not count. */
+  queued: boolean;
+  /** Unfinished tasks that must start before it, plus one. */
+  position: number;
+}
+
+/** A runner that has not asked for work for this long does not count as capacity. */
+const runnerSeenWithinMs = 90_000;
+
+export async function placeInQueue(
+  keepers: Pick<Keepers, "tasks" | "runners">,
+  task: Task,
+  now: Date,
+): Promise<QueuePlace> {
+  const position = await keepers.tasks.position(task);
+  if (task.state !== "queued") return { queued: false, position };
+  const ofProject = await keepers.tasks.unfinishedOfProject(task.projectId);
+  if (position > 1 || ofProject.some((other) => other.id !== task.id && other.state !== "queued"))
+    return { queued: true, position };
+  const counts = await keepers.tasks.countByState();
+  const busy = counts.dispatched + counts.running + counts.canceling;
+  return { queued: busy > 0 && busy >= (await capacity(keepers, now)), position };
+}
+
+async function capacity(keepers: Pick<Keepers, "runners">, now: Date): Promise<number> {
+  const runners = await keepers.runners.list({ page: 1, pageSize: 200 });
+  return runners.items
+    .filter((runner) => !runner.disabled && runner.lastSeenAt !== null)
+    .filter((runner) => now.getTime() - (runner.lastSeenAt?.getTime() ?? 0) < runnerSeenWithinMs)
+    .reduce((sum, runner) => sum + runner.concurrency, 0);
+}
