@@ -1,0 +1,211 @@
+import { afterEach, expect, setSystemTime, test } from "bun:test";
+import { closeRuleOf, type PushOptions, SlipwayPush } from "../../client/slipway-push.ts";
+import { type FakeGateway, startFakeGateway } from "../support/fake-gateway.ts";
+
+const open: (SlipwayPush | FakeGateway)[] = [];
+
+afterEach(() => {
+  setSystemTime();
+  for (const thing of open.splice(0)) thing.close();
+});
+
+function gateway(): FakeGateway {
+  const started = startFakeGateway();
+  open.push(started);
+  return started;
+}
+
+function client(server: FakeGateway, more: Partial<PushOptions> = {}): SlipwayPush {
+  const push = new SlipwayPush({
+    url: server.url,
+    code: () => "code",
+    minDelayMs: 5,
+    maxDelayMs: 20,
+    random: () => 0,
+    ...more,
+  });
+  open.push(push);
+  return push;
+}
+
+function next<E extends Parameters<SlipwayPush["on"]>[0]>(push: SlipwayPush, event: E) {
+  const { promise, resolve } = Promise.withResolvers<Parameters<Parameters<typeof push.on<E>>[1]>[0]>();
+  const off = push.on(event, (value) => {
+    off();
+    resolve(value);
+  });
+  return promise;
+}
+
+async function closedStatus(push: SlipwayPush) {
+  while (push.status.state !== "closed") await next(push, "status");
+  return push.status;
+}
+
+test("each attempt asks for a fresh code and passes it, temp and the channels", async () => {
+  const server = gateway();
+  let count = 0;
+  const push = client(server, {
+    code: async () => `code-${++count}`,
+    temporary: true,
+    channels: ["a", "b/c"],
+  });
+  push.open();
+  const first = await next(push, "open");
+  expect(first).toMatchObject({ userId: "ann", reconnected: false, recovered: true });
+  server.closeAll(1012);
+  await next(push, "open");
+  expect(server.handshakes.map((query) => query.get("code"))).toEqual(["code-1", "code-2"]);
+  expect(server.handshakes[1]?.get("temp")).toBe("1");
+  expect(server.handshakes[1]?.getAll("channel")).toEqual(["a", "b/c"]);
+});
+
+test("a message is delivered once, and a resume starts at the last id", async () => {
+  const server = gateway();
+  const push = client(server);
+  const seen: string[] = [];
+  push.on("message", (message) => seen.push(message.data));
+  push.open();
+  await next(push, "open");
+  server.publish("m1", "one");
+  server.publish("m2", "two");
+  await next(push, "message");
+  while (seen.length < 2) await next(push, "message");
+  server.onConnect = (send) => {
+    send({ type: "welcome", connectionId: "2", userId: "ann", recovered: true });
+    send({ type: "message", id: "m2", targetType: "all", target: "", data: "two", ts: 1 });
+    send({ type: "message", id: "m3", targetType: "all", target: "", data: "three", ts: 2 });
+  };
+  server.closeAll(4201);
+  const opened = await next(push, "open");
+  expect(opened).toMatchObject({ reconnected: true, recovered: true });
+  while (seen.length < 3) await next(push, "message");
+  expect(seen).toEqual(["one", "two", "three"]);
+  expect(server.handshakes[1]?.get("resume")).toBe("m2");
+});
+
+test("a reconnect that could not recover says so, and the next resume starts where the server stood", async () => {
+  const server = gateway();
+  const push = client(server);
+  push.open();
+  await next(push, "open");
+  server.onConnect = (send) =>
+    send({ type: "welcome", connectionId: "2", userId: "ann", recovered: false, lastId: "m9" });
+  server.closeAll(1012);
+  expect(await next(push, "open")).toMatchObject({ reconnected: true, recovered: false });
+  server.closeAll(1012);
+  await next(push, "open");
+  expect(server.handshakes[2]?.get("resume")).toBe("m9");
+});
+
+test("40xx stops, 42xx and 1012 come back within a second, all else backs off", () => {
+  expect([4000, 4001, 4002, 4003, 4004, 4099].map(closeRuleOf)).toEqual(Array(6).fill("stop"));
+  expect([1012, 4201, 4299].map(closeRuleOf)).toEqual(Array(3).fill("soon"));
+  expect([1000, 1006, 1009, 1011, 4100, 4102, 4301].map(closeRuleOf)).toEqual(Array(7).fill("backOff"));
+});
+
+test("a kicked client stays away until it is opened again", async () => {
+  const server = gateway();
+  const push = client(server);
+  push.open();
+  await next(push, "open");
+  server.closeAll(4004, "kicked");
+  const status = await closedStatus(push);
+  expect(status).toMatchObject({ state: "closed", closeCode: 4004, reason: "kicked" });
+  push.open();
+  await next(push, "open");
+  expect(server.handshakes).toHaveLength(2);
+});
+
+test("pauses grow with each failure and are jittered", async () => {
+  const server = gateway();
+  const delays: number[] = [];
+  const push = client(server, { minDelayMs: 8, maxDelayMs: 40, random: () => 1 });
+  server.refuse = true;
+  setSystemTime(new Date("2026-01-01T00:00:00Z"));
+  push.on("status", ({ state, retryAt }) => {
+    if (state === "waiting" && retryAt !== null) delays.push(retryAt - Date.now());
+  });
+  push.open();
+  while (delays.length < 4) await next(push, "status");
+  expect(delays.slice(0, 4).map(Math.round)).toEqual([8, 16, 32, 40]);
+});
+
+test("a code provider that fails is asked again, and one that has no code ends it", async () => {
+  const server = gateway();
+  const answers = [new Error("signed out?"), null];
+  const push = client(server, {
+    code: () => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer ?? null;
+    },
+  });
+  const states: string[] = [];
+  push.on("status", ({ state, reason }) => states.push(`${state}: ${reason}`));
+  push.open();
+  await closedStatus(push);
+  expect(states).toEqual([
+    "connecting: connecting",
+    "waiting: no code: signed out?",
+    "connecting: connecting",
+    "closed: no code to connect with",
+  ]);
+});
+
+test("channels joined and left are restored; a refused one is not asked for again", async () => {
+  const server = gateway();
+  const push = client(server, { channels: ["a"] });
+  server.onConnect = (send) => {
+    push.join("early");
+    send({ type: "welcome", connectionId: "1", userId: "ann", recovered: true });
+  };
+  push.open();
+  await next(push, "open");
+  push.join("b");
+  push.leave("a");
+  expect(await next(push, "joined")).toBe("early");
+  server.refuseChannel = "private-x";
+  push.join("private-x");
+  expect(await next(push, "problem")).toMatchObject({ channel: "private-x" });
+  server.closeAll(1012);
+  await next(push, "open");
+  expect(server.handshakes[1]?.getAll("channel")).toEqual(["early", "b"]);
+});
+
+test("silence is broken by a heartbeat text; without an answer the client reconnects", async () => {
+  const server = gateway();
+  const push = client(server, { heartbeatIntervalMs: 20, heartbeatTimeoutMs: 2000 });
+  push.open();
+  await next(push, "open");
+  await server.heard("ping");
+  await server.heard("ping");
+  expect(server.handshakes).toHaveLength(1);
+  server.mute = true;
+  const silent = client(server, { heartbeatIntervalMs: 20, heartbeatTimeoutMs: 20 });
+  silent.open();
+  while (silent.status.state !== "waiting") await next(silent, "status");
+  expect(silent.status).toMatchObject({ closeCode: 4201 });
+});
+
+test("send reaches the server while open and answers false otherwise", async () => {
+  const server = gateway();
+  const push = client(server);
+  expect(push.send("too early")).toBe(false);
+  push.open();
+  await next(push, "open");
+  expect(push.send("hello")).toBe(true);
+  await server.heard(JSON.stringify({ type: "message", data: "hello" }));
+  push.close();
+  expect(push.status).toMatchObject({ state: "closed", reason: "closed by the application" });
+  expect(push.send("late")).toBe(false);
+});
+
+test("a handshake without a welcome is given up and tried again", async () => {
+  const server = gateway();
+  server.onConnect = () => {};
+  const push = client(server, { connectTimeoutMs: 30 });
+  push.open();
+  while (push.status.state !== "waiting") await next(push, "status");
+  expect(push.status.reason).toContain("30 ms");
+});
