@@ -8,6 +8,7 @@ import {
   settings,
 } from "./config.ts";
 import { messageOf } from "./errors.ts";
+import { nearest } from "./nearest.ts";
 
 export interface ConfigSources {
   /** Path of slipway.yaml; `required` when the user named it. */
@@ -174,27 +175,8 @@ function describeValue(key: SettingKey, raw: unknown): string {
 }
 
 function suggestion(name: string, candidates: Iterable<string>): string {
-  let nearest = "";
-  let least = Number.POSITIVE_INFINITY;
-  for (const candidate of candidates) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [nearest, least] = [candidate, distance];
-  }
-  return least <= Math.max(3, name.length / 2) ? `; did you mean ${nearest}?` : "; see docs/configuration.md";
-}
-
-/** Levenshtein distance: how many letters to change, add or drop. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  const meant = nearest(name, candidates);
+  return meant ? `; did you mean ${meant}?` : "; see docs/configuration.md";
 }
 
 /** The configuration as YAML with secrets masked. */

@@ -10,6 +10,8 @@ export type FaultCode =
   | "forbidden"
   | "not_found"
   | "conflict"
+  | "too_large"
+  | "unsupported_type"
   | "too_many"
   | "unavailable"
   | "internal";
@@ -20,6 +22,8 @@ export const httpStatusOf = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  too_large: 413,
+  unsupported_type: 415,
   invalid: 422,
   too_many: 429,
   internal: 500,

@@ -1,0 +1,86 @@
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Caller } from "../model/permission.ts";
+import type { Runner } from "../model/runner.ts";
+import type { Keepers } from "../model/store.ts";
+import type { User } from "../model/user.ts";
+import { hashToken, randomToken } from "../secrets.ts";
+
+/** What a token is for stands in its prefix, so that people and secret scanners recognise it. */
+export const tokenPrefixes = { session: "sls_", api: "slp_", runner: "slr_" } as const;
+
+/** 32 random bytes: opaque, looked up by its hash, and so revocable at once. */
+export function newToken(kind: keyof typeof tokenPrefixes): string {
+  return tokenPrefixes[kind] + randomToken(32);
+}
+
+/** "Last seen" is told to the minute; a write per request would buy nothing. */
+const touchEveryMs = 60_000;
+
+export interface Credentials {
+  /** The caller behind a session token or an API token; throws 401 when it is unknown, expired or its user disabled. */
+  callerOf(token: string): Promise<Caller>;
+  /** The runner behind its token; throws 401. */
+  runnerOf(token: string | null): Promise<Runner>;
+}
+
+export function buildCredentials(
+  keepers: Pick<Keepers, "users" | "sessions" | "apiTokens" | "runners">,
+  clock: Clock,
+): Credentials {
+  const isOver = (expiresAt: Date | null) => expiresAt !== null && expiresAt.getTime() <= clock.now();
+  const isStale = (at: Date | null) => at === null || clock.now() - at.getTime() >= touchEveryMs;
+
+  async function activeUser(userId: number): Promise<User> {
+    const user = await keepers.users.byId(userId);
+    if (!user || user.disabled) throw refused();
+    return user;
+  }
+
+  async function ofSession(token: string): Promise<Caller> {
+    const session = await keepers.sessions.byTokenHash(hashToken(token));
+    if (!session || isOver(session.expiresAt)) throw refused();
+    const user = await activeUser(session.userId);
+    if (isStale(session.lastSeenAt)) await keepers.sessions.touch(session.id, new Date(clock.now()));
+    return {
+      userId: user.id,
+      username: user.username,
+      role: user.role,
+      scopes: null,
+      sessionId: session.id,
+    };
+  }
+
+  async function ofApiToken(token: string): Promise<Caller> {
+    const found = await keepers.apiTokens.byTokenHash(hashToken(token));
+    if (!found || isOver(found.expiresAt)) throw refused();
+    const user = await activeUser(found.userId);
+    if (isStale(found.lastUsedAt)) await keepers.apiTokens.touch(found.id, new Date(clock.now()));
+    return {
+      userId: user.id,
+      username: user.username,
+      role: user.role,
+      scopes: found.scopes,
+      sessionId: null,
+    };
+  }
+
+  return {
+    async callerOf(token) {
+      if (token.startsWith(tokenPrefixes.session)) return ofSession(token);
+      if (token.startsWith(tokenPrefixes.api)) return ofApiToken(token);
+      throw refused();
+    },
+    async runnerOf(token) {
+      const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
+      if (!runner || runner.disabled)
+        throw new Fault("unauthenticated", "This runner's token is unknown or disabled; register it again.");
+      return runner;
+    },
+  };
+}
+
+/** One text for every reason, so that a guess learns nothing. */
+function refused(): Fault {
+  return new Fault("unauthenticated", "The credential is unknown, expired or revoked; sign in again.");
+}

@@ -1,0 +1,93 @@
+import { Fault } from "../errors.ts";
+import type { Group } from "../model/group.ts";
+import { type Caller, includes, type Permission } from "../model/permission.ts";
+import type { Project } from "../model/project.ts";
+import type { Keepers } from "../model/store.ts";
+import type { TokenScope } from "../model/user.ts";
+
+/** What an endpoint asks of its caller. */
+export type Needed = "signed-in" | "session" | "admin" | { project: Permission } | { group: Permission };
+
+export interface Permissions {
+  /**
+   * Throws 401, 403 or, for what the caller may not even see, 404. Answers the project or group that was asked for,
+   * so that nobody reads it twice. `id` is the project's or group's.
+   */
+  authorize(
+    caller: Caller | null,
+    needed: Needed,
+    scope: TokenScope,
+    id?: number,
+  ): Promise<{ caller: Caller; project?: Project; group?: Group }>;
+  /** As `authorize`, for a project that is known only after a look-up (of a task, of a delivery). */
+  authorizeProject(caller: Caller, permission: Permission, projectId: number): Promise<Project>;
+  /** Projects that lists may show; undefined: all. */
+  visibleProjectIds(caller: Caller): Promise<number[] | undefined>;
+  visibleGroupIds(caller: Caller): Promise<number[] | undefined>;
+}
+
+/** Whether the caller may do what only administrators may: a token needs the scope too. */
+export function actsAsAdmin(caller: Caller): boolean {
+  return caller.role === "admin" && hasScope(caller, "admin");
+}
+
+/** `admin` includes every scope, `write` includes `read`; a session has them all. */
+export function hasScope(caller: Caller, scope: TokenScope): boolean {
+  if (caller.scopes === null || caller.scopes.includes("admin")) return true;
+  return caller.scopes.includes(scope) || (scope === "read" && caller.scopes.includes("write"));
+}
+
+export function buildPermissions(keepers: Pick<Keepers, "permissions" | "projects" | "groups">): Permissions {
+  const heldOf = {
+    project: (caller: Caller, id: number) => keepers.permissions.ofProject(caller.userId, id),
+    group: (caller: Caller, id: number) => keepers.permissions.ofGroup(caller.userId, id),
+  };
+
+  async function authorizeOne<T>(
+    noun: "project" | "group",
+    caller: Caller,
+    permission: Permission,
+    id: number,
+    found: T | null,
+  ): Promise<T> {
+    const held = caller.role === "admin" ? "manage" : await heldOf[noun](caller, id);
+    if (!found || held === null)
+      throw new Fault("not_found", `There is no ${noun} ${id} that you may see; ask its manager for access.`);
+    if (!includes(held, permission))
+      throw new Fault(
+        "forbidden",
+        `You may see this ${noun}; to change it, ask for the permission "manage".`,
+      );
+    return found;
+  }
+
+  async function authorizeProject(caller: Caller, permission: Permission, id: number): Promise<Project> {
+    return authorizeOne("project", caller, permission, id, await keepers.projects.byId(id));
+  }
+
+  return {
+    async authorize(caller, needed, scope, id = 0) {
+      if (!caller)
+        throw new Fault("unauthenticated", "Sign in first: POST /api/auth/login, or send an API token.");
+      if (needed === "session" && caller.sessionId === null)
+        throw new Fault("forbidden", "An API token may not do this; sign in with username and password.");
+      if (needed === "admin" && caller.role !== "admin")
+        throw new Fault("forbidden", "Only administrators may do this.");
+      if (!hasScope(caller, scope))
+        throw new Fault("forbidden", `This API token lacks the scope "${scope}"; make one that has it.`);
+      if (typeof needed === "string") return { caller };
+      if ("project" in needed) return { caller, project: await authorizeProject(caller, needed.project, id) };
+      const group = await keepers.groups.byId(id);
+      return { caller, group: await authorizeOne("group", caller, needed.group, id, group) };
+    },
+    authorizeProject,
+    async visibleProjectIds(caller) {
+      if (caller.role === "admin") return undefined;
+      return keepers.permissions.visibleProjectIds(caller.userId);
+    },
+    async visibleGroupIds(caller) {
+      if (caller.role === "admin") return undefined;
+      return keepers.permissions.visibleGroupIds(caller.userId);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * The management API: one small app per noun, mounted here under /api.
+ *
+ * To add a noun: write `things.ts` with `route({ …, access })` for each endpoint and `thingsApi(deps)` that chains
+ * `newApi().openapi(route, handler)…`, mount it below, and add its expectations to test/api/permissions.test.ts, which
+ * fails until you do. Schemas come from shape.ts (`strict`, `jsonBody`, `pageQuery`, `listOf`): they validate and
+ * document at once. Paths are written `/projects/{id}/things`, without /api. A body's schema is `strict({…})`.
+ *
+ * To ask for a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | "runner" | { project: "view" }
+ * | { project: "manage" } | { group: … }`; the last four look at the path parameter `id` and leave the project in
+ * `projectOf(c)`. Where the project is known only after a look-up: `access: "signed-in"` and then
+ * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by
+ * `c.var.permissions.visibleProjectIds(callerOf(c))` (undefined: all). The rules themselves are account/permissions.ts.
+ *
+ * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", projectId, detail })`; inside a
+ * transaction pass its keepers as the third argument. Never a secret in `detail`.
+ *
+ * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
+ */
+import type { Credentials } from "../../account/credential.ts";
+import type { Permissions } from "../../account/permissions.ts";
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import type { Metrics } from "../../metrics.ts";
+import type { Store } from "../../model/store.ts";
+import type { Networks } from "../client-address.ts";
+import { auditApi } from "./audit.ts";
+import { describeApi } from "./openapi.ts";
+import { answerFaults, prepareRequests } from "./request.ts";
+import { newApi } from "./route.ts";
+
+export interface ApiDeps {
+  store: Store;
+  credentials: Credentials;
+  permissions: Permissions;
+  trustedProxies: Networks;
+  /** Origins that the console is served from, beside the request's own host. */
+  ownOrigins: readonly string[];
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** The type of the whole API, for the console's client: `hc<Api>(origin)`. */
+export type Api = ReturnType<typeof buildApi>;
+
+export function buildApi(deps: ApiDeps) {
+  const app = newApi();
+  answerFaults(app, deps.log);
+  app.use("*", prepareRequests(deps));
+  const api = app.route("/api", auditApi(deps.store));
+  describeApi(api);
+  return api;
+}

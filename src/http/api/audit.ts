@@ -1,0 +1,61 @@
+import type { AuditEntry } from "../../model/audit.ts";
+import type { Keepers } from "../../model/store.ts";
+import { newApi, route } from "./route.ts";
+import {
+  json,
+  listJson,
+  listOf,
+  onlyGiven,
+  pageOf,
+  pageQuery,
+  queryId,
+  queryTime,
+  strict,
+  time,
+  z,
+} from "./shape.ts";
+
+const auditEntry = z
+  .object({
+    id: z.number().int(),
+    at: time,
+    userId: z.number().int().nullable(),
+    username: z.string(),
+    action: z.string().openapi({ example: "project.update" }),
+    projectId: z.number().int().nullable(),
+    subject: z.string().openapi({ example: "project shop" }),
+    detail: z.record(z.string(), z.unknown()),
+    remoteIp: z.string(),
+  })
+  .openapi("AuditEntry");
+
+const listAudit = route({
+  method: "get",
+  path: "/audit",
+  tags: ["audit"],
+  summary: "List who changed what",
+  description: "Newest first. Secrets never stand in `detail`.",
+  access: "admin",
+  request: {
+    query: strict({
+      ...pageQuery,
+      userId: queryId.optional(),
+      projectId: queryId.optional(),
+      action: z.string().max(100).optional().openapi({ example: "project.update" }),
+      from: queryTime.optional(),
+      to: queryTime.optional(),
+    }),
+  },
+  responses: { 200: json("One page of the audit log.", listOf(auditEntry, "AuditList")) },
+});
+
+export function auditApi({ audit }: Pick<Keepers, "audit">) {
+  return newApi().openapi(listAudit, async (c) => {
+    const { page, pageSize, ...filter } = c.req.valid("query");
+    return c.json(listJson(await audit.list(onlyGiven(filter), pageOf({ page, pageSize })), entryJson), 200);
+  });
+}
+
+function entryJson(entry: AuditEntry) {
+  return { ...entry, at: entry.at.toISOString() };
+}

@@ -1,0 +1,81 @@
+import type { Context } from "hono";
+import type { Credentials } from "../../account/credential.ts";
+import type { Permissions } from "../../account/permissions.ts";
+import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
+import type { AuditEntry } from "../../model/audit.ts";
+import type { Group } from "../../model/group.ts";
+import type { Caller } from "../../model/permission.ts";
+import type { Project } from "../../model/project.ts";
+import type { Runner } from "../../model/runner.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Identity } from "../auth.ts";
+
+/** What every handler finds in its context. `project`, `group` and `runner` are there when the route's access asks for one. */
+export interface ApiEnv {
+  Bindings: { peerAddress: string };
+  Variables: {
+    requestId: string;
+    clientAddress: string;
+    isHttps: boolean;
+    identity: Identity;
+    credentials: Credentials;
+    permissions: Permissions;
+    keepers: Pick<Keepers, "audit">;
+    clock: Clock;
+    project?: Project;
+    group?: Group;
+    runner?: Runner;
+  };
+}
+
+export type ApiContext = Context<ApiEnv>;
+
+/** The signed-in caller; routes with access "anonymous" have none. */
+export function callerOf(c: ApiContext): Caller {
+  const { caller, fault } = c.var.identity;
+  if (!caller) throw fault ?? new Fault("unauthenticated", "Sign in first.");
+  return caller;
+}
+
+/** The project of the path, already authorised by the route's access. */
+export function projectOf(c: ApiContext): Project {
+  return given(c.var.project, "project");
+}
+
+export function groupOf(c: ApiContext): Group {
+  return given(c.var.group, "group");
+}
+
+export function runnerOf(c: ApiContext): Runner {
+  return given(c.var.runner, "runner");
+}
+
+function given<T>(value: T | undefined, noun: string): T {
+  if (value === undefined) throw new Error(`The route's access names no ${noun}.`);
+  return value;
+}
+
+type Audited = Pick<AuditEntry, "action" | "subject"> & Partial<Pick<AuditEntry, "projectId" | "detail">>;
+
+/**
+ * Writes down who changed what. Secrets never stand in `detail`. Inside a transaction pass its keepers, so that change
+ * and entry are stored together.
+ */
+export async function audit(
+  c: ApiContext,
+  entry: Audited,
+  keepers: Pick<Keepers, "audit"> = c.var.keepers,
+): Promise<void> {
+  const { caller } = c.var.identity;
+  await keepers.audit.add({
+    at: new Date(c.var.clock.now()),
+    userId: caller?.userId ?? null,
+    username: caller?.username ?? "",
+    action: entry.action,
+    projectId: entry.projectId ?? null,
+    subject: entry.subject,
+    detail: entry.detail ?? {},
+    remoteIp: c.var.clientAddress,
+  });
+}

@@ -1,0 +1,73 @@
+import { z } from "@hono/zod-openapi";
+import type { $ZodIssue, $ZodRawIssue } from "zod/v4/core";
+import { Fault, type FieldFault } from "../../errors.ts";
+
+/** Names of the parts of a request, as people know them. */
+const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
+
+/** More would only repeat the first ones. */
+const maxFields = 50;
+
+/** A Fault "invalid" that names every wrong field with a plain sentence. */
+export function invalidInput(target: string, issues: readonly $ZodIssue[]): Fault {
+  const place = placeOf[target] ?? target;
+  const fields = issues.flatMap((issue) => fieldFaults(issue, place)).slice(0, maxFields);
+  const first = fields[0];
+  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : "";
+  const message = first ? `The ${place} is not right: ${first.field} ${first.message}${more}.` : "";
+  return new Fault("invalid", message, { fields });
+}
+
+function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
+  const path = issue.path.map(String);
+  if (issue.code === "unrecognized_keys") {
+    const messages = issue.message.split("\n");
+    return issue.keys.map((key, index) => ({
+      field: [...path, key].join("."),
+      message: messages[index] ?? "is no field here",
+    }));
+  }
+  return [{ field: path.join(".") || place, message: issue.message }];
+}
+
+/** What the schemas expect, in words. */
+const expectedWords: Record<string, string> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+  null: "null",
+};
+
+/** Plain sentences that continue "<field> …", in place of the schema library's own. */
+function sentence(issue: $ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "is required";
+      return `must be ${expectedWords[issue.expected as string] ?? String(issue.expected)}`;
+    case "invalid_value":
+      return `must be ${(issue.values as unknown[]).map((value) => JSON.stringify(value)).join(" or ")}`;
+    case "too_small":
+      return bound(issue.origin as string, "at least", issue.minimum as number);
+    case "too_big":
+      return bound(issue.origin as string, "at most", issue.maximum as number);
+    case "invalid_format":
+      return `is not written as ${String(issue.format)} is`;
+    case "invalid_union":
+      return "fits none of the allowed forms";
+    default:
+      return undefined;
+  }
+}
+
+function bound(origin: string, word: string, limit: number): string {
+  if (origin === "string") return `must have ${word} ${limit} character${limit === 1 ? "" : "s"}`;
+  if (origin === "array" || origin === "set")
+    return `must have ${word} ${limit} entr${limit === 1 ? "y" : "ies"}`;
+  return `must be ${word} ${limit}`;
+}
+
+z.config({ customError: sentence });

@@ -1,0 +1,29 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import packageJson from "../../../package.json" with { type: "json" };
+import { csrfHeader, sessionCookie } from "../auth.ts";
+import type { ApiEnv } from "./context.ts";
+
+const about = `Everything the console and the command line do goes through this API.
+
+**Credentials.** \`Authorization: Bearer <token>\`: a session token from \`POST /api/auth/login\`, or an API token made under
+\`/api/tokens\`. The console uses a cookie instead, and then sends the header \`${csrfHeader}: 1\` with every change.
+
+**Errors** are always \`{"error":{"code","message","fields"?}}\`: 400 the body is not JSON, 401 no credential, 403 lacking
+permission, 404 missing or invisible, 409 in conflict with what is there, 422 bad input (\`fields\` says where), 429 too many
+(\`Retry-After\` says when). Unknown fields are refused by name.
+
+**Lists** take \`page\` (from 1) and \`pageSize\` (at most 200) and answer \`{items,total,page,pageSize}\`, showing only what the
+caller may view. Ids are integers, times ISO 8601 in UTC. Every answer carries \`X-Request-Id\`.`;
+
+/** Serves the OpenAPI document, made from the same schemas that validate. */
+export function describeApi(app: OpenAPIHono<ApiEnv>): void {
+  const { registerComponent } = app.openAPIRegistry;
+  const register = registerComponent.bind(app.openAPIRegistry);
+  register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
+  register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
+  register("securitySchemes", "runnerToken", { type: "http", scheme: "bearer" });
+  app.doc31("/api/openapi.json", {
+    openapi: "3.1.0",
+    info: { title: "Slipway", version: packageJson.version, description: about },
+  });
+}

@@ -1,0 +1,120 @@
+import { z } from "@hono/zod-openapi";
+import type { Page, PageRequest } from "../../model/page.ts";
+import { nearest } from "../../nearest.ts";
+
+/** The schemas that every noun shares. Import `z` from here: it can describe itself for OpenAPI. */
+export { z };
+
+/** An object whose unknown fields are refused by name, with the field that was probably meant. */
+export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
+  const names = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== "unrecognized_keys") return undefined;
+      // One line for each key, in order: field-faults.ts takes them apart again.
+      return issue.keys.map((key) => unknownField(key, names)).join("\n");
+    },
+  });
+}
+
+function unknownField(name: string, known: string[]): string {
+  const meant = nearest(name, known);
+  if (meant) return `is no field here; did you mean ${meant}?`;
+  return known.length > 0 ? `is no field here; known are ${known.join(", ")}` : "is no field here";
+}
+
+/** Ids are integers; what the databases cannot hold is no id. */
+export const maxId = 2_147_483_647;
+
+export const id = z.number().int().min(1).max(maxId);
+
+const pathId = z.coerce.number().int().min(1).max(maxId);
+
+/** Path parameters that are ids: `idParams("id", "userId")`. */
+export function idParams<const N extends string>(...names: N[]) {
+  const entries = names.map((name) => [
+    name,
+    pathId.openapi({ param: { name, in: "path" }, type: "integer", example: 7 }),
+  ]);
+  return z.object(Object.fromEntries(entries) as Record<N, typeof pathId>);
+}
+
+/** A query parameter that is an id. */
+export const queryId = pathId.openapi({ type: "integer" });
+
+/** ISO 8601, UTC. */
+export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000Z" });
+
+/** A time in a query: ISO 8601 or milliseconds since the epoch. */
+export const queryTime = z
+  .string()
+  .transform((text, context) => {
+    const at = new Date(/^\d{1,16}$/.test(text) ? Number(text) : text);
+    if (!Number.isNaN(at.getTime())) return at;
+    context.addIssue({
+      code: "custom",
+      message: "must be an ISO 8601 time (2026-01-31T09:30:00Z) or milliseconds since the epoch",
+    });
+    return z.NEVER;
+  })
+  .openapi({ type: "string", example: "2026-01-31T09:30:00Z" });
+
+/** Far enough for everybody, near enough that page × pageSize stays a number a database takes. */
+const maxPage = 1_000_000;
+
+/** The query of every list. Spread it: `strict({ ...pageQuery, projectId: queryId.optional() })`. */
+export const pageQuery = {
+  page: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxPage)
+    .default(1)
+    .openapi({ type: "integer", description: "From 1.", example: 1 }),
+  pageSize: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .default(20)
+    .openapi({ type: "integer", description: "At most 200.", example: 20 }),
+};
+
+export function pageOf(query: PageRequest): PageRequest {
+  return { page: query.page, pageSize: query.pageSize };
+}
+
+/** The answer of every list. */
+export function listOf<T extends z.ZodType>(item: T, name: string) {
+  return z
+    .object({
+      items: z.array(item),
+      total: z.number().int(),
+      page: z.number().int(),
+      pageSize: z.number().int(),
+    })
+    .openapi(name);
+}
+
+/** A page with its items written for the answer. */
+export function listJson<T, J>(page: Page<T>, write: (item: T) => J) {
+  return { items: page.items.map(write), total: page.total, page: page.page, pageSize: page.pageSize };
+}
+
+type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** The fields that were sent: an optional one that was not is left out, instead of being there as undefined. */
+export function onlyGiven<T extends object>(input: T): Given<T> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Given<T>;
+}
+
+/** A JSON request body. Always `required`, so that an empty one is checked, and completed by defaults, as `{}`. */
+export function jsonBody<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } } as const;
+}
+
+export function json<T extends z.ZodType>(description: string, schema: T) {
+  return { description, content: { "application/json": { schema } } };
+}
+
+export const noContent = { description: "Done; there is nothing more to say." };

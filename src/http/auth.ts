@@ -1,0 +1,85 @@
+import type { Credentials } from "../account/credential.ts";
+import { Fault } from "../errors.ts";
+import type { Caller } from "../model/permission.ts";
+
+export const sessionCookie = "slipway_session";
+/** The console sends it with every change. A foreign page cannot, without a preflight that we never allow. */
+export const csrfHeader = "x-slipway-csrf";
+
+/** Who asks, as far as the request tells. Endpoints decide whether a fault or nobody is good enough. */
+export interface Identity {
+  caller: Caller | null;
+  via: "bearer" | "cookie" | null;
+  /** Why the credential that was sent is no good. */
+  fault: Fault | null;
+}
+
+const nobody: Identity = { caller: null, via: null, fault: null };
+
+export function bearerOf(headers: Headers): string | null {
+  return /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+}
+
+/** Reads the credential of a request: Authorization first, then the console's cookie, guarded against forgery. */
+export async function identify(
+  request: Request,
+  credentials: Credentials,
+  ownOrigins: readonly string[],
+): Promise<Identity> {
+  const via = request.headers.has("authorization") ? "bearer" : "cookie";
+  const token = via === "bearer" ? bearerOf(request.headers) : cookieOf(request.headers);
+  if (via === "cookie" && !token) return nobody;
+  try {
+    if (!token) throw new Fault("unauthenticated", "Write the header as `Authorization: Bearer <token>`.");
+    const caller = await credentials.callerOf(token);
+    if (via === "cookie") refuseForgery(request, ownOrigins);
+    return { caller, via, fault: null };
+  } catch (thrown) {
+    if (thrown instanceof Fault) return { caller: null, via, fault: thrown };
+    throw thrown;
+  }
+}
+
+function cookieOf(headers: Headers): string | null {
+  for (const pair of (headers.get("cookie") ?? "").split(";")) {
+    const [name, value] = pair.trim().split("=", 2);
+    if (name === sessionCookie && value) return value;
+  }
+  return null;
+}
+
+const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
+
+export function isUnsafe(method: string): boolean {
+  return !safeMethods.has(method);
+}
+
+/**
+ * A cookie is sent along by the browser whoever caused the request, so a change also needs our header, and the browser
+ * must not say that another site asked.
+ */
+export function refuseForgery(request: Request, ownOrigins: readonly string[]): void {
+  if (!isUnsafe(request.method)) return;
+  if (!request.headers.has(csrfHeader))
+    throw new Fault("forbidden", `Changes by cookie need the header ${csrfHeader}: 1.`);
+  const site = request.headers.get("sec-fetch-site");
+  if (site === "same-origin" || site === "none") return;
+  const origin = request.headers.get("origin");
+  if (site === null && (origin === null || isOwnOrigin(origin, request, ownOrigins))) return;
+  throw new Fault("forbidden", "The request comes from another site; use the console at its own address.");
+}
+
+function isOwnOrigin(origin: string, request: Request, ownOrigins: readonly string[]): boolean {
+  if (ownOrigins.includes(origin)) return true;
+  return URL.canParse(origin) && new URL(origin).host === request.headers.get("host");
+}
+
+/** Lax keeps the cookie off foreign posts; Secure is set whenever the client spoke https. */
+export function sessionCookieHeader(token: string, expiresAt: Date, isSecure: boolean): string {
+  const secure = isSecure ? "; Secure" : "";
+  return `${sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Lax; Expires=${expiresAt.toUTCString()}${secure}`;
+}
+
+export function endedCookieHeader(isSecure: boolean): string {
+  return sessionCookieHeader("", new Date(0), isSecure);
+}

@@ -1,0 +1,35 @@
+import { Fault } from "../errors.ts";
+
+/** How much of a body over the limit is still read, so that the sender gets to see the answer. */
+const drainBytes = 1024 * 1024;
+
+/**
+ * Reads a body of at most `maxBytes`; answers "too_large" after one byte more. The rest is drained up to a bound:
+ * a sender that is cut off while writing reports a broken connection instead of our answer.
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
+  if (!request.body) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    total += chunk.byteLength;
+    if (total <= maxBytes) chunks.push(chunk);
+    else if (total > maxBytes + drainBytes) break;
+  }
+  if (total > maxBytes) return "too_large";
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Text of a body, within its limit and in UTF-8, or a Fault that says which it is not. */
+export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const body = await readBody(request, maxBytes);
+  if (body === "too_large")
+    throw new Fault("too_large", `The body is larger than ${maxBytes} bytes; send less.`);
+  try {
+    return utf8.decode(body);
+  } catch (cause) {
+    throw new Fault("malformed", "The body is not UTF-8 text.", { cause });
+  }
+}

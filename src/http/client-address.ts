@@ -1,0 +1,71 @@
+import { BlockList, isIP } from "node:net";
+
+/** Networks that an address can be looked up in. */
+export interface Networks {
+  has(address: string): boolean;
+}
+
+/** From CIDRs that the settings have checked already. */
+export function networksOf(cidrs: readonly string[]): Networks {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = "", bits = ""] = cidr.split("/");
+    list.addSubnet(network, Number(bits), familyOf(network));
+  }
+  return {
+    has(address) {
+      const plain = plainAddress(address);
+      return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
+    },
+  };
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return address.includes(":") ? "ipv6" : "ipv4";
+}
+
+/** IPv4 inside IPv6 (`::ffff:10.0.0.1`) is IPv4 to everybody who writes networks down; zones and brackets go. */
+export function plainAddress(address: string): string {
+  const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare;
+}
+
+/**
+ * The client's address. X-Forwarded-For is believed only from a trusted proxy; then the right-most entry that is no
+ * trusted proxy is the client, because everything left of it may be made up.
+ */
+export function clientAddressOf(headers: Headers, peerAddress: string, trustedProxies: Networks): string {
+  const peer = plainAddress(peerAddress);
+  if (!trustedProxies.has(peer)) return peer;
+  const entries = (headers.get("x-forwarded-for") ?? "").split(",").map((entry) => withoutPort(entry.trim()));
+  for (const entry of entries.reverse()) {
+    if (isIP(entry) === 0) break;
+    if (!trustedProxies.has(entry)) return entry;
+  }
+  return peer;
+}
+
+/** `10.0.0.1:1234` and `[::1]:1234` carry a port in some proxies' headers. */
+function withoutPort(entry: string): string {
+  const match = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^([\d.]+):\d+$/.exec(entry);
+  return plainAddress(match?.[1] ?? entry);
+}
+
+/** Whether the client spoke https to us or to a proxy that we trust. */
+export function isHttps(request: Request, peerAddress: string, trustedProxies: Networks): boolean {
+  if (new URL(request.url).protocol === "https:") return true;
+  if (!trustedProxies.has(peerAddress)) return false;
+  return request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase() === "https";
+}
+
+const proxyHeaders = ["forwarded", "x-real-ip", "via"];
+
+/**
+ * Whether the caller sits in one of the networks itself. A request that passed a proxy never does: otherwise a proxy on
+ * the same host would open the internal endpoints to the world.
+ */
+export function isInternalCaller(headers: Headers, peerAddress: string, networks: Networks): boolean {
+  if (proxyHeaders.some((name) => headers.has(name))) return false;
+  for (const name of headers.keys()) if (name.toLowerCase().startsWith("x-forwarded")) return false;
+  return networks.has(peerAddress);
+}

@@ -1,0 +1,30 @@
+import { Fault, type FieldFault, httpStatusOf, messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+
+/** Every error of the management API has this one shape. */
+export interface ErrorBody {
+  error: { code: string; message: string; fields?: FieldFault[] };
+}
+
+export function faultResponse(fault: Fault): Response {
+  const error: ErrorBody["error"] = { code: fault.code, message: fault.message };
+  if (fault.fields) error.fields = fault.fields;
+  const headers = new Headers();
+  if (fault.retryAfterSeconds !== undefined) headers.set("retry-after", String(fault.retryAfterSeconds));
+  if (fault.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="slipway"');
+  return Response.json({ error } satisfies ErrorBody, { status: httpStatusOf[fault.code], headers });
+}
+
+/**
+ * The answer to anything thrown. What is no Fault is a bug: its text goes to the log beside the request id, never to
+ * the caller.
+ */
+export function thrownResponse(thrown: unknown, log: Log, requestId: string): Response {
+  if (thrown instanceof Fault && thrown.code !== "internal") return faultResponse(thrown);
+  log.error(
+    { requestId, error: messageOf(thrown), stack: thrown instanceof Error ? thrown.stack : undefined },
+    "request failed",
+  );
+  const message = `Something went wrong on our side. The log has the details under request id ${requestId}.`;
+  return faultResponse(new Fault("internal", message));
+}
