@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import packageJson from "../../../package.json" with { type: "json" };
+import { version } from "../../version.ts";
 import { csrfHeader, sessionCookie } from "../auth.ts";
 import type { ApiEnv } from "./context.ts";
 
@@ -24,6 +24,6 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   register("securitySchemes", "runnerToken", { type: "http", scheme: "bearer" });
   app.doc31("/api/openapi.json", {
     openapi: "3.1.0",
-    info: { title: "Slipway", version: packageJson.version, description: about },
+    info: { title: "Slipway", version: version, description: about },
   });
 }
