@@ -1,0 +1,62 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { startKafka } from "../support/kafka.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { startRabbitmq } from "../support/rabbitmq.ts";
+import { ServiceUnavailable } from "../support/service-install.ts";
+import type { RunningService } from "../support/service-process.ts";
+
+function accepts(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+/** A child that was just forked may hold the port for some milliseconds longer than the process that was killed. */
+async function untilRefused(url: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (await accepts(url)) {
+    if (Date.now() > deadline) throw new Error(`${url} still accepts connections`);
+    await Bun.sleep(20);
+  }
+}
+
+function commandOf(pid: number): Promise<string> {
+  return Bun.file(`/proc/${pid}/comm`).text();
+}
+
+const brokers: [string, string, () => Promise<RunningService>][] = [
+  ["PostgreSQL", "postgres", startPostgres],
+  ["RabbitMQ", "beam.smp", startRabbitmq],
+  ["Apache Kafka", "java", startKafka],
+];
+
+describe.each(brokers)("a throw-away %s", async (_name, command, start) => {
+  const service = await start().catch((error: unknown) => {
+    if (error instanceof ServiceUnavailable && !process.env.CI) return undefined;
+    throw error;
+  });
+  afterAll(() => service?.stop(), 30_000);
+
+  test.skipIf(!service)(
+    "is the broker's own process, which kill -9 ends and restart brings back on the same port",
+    async () => {
+      if (!service) return;
+      expect((await commandOf(service.pid)).trim()).toBe(command);
+      expect(await accepts(service.url)).toBe(true);
+      const before = service.pid;
+      await service.kill();
+      await untilRefused(service.url);
+      await service.restart();
+      expect(await accepts(service.url)).toBe(true);
+      expect(service.pid).not.toBe(before);
+    },
+    90_000,
+  );
+});

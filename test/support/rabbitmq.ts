@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { hasDocker, inDocker } from "./docker.ts";
+import { installPackages, ServiceUnavailable } from "./service-install.ts";
+import {
+  answers,
+  endWithUs,
+  freePort,
+  launch,
+  type RunningService,
+  serviceFolder,
+} from "./service-process.ts";
+
+const wayToGetIt =
+  "RabbitMQ is not installed: install the package `rabbitmq-server`, start Docker, or set SLIPWAY_TEST_AMQP_URL.";
+
+const protocolHeader = new Uint8Array([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
+
+/** A RabbitMQ node of our own: the installed one, else Debian's package, else a container. */
+export async function startRabbitmq(): Promise<RunningService> {
+  const port = await freePort();
+  const url = `amqp://guest:guest@127.0.0.1:${port}`;
+  const isReady = () => answers(port, protocolHeader);
+  const server = findServer() ?? ((await installPackages("rabbitmq-server")) ? findServer() : undefined);
+  if (server) return startInstalled(server, port, url, isReady);
+  if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
+  const name = `slipway-rabbitmq-${port}`;
+  const options = ["--hostname", name, "-v", `${name}:/var/lib/rabbitmq`, "-p", `127.0.0.1:${port}:5672`];
+  return launch({
+    name: "RabbitMQ",
+    url,
+    folder: serviceFolder("rabbitmq"),
+    isReady,
+    ...inDocker({ name, image: "rabbitmq:4", options }),
+  });
+}
+
+/** The script itself: the wrapper in /usr/sbin changes the user and drops our environment. */
+function findServer(): string | undefined {
+  const debian = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+  return existsSync(debian) ? debian : (Bun.which("rabbitmq-server") ?? undefined);
+}
+
+async function startInstalled(
+  server: string,
+  port: number,
+  url: string,
+  isReady: () => Promise<boolean>,
+): Promise<RunningService> {
+  const folder = serviceFolder("rabbitmq");
+  const [epmdPort, distributionPort] = [await freePort(), await freePort()];
+  await Bun.write(
+    join(folder, "rabbitmq.conf"),
+    [
+      `listeners.tcp.1 = 127.0.0.1:${port}`,
+      "log.file = false",
+      "log.console = true",
+      "log.console.level = warning",
+      // Low, so that a broker beside others does not stop its publishers: these are small machines.
+      "disk_free_limit.absolute = 50MB",
+      "",
+    ].join("\n"),
+  );
+  await Bun.write(join(folder, "enabled_plugins"), "[].\n");
+  // Erlang's name server stays behind as a daemon unless it is ours; several nodes then do not meet.
+  const epmd = Bun.spawn([...endWithUs(), "epmd", "-address", "127.0.0.1", "-port", String(epmdPort)], {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "ignore",
+    detached: true,
+  });
+  epmd.unref();
+  return launch({
+    name: "RabbitMQ",
+    url,
+    folder,
+    command: [server],
+    isReady,
+    onStop: () => epmd.kill("SIGKILL"),
+    env: {
+      // The Erlang cookie is made there.
+      HOME: folder,
+      ERL_EPMD_PORT: String(epmdPort),
+      RABBITMQ_NODENAME: `slipway-${port}@localhost`,
+      RABBITMQ_DIST_PORT: String(distributionPort),
+      RABBITMQ_NODE_PORT: String(port),
+      RABBITMQ_CONF_ENV_FILE: join(folder, "none"),
+      RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq.conf"),
+      RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
+      RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
+      RABBITMQ_LOG_BASE: join(folder, "log"),
+      RABBITMQ_FEATURE_FLAGS_FILE: join(folder, "feature_flags"),
+      // With "input allowed" the script becomes the broker instead of standing before it, so that a signal to our
+      // child hits the broker; and then no input is read after all.
+      RABBITMQ_ALLOW_INPUT: "true",
+      RABBITMQ_SERVER_START_ARGS: "-noinput",
+    },
+  });
+}

@@ -1,0 +1,55 @@
+/** A service cannot be had on this machine; the message names the way to get it. */
+export class ServiceUnavailable extends Error {
+  override readonly name = "ServiceUnavailable";
+}
+
+/** Long steps are announced, so that nobody wonders what takes so long. */
+export function progress(message: string): void {
+  process.stderr.write(`services: ${message}\n`);
+}
+
+/** Runs a command to its end; false when it failed, with its last words on the terminal. */
+export async function run(
+  command: string[],
+  options: { cwd?: string; uid?: number; gid?: number; quiet?: boolean } = {},
+): Promise<boolean> {
+  const { quiet, ...place } = options;
+  const child = Bun.spawn(command, {
+    ...place,
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0 && !quiet) progress(`${command.join(" ")} failed:\n${(out + err).slice(-2_000)}`);
+  return code === 0;
+}
+
+let aptQueue: Promise<unknown> = Promise.resolve();
+let listsAreFresh: Promise<boolean> | undefined;
+
+/** Installs Debian packages as root; false where that is not possible. One apt-get at a time: it locks. */
+export function installPackages(...packages: string[]): Promise<boolean> {
+  const result = aptQueue.then(async () => {
+    if (!Bun.which("apt-get") || process.getuid?.() !== 0) return false;
+    listsAreFresh ??= run(["apt-get", "update"]);
+    await listsAreFresh;
+    progress(`apt-get install ${packages.join(" ")} (some minutes)`);
+    return run([
+      "apt-get",
+      "-o",
+      "DPkg::Lock::Timeout=300",
+      "install",
+      "-y",
+      "--no-install-recommends",
+      ...packages,
+    ]);
+  });
+  aptQueue = result.catch(() => false);
+  return result;
+}

@@ -1,0 +1,65 @@
+import { findChromium } from "./chromium.ts";
+import { startKafka } from "./kafka.ts";
+import { startPostgres } from "./postgres.ts";
+import { startRabbitmq } from "./rabbitmq.ts";
+import { ServiceUnavailable } from "./service-install.ts";
+
+/** What the tests need beside Bun. A value is a URL, for Chromium the path of its executable. */
+const services = {
+  postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
+  amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
+  kafka: { variable: "SLIPWAY_TEST_KAFKA_URL", start: async () => (await startKafka()).url },
+  chromium: { variable: "SLIPWAY_TEST_CHROMIUM", start: findChromium },
+} satisfies Record<string, { variable: string; start: () => Promise<string> }>;
+
+export type ServiceName = keyof typeof services;
+export const serviceNames = Object.keys(services) as ServiceName[];
+
+/** In a variable: looked for already and not to be had. */
+const notToBeHad = "unavailable";
+
+export type ServiceState =
+  | { name: ServiceName; variable: string; value: string; origin: "given" | "started" }
+  | { name: ServiceName; variable: string; missing: string };
+
+const states = new Map<ServiceName, Promise<ServiceState>>();
+
+/** Uses what the variable names, else starts or installs the service. It ends with this process. */
+export function provide(name: ServiceName): Promise<ServiceState> {
+  const known = states.get(name);
+  if (known) return known;
+  const state = makeAvailable(name);
+  states.set(name, state);
+  return state;
+}
+
+async function makeAvailable(name: ServiceName): Promise<ServiceState> {
+  const { variable, start } = services[name];
+  const given = process.env[variable];
+  if (given === notToBeHad) return { name, variable, missing: "see the start of the test run" };
+  if (given) return { name, variable, value: given, origin: "given" };
+  try {
+    return { name, variable, value: await start(), origin: "started" };
+  } catch (error) {
+    if (error instanceof ServiceUnavailable) return { name, variable, missing: error.message };
+    throw error;
+  }
+}
+
+/**
+ * For tests: `const url = await serviceUrl("postgres"); describe.skipIf(!url)(…)`. Undefined where the service cannot be
+ * had, which fails under CI: nothing may be left out there.
+ */
+export async function serviceUrl(name: ServiceName): Promise<string | undefined> {
+  const state = await provide(name);
+  if ("value" in state) return state.value;
+  if (process.env.CI) throw new Error(`${name} is not available: ${state.missing}`);
+  return undefined;
+}
+
+/** The variables that hand these services to another process. */
+export function variablesOf(found: ServiceState[]): Record<string, string> {
+  return Object.fromEntries(
+    found.map((state) => [state.variable, "value" in state ? state.value : notToBeHad]),
+  );
+}
