@@ -18,21 +18,37 @@
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */
 import type { Credentials } from "../../account/credential.ts";
+import type { Passwords } from "../../account/password.ts";
 import type { Permissions } from "../../account/permissions.ts";
+import type { SignIn } from "../../account/sign-in.ts";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
+import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Store } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
 import type { Networks } from "../client-address.ts";
 import { auditApi } from "./audit.ts";
+import { authApi } from "./auth.ts";
+import { groupsApi } from "./groups.ts";
 import { describeApi } from "./openapi.ts";
+import { projectMembersApi } from "./project-members.ts";
+import { projectSecretsApi } from "./project-secrets.ts";
+import { projectsApi } from "./projects.ts";
 import { answerFaults, prepareRequests } from "./request.ts";
 import { newApi } from "./route.ts";
+import { runnersApi } from "./runners.ts";
+import { tokensApi } from "./tokens.ts";
+import { usersApi } from "./users.ts";
 
 export interface ApiDeps {
   store: Store;
+  secrets: Secrets;
   credentials: Credentials;
+  passwords: Passwords;
   permissions: Permissions;
+  signIn: SignIn;
+  gitUrlRules: GitUrlRules;
   trustedProxies: Networks;
   /** Origins that the console is served from, beside the request's own host. */
   ownOrigins: readonly string[];
@@ -48,7 +64,17 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  const api = app.route("/api", auditApi(deps.store));
+  const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, clock } = deps;
+  const api = app
+    .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
+    .route("/api", usersApi({ store, passwords, clock }))
+    .route("/api", groupsApi({ keepers: store, clock }))
+    .route("/api", projectsApi({ keepers: store, clock, gitUrlRules }))
+    .route("/api", projectMembersApi(store))
+    .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
+    .route("/api", tokensApi({ keepers: store, clock }))
+    .route("/api", runnersApi({ keepers: store, clock }))
+    .route("/api", auditApi(store));
   describeApi(api);
   return api;
 }

@@ -11,6 +11,7 @@ import {
   queryId,
   queryTime,
   strict,
+  text,
   time,
   z,
 } from "./shape.ts";
@@ -41,7 +42,7 @@ const listAudit = route({
       ...pageQuery,
       userId: queryId.optional(),
       projectId: queryId.optional(),
-      action: z.string().max(100).optional().openapi({ example: "project.update" }),
+      action: text(100).optional().openapi({ example: "project.update" }),
       from: queryTime.optional(),
       to: queryTime.optional(),
     }),

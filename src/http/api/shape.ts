@@ -23,6 +23,21 @@ function unknownField(name: string, known: string[]): string {
   return known.length > 0 ? `is no field here; known are ${known.join(", ")}` : "is no field here";
 }
 
+/** Text of at most `max` characters that every database can hold: no NUL, no half characters. */
+export function text(max: number, min = 0) {
+  return z
+    .string()
+    .min(min)
+    .max(max)
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), "has characters that are no text");
+}
+
+/** The name of a thing: one line that starts and ends with something visible. */
+export const name = text(100, 1).refine(
+  (value) => value === value.trim() && !/\p{Cc}/u.test(value),
+  "must be one line without spaces around it",
+);
+
 /** Ids are integers; what the databases cannot hold is no id. */
 export const maxId = 2_147_483_647;
 
@@ -94,6 +109,12 @@ export function listOf<T extends z.ZodType>(item: T, name: string) {
       pageSize: z.number().int(),
     })
     .openapi(name);
+}
+
+/** One page of a list that is short enough to be read whole. */
+export function slice<T>(items: T[], { page, pageSize }: PageRequest): Page<T> {
+  const from = (page - 1) * pageSize;
+  return { items: items.slice(from, from + pageSize), total: items.length, page, pageSize };
 }
 
 /** A page with its items written for the answer. */

@@ -1,0 +1,40 @@
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Store } from "../model/store.ts";
+import { randomToken } from "../secrets.ts";
+import type { Passwords } from "./password.ts";
+
+const lockWaitMs = 30_000;
+
+export interface FirstAdmin {
+  username: string;
+  /** To be shown once; null when the operator chose it. */
+  generatedPassword: string | null;
+}
+
+/**
+ * Makes the user `admin` in an empty database. Null when there are users already. When several instances start together
+ * one makes it and the others find it: the lock decides, and the unique username where the lock does not reach.
+ */
+export async function ensureFirstAdmin(
+  store: Store,
+  passwords: Passwords,
+  clock: Clock,
+  chosenPassword: string | undefined,
+): Promise<FirstAdmin | null> {
+  if ((await store.users.count()) > 0) return null;
+  const made = await store.withLock("first-admin", lockWaitMs, async () => {
+    if ((await store.users.count()) > 0) return null;
+    const password = chosenPassword ?? randomToken(15);
+    const passwordHash = await passwords.hash(password);
+    const createdAt = new Date(clock.now());
+    try {
+      await store.users.create({ username: "admin", passwordHash, role: "admin", createdAt });
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.code === "conflict") return null;
+      throw thrown;
+    }
+    return { username: "admin", generatedPassword: chosenPassword === undefined ? password : null };
+  });
+  return made === "timeout" ? null : made;
+}

@@ -1,0 +1,91 @@
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Caller } from "../model/permission.ts";
+import type { Keepers } from "../model/store.ts";
+import type { Session, User } from "../model/user.ts";
+import { hashToken } from "../secrets.ts";
+import { buildAttemptLimit } from "./attempt-limit.ts";
+import { newToken } from "./credential.ts";
+import type { Passwords } from "./password.ts";
+
+const windowMs = 5 * 60_000;
+const maxKeys = 10_000;
+/** Tight for one address; looser for one username, or a stranger could lock its owner out with a handful of guesses. */
+const perAddress = { attempts: 20, windowMs, maxKeys };
+const perUsername = { attempts: 50, windowMs, maxKeys };
+
+export interface SignInRequest {
+  username: string;
+  password: string;
+  remoteIp: string;
+  userAgent: string;
+}
+
+export interface SignIn {
+  /** Makes a session. Throws 401 without saying what was wrong, and 429 after too many failures. */
+  signIn(request: SignInRequest): Promise<{ token: string; session: Session; user: User }>;
+  signOut(caller: Caller): Promise<void>;
+  /** Needs the old password; ends every other session of the user. Answers how many. */
+  changePassword(caller: Caller, oldPassword: string, newPassword: string, remoteIp: string): Promise<number>;
+}
+
+export interface SignInOptions {
+  keepers: Pick<Keepers, "users" | "sessions">;
+  passwords: Passwords;
+  clock: Clock;
+  sessionMs: number;
+}
+
+export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOptions): SignIn {
+  const byAddress = buildAttemptLimit(perAddress, clock);
+  const byUsername = buildAttemptLimit(perUsername, clock);
+
+  /** Counts before the check, so that guesses sent side by side count too; takes it back when the password is right. */
+  async function check(username: string, password: string, remoteIp: string): Promise<User | null> {
+    const name = username.toLowerCase();
+    const waitSeconds = byAddress.take(remoteIp) || byUsername.take(name);
+    if (waitSeconds > 0)
+      throw new Fault("too_many", `Too many failed sign-ins; try again in ${waitSeconds} s.`, {
+        retryAfterSeconds: waitSeconds,
+      });
+    const user = await keepers.users.byUsername(username);
+    const isUsable = user !== null && !user.disabled;
+    const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
+    if (!isRight || !user) return null;
+    byAddress.forgive(remoteIp);
+    byUsername.forgive(name);
+    const { passwordHash: _, ...shown } = user;
+    return shown;
+  }
+
+  return {
+    async signIn({ username, password, remoteIp, userAgent }) {
+      const user = await check(username, password, remoteIp);
+      if (!user) throw new Fault("unauthenticated", "Username or password is wrong.");
+      const token = newToken("session");
+      const now = clock.now();
+      const session = await keepers.sessions.create({
+        userId: user.id,
+        tokenHash: hashToken(token),
+        userAgent: userAgent.slice(0, 200),
+        remoteIp,
+        createdAt: new Date(now),
+        lastSeenAt: new Date(now),
+        expiresAt: new Date(now + sessionMs),
+      });
+      await keepers.sessions.deleteExpired(new Date(now));
+      return { token, session, user };
+    },
+    async signOut(caller) {
+      if (caller.sessionId !== null) await keepers.sessions.delete(caller.sessionId);
+    },
+    async changePassword(caller, oldPassword, newPassword, remoteIp) {
+      if (!(await check(caller.username, oldPassword, remoteIp)))
+        throw new Fault("invalid", "The old password is wrong.", {
+          fields: [{ field: "oldPassword", message: "is wrong" }],
+        });
+      await keepers.users.update(caller.userId, { passwordHash: await passwords.hash(newPassword) });
+      return keepers.sessions.deleteOfUser(caller.userId, caller.sessionId ?? undefined);
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import type { SignIn } from "../../account/sign-in.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Session } from "../../model/user.ts";
+import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
+import { audit, callerOf } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import { idParams, json, jsonBody, noContent, strict, text, time, z } from "./shape.ts";
+import { newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
+
+const tags = ["auth"];
+
+const login = route({
+  method: "post",
+  path: "/auth/login",
+  tags,
+  summary: "Sign in",
+  description:
+    "Answers a session token for `Authorization: Bearer`. With `cookie: true` the token is set as an httpOnly cookie " +
+    "instead and `token` is null; the console signs in this way. Limited per address and per username.",
+  access: "anonymous",
+  request: {
+    body: jsonBody(
+      strict({
+        username: text(256).openapi({ example: "admin" }),
+        password: triedPassword,
+        cookie: z.boolean().default(false),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      "Signed in.",
+      z.object({ token: z.string().nullable(), expiresAt: time, user: userShape }).openapi("SignIn"),
+    ),
+  },
+});
+
+const logout = route({
+  method: "post",
+  path: "/auth/logout",
+  tags,
+  summary: "Sign out",
+  description: "Ends the session of the credential and its cookie.",
+  access: "session",
+  responses: { 204: noContent },
+});
+
+const me = route({
+  method: "get",
+  path: "/auth/me",
+  tags,
+  summary: "Who am I",
+  description: "The user behind the credential, and the scopes of the API token (null for a session).",
+  access: "signed-in",
+  responses: {
+    200: json(
+      "The caller.",
+      userShape
+        .extend({ scopes: z.array(z.string()).nullable(), sessionId: z.number().int().nullable() })
+        .openapi("Me"),
+    ),
+  },
+});
+
+const changePassword = route({
+  method: "post",
+  path: "/auth/password",
+  tags,
+  summary: "Change the own password",
+  description: "Needs the old one. Every other session of the user ends.",
+  access: "session",
+  request: { body: jsonBody(strict({ oldPassword: triedPassword, newPassword })) },
+  responses: { 204: noContent },
+});
+
+const sessionShape = z
+  .object({
+    id: z.number().int(),
+    userAgent: z.string(),
+    remoteIp: z.string(),
+    createdAt: time,
+    lastSeenAt: time,
+    expiresAt: time,
+    current: z.boolean().openapi({ description: "Whether it is the session that asks." }),
+  })
+  .openapi("Session");
+
+const listSessions = route({
+  method: "get",
+  path: "/auth/sessions",
+  tags,
+  summary: "List the own sessions",
+  access: "session",
+  responses: { 200: json("All sessions of the caller.", z.object({ items: z.array(sessionShape) })) },
+});
+
+const endSession = route({
+  method: "delete",
+  path: "/auth/sessions/{id}",
+  tags,
+  summary: "End one of the own sessions",
+  access: "session",
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+export interface AuthDeps {
+  keepers: Pick<Keepers, "users" | "sessions">;
+  signIn: SignIn;
+  ownOrigins: readonly string[];
+}
+
+export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
+  return newApi()
+    .openapi(login, async (c) => {
+      const { username, password, cookie } = c.req.valid("json");
+      if (cookie) refuseForgery(c.req.raw, ownOrigins);
+      const userAgent = c.req.header("user-agent") ?? "";
+      const made = await signIn.signIn({ username, password, userAgent, remoteIp: c.var.clientAddress });
+      const { token, session, user } = made;
+      const caller = { userId: user.id, username, role: user.role, scopes: null, sessionId: session.id };
+      c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
+      await audit(c, { action: "auth.login", subject: `user ${user.username}` });
+      if (cookie) c.header("set-cookie", sessionCookieHeader(token, session.expiresAt, c.var.isHttps));
+      const answer = { token: cookie ? null : token, expiresAt: session.expiresAt.toISOString() };
+      return c.json({ ...answer, user: userJson(user) }, 200);
+    })
+    .openapi(logout, async (c) => {
+      const caller = callerOf(c);
+      await signIn.signOut(caller);
+      await audit(c, { action: "auth.logout", subject: `user ${caller.username}` });
+      if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isHttps));
+      return c.body(null, 204);
+    })
+    .openapi(me, async (c) => {
+      const { userId, scopes, sessionId } = callerOf(c);
+      const user = found(await keepers.users.byId(userId), `user ${userId}`);
+      return c.json({ ...userJson(user), scopes, sessionId }, 200);
+    })
+    .openapi(changePassword, async (c) => {
+      const caller = callerOf(c);
+      const body = c.req.valid("json");
+      const ended = await signIn.changePassword(
+        caller,
+        body.oldPassword,
+        body.newPassword,
+        c.var.clientAddress,
+      );
+      const detail = { endedSessions: ended };
+      await audit(c, { action: "auth.change-password", subject: `user ${caller.username}`, detail });
+      return c.body(null, 204);
+    })
+    .openapi(listSessions, async (c) => {
+      const { userId, sessionId } = callerOf(c);
+      const sessions = await keepers.sessions.listOfUser(userId);
+      return c.json({ items: sessions.map((session) => sessionJson(session, sessionId)) }, 200);
+    })
+    .openapi(endSession, async (c) => {
+      const caller = callerOf(c);
+      const { id } = c.req.valid("param");
+      const own = await keepers.sessions.listOfUser(caller.userId);
+      found(
+        own.find((session) => session.id === id),
+        `session ${id} of yours`,
+      );
+      await keepers.sessions.delete(id);
+      await audit(c, { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } });
+      return c.body(null, 204);
+    });
+}
+
+function sessionJson(session: Session, currentId: number | null) {
+  return {
+    id: session.id,
+    userAgent: session.userAgent,
+    remoteIp: session.remoteIp,
+    createdAt: session.createdAt.toISOString(),
+    lastSeenAt: session.lastSeenAt.toISOString(),
+    expiresAt: session.expiresAt.toISOString(),
+    current: session.id === currentId,
+  };
+}

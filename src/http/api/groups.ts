@@ -1,0 +1,171 @@
+import type { Clock } from "../../clock.ts";
+import type { Group } from "../../model/group.ts";
+import type { Keepers } from "../../model/store.ts";
+import { audit, callerOf, groupOf } from "./context.ts";
+import { memberBody, memberList, memberShape } from "./member.ts";
+import { found, newApi, route } from "./route.ts";
+import {
+  idParams,
+  json,
+  jsonBody,
+  listJson,
+  listOf,
+  name,
+  noContent,
+  onlyGiven,
+  pageQuery,
+  slice,
+  strict,
+  time,
+  z,
+} from "./shape.ts";
+
+const tags = ["groups"];
+
+const groupShape = z
+  .object({ id: z.number().int(), name: z.string().openapi({ example: "Shop" }), createdAt: time })
+  .openapi("Group");
+
+const groupBody = strict({ name });
+
+const listGroups = route({
+  method: "get",
+  path: "/groups",
+  tags,
+  summary: "List groups",
+  description: "Those that the caller is a member of; all for an admin.",
+  access: "signed-in",
+  request: { query: strict(pageQuery) },
+  responses: { 200: json("One page of groups.", listOf(groupShape, "GroupList")) },
+});
+
+const createGroup = route({
+  method: "post",
+  path: "/groups",
+  tags,
+  summary: "Add a group",
+  access: "admin",
+  request: { body: jsonBody(groupBody) },
+  responses: { 201: json("The new group.", groupShape) },
+});
+
+const getGroup = route({
+  method: "get",
+  path: "/groups/{id}",
+  tags,
+  summary: "One group",
+  access: { group: "view" },
+  request: { params: idParams("id") },
+  responses: { 200: json("The group.", groupShape) },
+});
+
+const renameGroup = route({
+  method: "patch",
+  path: "/groups/{id}",
+  tags,
+  summary: "Rename a group",
+  access: { group: "manage" },
+  request: { params: idParams("id"), body: jsonBody(groupBody) },
+  responses: { 200: json("The group as it is now.", groupShape) },
+});
+
+const deleteGroup = route({
+  method: "delete",
+  path: "/groups/{id}",
+  tags,
+  summary: "Delete a group",
+  description: "Its projects stay, without a group; permissions that came through it end.",
+  access: "admin",
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+const listMembers = route({
+  method: "get",
+  path: "/groups/{id}/members",
+  tags,
+  summary: "List the members of a group",
+  access: { group: "view" },
+  request: { params: idParams("id"), query: strict(pageQuery) },
+  responses: { 200: json("One page of members.", memberList) },
+});
+
+const setMember = route({
+  method: "put",
+  path: "/groups/{id}/members/{userId}",
+  tags,
+  summary: "Add a member to a group, or change its permission",
+  description: "The permission holds for every project of the group.",
+  access: { group: "manage" },
+  request: { params: idParams("id", "userId"), body: jsonBody(memberBody) },
+  responses: { 200: json("The member.", memberShape) },
+});
+
+const removeMember = route({
+  method: "delete",
+  path: "/groups/{id}/members/{userId}",
+  tags,
+  summary: "Remove a member from a group",
+  access: { group: "manage" },
+  request: { params: idParams("id", "userId") },
+  responses: { 204: noContent },
+});
+
+export interface GroupsDeps {
+  keepers: Pick<Keepers, "groups" | "users">;
+  clock: Clock;
+}
+
+export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
+  return newApi()
+    .openapi(listGroups, async (c) => {
+      const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
+      return c.json(listJson(await groups.list(onlyGiven({ ids }), c.req.valid("query")), groupJson), 200);
+    })
+    .openapi(createGroup, async (c) => {
+      const body = c.req.valid("json");
+      const group = await groups.create({ name: body.name, createdAt: new Date(clock.now()) });
+      await audit(c, { action: "group.create", subject: `group ${group.name}` });
+      return c.json(groupJson(group), 201);
+    })
+    .openapi(getGroup, async (c) => c.json(groupJson(groupOf(c)), 200))
+    .openapi(renameGroup, async (c) => {
+      const before = groupOf(c);
+      const { name } = c.req.valid("json");
+      const group = found(await groups.rename(before.id, name), `group ${before.id}`);
+      await audit(c, { action: "group.rename", subject: `group ${before.name}`, detail: { name } });
+      return c.json(groupJson(group), 200);
+    })
+    .openapi(deleteGroup, async (c) => {
+      const { id } = c.req.valid("param");
+      const group = found(await groups.byId(id), `group ${id}`);
+      await groups.delete(id);
+      await audit(c, { action: "group.delete", subject: `group ${group.name}` });
+      return c.body(null, 204);
+    })
+    .openapi(listMembers, async (c) =>
+      c.json(slice(await groups.members(groupOf(c).id), c.req.valid("query")), 200),
+    )
+    .openapi(setMember, async (c) => {
+      const group = groupOf(c);
+      const { userId } = c.req.valid("param");
+      const { permission } = c.req.valid("json");
+      const { username } = found(await users.byId(userId), `user ${userId}`);
+      await groups.setMember(group.id, userId, permission);
+      const detail = { username, permission };
+      await audit(c, { action: "group.set-member", subject: `group ${group.name}`, detail });
+      return c.json({ userId, username, permission }, 200);
+    })
+    .openapi(removeMember, async (c) => {
+      const group = groupOf(c);
+      const { userId } = c.req.valid("param");
+      const wasMember = await groups.removeMember(group.id, userId);
+      found(wasMember || null, `member ${userId} of group ${group.name}`);
+      await audit(c, { action: "group.remove-member", subject: `group ${group.name}`, detail: { userId } });
+      return c.body(null, 204);
+    });
+}
+
+function groupJson(group: Group) {
+  return { id: group.id, name: group.name, createdAt: group.createdAt.toISOString() };
+}

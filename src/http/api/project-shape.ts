@@ -1,0 +1,187 @@
+import { isSafeRef } from "../../model/git-ref.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
+import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { label } from "./runners.ts";
+import { id, listOf, name, strict, text, time, z } from "./shape.ts";
+
+const maxScript = 100_000;
+const maxStageSeconds = 7 * 86_400;
+const maxVariables = 200;
+
+const script = text(maxScript).openapi({ example: "npm ci && npm run build" });
+const timeoutSeconds = z.number().int().min(1).max(3600).default(60);
+const stageTimeout = z
+  .number()
+  .int()
+  .min(1)
+  .max(maxStageSeconds)
+  .nullable()
+  .openapi({ description: "Seconds; null: the setting tasks.timeout.", example: 600 });
+
+const httpUrl = text(2000).refine(
+  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
+  "must be a URL that starts with http:// or https://",
+);
+
+const healthCheck = z
+  .discriminatedUnion("type", [
+    strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
+    strict({
+      type: z.literal("tcp"),
+      host: text(255, 1).regex(/^[\w.:-]+$/, "must be a host name or address"),
+      port: z.number().int().min(1).max(65_535),
+      timeoutSeconds,
+    }),
+    strict({ type: z.literal("http"), url: httpUrl, timeoutSeconds }),
+  ])
+  .nullable()
+  .openapi("HealthCheck");
+
+const stageBody = strict({ script: script.optional(), timeout: stageTimeout.optional() });
+const startBody = strict({ ...stageBody.shape, healthCheck: healthCheck.optional() });
+
+const taskEvent = z.enum([
+  "task.queued",
+  "task.started",
+  "task.succeeded",
+  "task.failed",
+  "task.canceled",
+  "task.timeout",
+  "task.lost",
+]);
+
+/** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must have letters, digits and _ and not start with a digit")
+  .refine((value) => !value.startsWith("CI_"), "must not start with CI_, which is set by Slipway itself")
+  .openapi({ example: "DEPLOY_HOST" });
+
+export const variableValue = text(32_768);
+
+const env = z
+  .record(variableName, variableValue)
+  .refine((value) => Object.keys(value).length <= maxVariables, `must have at most ${maxVariables} entries`)
+  .openapi({ example: { NODE_ENV: "production" } });
+
+const gitRef = z
+  .string()
+  .refine(isSafeRef, "must be a branch or tag name by git's rules, such as main or refs/tags/v1")
+  .openapi({ example: "main" });
+
+const supersede = z.enum(["none", "queued", "running"]).openapi({
+  description:
+    "Which older tasks of the same ref a new one cancels: none, those queued, or running ones too.",
+});
+
+const notifyTarget = strict({
+  url: httpUrl.openapi({ example: "https://chat.example.com/hooks/deploys" }),
+  events: z.array(taskEvent).max(7).default([]).openapi({ description: "Empty: all." }),
+});
+
+/** The bodies of create and update; `rules` come from the settings. */
+export function projectBodies(rules: GitUrlRules) {
+  const url = z
+    .string()
+    .superRefine((value, context) => {
+      const fault = gitUrlFault(value, rules);
+      if (fault) context.addIssue({ code: "custom", message: fault });
+    })
+    .openapi({ example: "https://git.example.com/shop.git" });
+  const git = { url, ref: gitRef.optional(), submodules: z.boolean().optional() };
+  const rest = {
+    groupId: id.nullable().optional(),
+    stages: strict({
+      build: stageBody.optional(),
+      deploy: stageBody.optional(),
+      start: startBody.optional(),
+    }).optional(),
+    env: env.optional(),
+    notify: z.array(notifyTarget).max(20).optional(),
+    labels: z.array(label).max(32).optional(),
+    supersede: supersede.optional(),
+  };
+  return {
+    create: strict({ name, git: strict(git), ...rest }),
+    update: strict({
+      name: name.optional(),
+      git: strict({ ...git, url: url.optional() }).optional(),
+      ...rest,
+    }),
+  };
+}
+
+type StagesBody = z.infer<ReturnType<typeof projectBodies>["update"]>["stages"];
+
+const noStage: Stage = { script: "", timeout: null };
+
+/** The stages after a change: what was not sent stays. */
+export function mergeStages(before: Project["stages"] | null, body: StagesBody): Project["stages"] {
+  const stage = (name: StageName): Stage => {
+    const held = before?.[name] ?? noStage;
+    const sent = body?.[name];
+    return {
+      script: sent?.script ?? held.script,
+      timeout: sent?.timeout === undefined ? held.timeout : sent.timeout,
+    };
+  };
+  const check = body?.start?.healthCheck;
+  const healthCheck = check === undefined ? (before?.start.healthCheck ?? null) : check;
+  return { build: stage("build"), deploy: stage("deploy"), start: { ...stage("start"), healthCheck } };
+}
+
+const stageShape = z.object({ script: z.string(), timeout: stageTimeout });
+
+export const projectShape = z
+  .object({
+    id: z.number().int(),
+    name: z.string().openapi({ example: "shop" }),
+    groupId: z.number().int().nullable(),
+    git: z.object({
+      url: z.string(),
+      ref: z.string(),
+      submodules: z.boolean(),
+      credentialSet: z.boolean().openapi({ description: "The credential itself is never returned." }),
+    }),
+    stages: z.object({
+      build: stageShape,
+      deploy: stageShape,
+      start: stageShape.extend({ healthCheck }),
+    }),
+    env: z.record(z.string(), z.string()),
+    secretNames: z.array(z.string()).openapi({ description: "Values are never returned." }),
+    notify: z.array(z.object({ url: z.string(), events: z.array(taskEvent) })),
+    labels: z.array(z.string()),
+    supersede,
+    liveTaskId: z.number().int().nullable().openapi({ description: "Last task whose deploy succeeded." }),
+    sample: z.boolean(),
+    createdAt: time,
+  })
+  .openapi("Project");
+
+export const projectList = listOf(projectShape, "ProjectList");
+
+export function projectJson(project: Project, secrets: Pick<ProjectSecret, "name">[]) {
+  const { build, deploy, start } = project.stages;
+  const names = secrets.map((secret) => secret.name);
+  return {
+    id: project.id,
+    name: project.name,
+    groupId: project.groupId,
+    git: { ...project.git, credentialSet: names.includes(reservedSecrets.credential) },
+    stages: {
+      build: { script: build.script, timeout: build.timeout },
+      deploy: { script: deploy.script, timeout: deploy.timeout },
+      start: { script: start.script, timeout: start.timeout, healthCheck: start.healthCheck ?? null },
+    },
+    env: project.env,
+    secretNames: names.filter((secret) => !isReservedSecret(secret)),
+    notify: project.notify,
+    labels: project.labels,
+    supersede: project.supersede,
+    liveTaskId: project.liveTaskId,
+    sample: project.sample,
+    createdAt: project.createdAt.toISOString(),
+  };
+}

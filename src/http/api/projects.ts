@@ -1,0 +1,173 @@
+import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
+import type { GitUrlRules } from "../../model/git-url.ts";
+import type { Project, ProjectChange } from "../../model/project.ts";
+import type { Keepers } from "../../model/store.ts";
+import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
+import { mergeStages, projectBodies, projectJson, projectList, projectShape } from "./project-shape.ts";
+import { found, newApi, route } from "./route.ts";
+import {
+  idParams,
+  json,
+  jsonBody,
+  noContent,
+  onlyGiven,
+  pageOf,
+  pageQuery,
+  queryId,
+  strict,
+  text,
+} from "./shape.ts";
+
+const tags = ["projects"];
+
+const listProjects = route({
+  method: "get",
+  path: "/projects",
+  tags,
+  summary: "List projects",
+  description: "By name; those that the caller may view.",
+  access: "signed-in",
+  request: {
+    query: strict({
+      ...pageQuery,
+      groupId: queryId.optional(),
+      search: text(100).optional().openapi({ description: "Part of the name." }),
+    }),
+  },
+  responses: { 200: json("One page of projects.", projectList) },
+});
+
+const getProject = route({
+  method: "get",
+  path: "/projects/{id}",
+  tags,
+  summary: "One project",
+  access: { project: "view" },
+  request: { params: idParams("id") },
+  responses: { 200: json("The project.", projectShape) },
+});
+
+const deleteProject = route({
+  method: "delete",
+  path: "/projects/{id}",
+  tags,
+  summary: "Delete a project",
+  description: "With its webhook, tasks, logs, secrets and members. Its deliveries stay as history.",
+  access: { project: "manage" },
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+function changingRoutes(rules: GitUrlRules) {
+  const bodies = projectBodies(rules);
+  const createProject = route({
+    method: "post",
+    path: "/projects",
+    tags,
+    summary: "Add a project",
+    description:
+      "Needs `name` and `git.url`. `git.ref` is `main` unless given; a stage without a script is skipped. For an admin, or with " +
+      "the `groupId` of a group that the caller manages.",
+    access: "signed-in",
+    request: { body: jsonBody(bodies.create) },
+    responses: { 201: json("The new project.", projectShape) },
+  });
+  const updateProject = route({
+    method: "patch",
+    path: "/projects/{id}",
+    tags,
+    summary: "Change a project",
+    description: "Fields that are not sent stay; `env`, `notify` and `labels` are replaced as a whole.",
+    access: { project: "manage" },
+    request: { params: idParams("id"), body: jsonBody(bodies.update) },
+    responses: { 200: json("The project as it is now.", projectShape) },
+  });
+  return { createProject, updateProject };
+}
+
+export interface ProjectsDeps {
+  keepers: Pick<Keepers, "projects" | "groups">;
+  clock: Clock;
+  gitUrlRules: GitUrlRules;
+}
+
+export function projectsApi({ keepers: { projects }, clock, gitUrlRules }: ProjectsDeps) {
+  const { createProject, updateProject } = changingRoutes(gitUrlRules);
+  const written = async (project: Project) => projectJson(project, await projects.secrets(project.id));
+
+  return newApi()
+    .openapi(listProjects, async (c) => {
+      const { page, pageSize, ...filter } = c.req.valid("query");
+      const ids = await c.var.permissions.visibleProjectIds(callerOf(c));
+      const list = await projects.list(onlyGiven({ ...filter, ids }), pageOf({ page, pageSize }));
+      return c.json({ ...list, items: await Promise.all(list.items.map(written)) }, 200);
+    })
+    .openapi(createProject, async (c) => {
+      const body = c.req.valid("json");
+      await mayPlaceIn(c, body.groupId ?? null);
+      const project = await projects.create({
+        name: body.name,
+        groupId: body.groupId ?? null,
+        git: { url: body.git.url, ref: body.git.ref ?? "main", submodules: body.git.submodules ?? false },
+        stages: mergeStages(null, body.stages),
+        env: body.env ?? {},
+        notify: body.notify ?? [],
+        labels: body.labels ?? [],
+        supersede: body.supersede ?? "none",
+        sample: false,
+        createdAt: new Date(clock.now()),
+      });
+      const detail = { git: project.git, groupId: project.groupId };
+      await audit(c, {
+        action: "project.create",
+        subject: subjectOf(project),
+        projectId: project.id,
+        detail,
+      });
+      return c.json(await written(project), 201);
+    })
+    .openapi(getProject, async (c) => c.json(await written(projectOf(c)), 200))
+    .openapi(updateProject, async (c) => {
+      const before = projectOf(c);
+      const { git, stages, ...body } = c.req.valid("json");
+      if (body.groupId !== undefined && body.groupId !== before.groupId) await mayPlaceIn(c, body.groupId);
+      const change: ProjectChange = {
+        ...onlyGiven(body),
+        ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
+        ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
+      };
+      const project = found(await projects.update(before.id, change), subjectOf(before));
+      await audit(c, {
+        action: "project.update",
+        subject: subjectOf(before),
+        projectId: before.id,
+        detail: { fields: Object.keys(change), ...(git ? { git: change.git } : {}) },
+      });
+      return c.json(await written(project), 200);
+    })
+    .openapi(deleteProject, async (c) => {
+      const project = projectOf(c);
+      await projects.delete(project.id);
+      await audit(c, { action: "project.delete", subject: subjectOf(project), projectId: project.id });
+      return c.body(null, 204);
+    });
+}
+
+/**
+ * A project runs scripts on the runners, so a new one needs somebody who answers for it: an admin, or the manager of
+ * the group that it belongs to.
+ */
+async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> {
+  const caller = callerOf(c);
+  if (groupId !== null) await c.var.permissions.authorize(caller, { group: "manage" }, "write", groupId);
+  else if (caller.role !== "admin")
+    throw new Fault(
+      "forbidden",
+      "Name the groupId of a group that you manage; only administrators may leave it out.",
+    );
+}
+
+export function subjectOf(project: Pick<Project, "name">): string {
+  return `project ${project.name}`;
+}

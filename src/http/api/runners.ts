@@ -1,0 +1,195 @@
+import { newToken } from "../../account/credential.ts";
+import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
+import type { Runner } from "../../model/runner.ts";
+import type { Keepers } from "../../model/store.ts";
+import { hashToken } from "../../secrets.ts";
+import { audit } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import {
+  idParams,
+  json,
+  jsonBody,
+  listJson,
+  listOf,
+  name,
+  noContent,
+  onlyGiven,
+  pageQuery,
+  strict,
+  time,
+  z,
+} from "./shape.ts";
+
+const tags = ["runners"];
+const access = "admin";
+/** A runner asks for work or beats every 15 s; silent for three times that, it is away. */
+const onlineForMs = 45_000;
+
+export const label = z
+  .string()
+  .regex(/^[\w.:/-]{1,64}$/, "must have 1 to 64 letters, digits or _ . : / -")
+  .openapi({ example: "linux" });
+
+const labels = z.array(label).max(32);
+
+const runnerShape = z
+  .object({
+    id: z.number().int(),
+    name: z.string().openapi({ example: "build-1" }),
+    labels: z.array(z.string()),
+    local: z.boolean().openapi({ description: "Started by the server itself." }),
+    disabled: z.boolean(),
+    version: z.string(),
+    concurrency: z.number().int(),
+    online: z.boolean(),
+    lastSeenAt: time.nullable(),
+    createdAt: time,
+  })
+  .openapi("Runner");
+
+const withToken = runnerShape.extend({ token: z.string() }).openapi("NewRunner");
+
+const listRunners = route({
+  method: "get",
+  path: "/runners",
+  tags,
+  summary: "List runners",
+  access,
+  request: { query: strict(pageQuery) },
+  responses: { 200: json("One page of runners.", listOf(runnerShape, "RunnerList")) },
+});
+
+const createRunner = route({
+  method: "post",
+  path: "/runners",
+  tags,
+  summary: "Register a runner",
+  description: "`token` is shown this once; give it to `slipway runner` as `runner.token`.",
+  access,
+  request: {
+    body: jsonBody(
+      strict({ name, labels: labels.default([]), concurrency: z.number().int().min(1).max(256).default(2) }),
+    ),
+  },
+  responses: { 201: json("The runner with its token.", withToken) },
+});
+
+const getRunner = route({
+  method: "get",
+  path: "/runners/{id}",
+  tags,
+  summary: "One runner",
+  access,
+  request: { params: idParams("id") },
+  responses: { 200: json("The runner.", runnerShape) },
+});
+
+const updateRunner = route({
+  method: "patch",
+  path: "/runners/{id}",
+  tags,
+  summary: "Change a runner",
+  description: "A disabled runner is refused at its next call.",
+  access,
+  request: {
+    params: idParams("id"),
+    body: jsonBody(
+      strict({ name: name.optional(), labels: labels.optional(), disabled: z.boolean().optional() }),
+    ),
+  },
+  responses: { 200: json("The runner as it is now.", runnerShape) },
+});
+
+const resetToken = route({
+  method: "post",
+  path: "/runners/{id}/reset-token",
+  tags,
+  summary: "Give a runner a new token",
+  description: "The old one is invalid at once; the new one is shown this once.",
+  access,
+  request: { params: idParams("id") },
+  responses: { 200: json("The runner with its token.", withToken) },
+});
+
+const deleteRunner = route({
+  method: "delete",
+  path: "/runners/{id}",
+  tags,
+  summary: "Delete a runner",
+  description: "The local runner belongs to the server; turn it off with runner.enabled instead.",
+  access,
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+export interface RunnersDeps {
+  keepers: Pick<Keepers, "runners">;
+  clock: Clock;
+}
+
+export function runnersApi({ keepers: { runners }, clock }: RunnersDeps) {
+  const write = (runner: Runner) => runnerJson(runner, clock.now());
+  const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
+  const remoteById = async (id: number) => {
+    const runner = await byId(id);
+    if (!runner.local) return runner;
+    throw new Fault("conflict", "The local runner belongs to the server; see the setting runner.enabled.");
+  };
+
+  return newApi()
+    .openapi(listRunners, async (c) => c.json(listJson(await runners.list(c.req.valid("query")), write), 200))
+    .openapi(createRunner, async (c) => {
+      const { name, labels, concurrency } = c.req.valid("json");
+      const token = newToken("runner");
+      const runner = await runners.create({
+        name,
+        labels,
+        concurrency,
+        tokenHash: hashToken(token),
+        local: false,
+        disabled: false,
+        createdAt: new Date(clock.now()),
+      });
+      await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels } });
+      return c.json({ ...write(runner), token }, 201);
+    })
+    .openapi(getRunner, async (c) => c.json(write(await byId(c.req.valid("param").id)), 200))
+    .openapi(updateRunner, async (c) => {
+      const { id } = c.req.valid("param");
+      const change = onlyGiven(c.req.valid("json"));
+      const before = await byId(id);
+      const runner = found(await runners.update(id, change), `runner ${id}`);
+      await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
+      return c.json(write(runner), 200);
+    })
+    .openapi(resetToken, async (c) => {
+      const { id, name } = await remoteById(c.req.valid("param").id);
+      const token = newToken("runner");
+      const runner = found(await runners.update(id, { tokenHash: hashToken(token) }), `runner ${id}`);
+      await audit(c, { action: "runner.reset-token", subject: `runner ${name}` });
+      return c.json({ ...write(runner), token }, 200);
+    })
+    .openapi(deleteRunner, async (c) => {
+      const { id, name } = await remoteById(c.req.valid("param").id);
+      await runners.delete(id);
+      await audit(c, { action: "runner.delete", subject: `runner ${name}` });
+      return c.body(null, 204);
+    });
+}
+
+function runnerJson(runner: Runner, now: number) {
+  const { id, name, labels, local, disabled, version, concurrency, lastSeenAt } = runner;
+  return {
+    id,
+    name,
+    labels,
+    local,
+    disabled,
+    version,
+    concurrency,
+    online: !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs,
+    lastSeenAt: lastSeenAt?.toISOString() ?? null,
+    createdAt: runner.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,173 @@
+import { newToken } from "../../account/credential.ts";
+import { actsAsAdmin } from "../../account/permissions.ts";
+import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { ApiToken } from "../../model/user.ts";
+import { hashToken } from "../../secrets.ts";
+import { audit, callerOf } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import {
+  idParams,
+  json,
+  jsonBody,
+  listJson,
+  listOf,
+  name,
+  noContent,
+  pageOf,
+  pageQuery,
+  queryId,
+  strict,
+  time,
+  z,
+} from "./shape.ts";
+
+const tags = ["tokens"];
+/** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */
+const scope = "admin";
+/** Enough for every machine of a person; a list that grows beyond is a script gone wrong. */
+const maxPerUser = 200;
+
+const scopeShape = z.enum(["read", "write", "publish", "admin"]).openapi({
+  description:
+    "`read`: look at what the user may view. `write`: change it, and read. `publish`: push messages. `admin`: all that the user may.",
+});
+
+const tokenShape = z
+  .object({
+    id: z.number().int(),
+    userId: z.number().int(),
+    name: z.string().openapi({ example: "ci" }),
+    hint: z.string().openapi({ description: "First characters, to recognise it by.", example: "slp_Xk3v" }),
+    scopes: z.array(scopeShape),
+    createdAt: time,
+    lastUsedAt: time.nullable(),
+    expiresAt: time.nullable(),
+  })
+  .openapi("ApiToken");
+
+const listTokens = route({
+  method: "get",
+  path: "/tokens",
+  tags,
+  summary: "List API tokens",
+  description:
+    "The caller's own; an admin sees all, or those of `userId`. The tokens themselves are never shown again.",
+  access: "signed-in",
+  request: { query: strict({ ...pageQuery, userId: queryId.optional() }) },
+  responses: { 200: json("One page of tokens.", listOf(tokenShape, "ApiTokenList")) },
+});
+
+const createToken = route({
+  method: "post",
+  path: "/tokens",
+  tags,
+  summary: "Make an API token",
+  description:
+    "It acts as the caller, within its scopes, until it expires or is revoked. `token` is shown this once: what is stored is " +
+    "its hash.",
+  access: "signed-in",
+  scope,
+  request: {
+    body: jsonBody(
+      strict({
+        name,
+        scopes: z
+          .array(scopeShape)
+          .min(1)
+          .max(4)
+          .default(["read"])
+          .transform((scopes) => [...new Set(scopes)]),
+        expiresAt: z.iso
+          .datetime({ offset: true, error: "must be an ISO 8601 time such as 2027-01-31T00:00:00Z" })
+          .nullable()
+          .default(null)
+          .openapi({ example: "2027-01-31T00:00:00Z" }),
+      }),
+    ),
+  },
+  responses: {
+    201: json("The token, shown once.", tokenShape.extend({ token: z.string() }).openapi("NewApiToken")),
+  },
+});
+
+const revokeToken = route({
+  method: "delete",
+  path: "/tokens/{id}",
+  tags,
+  summary: "Revoke an API token",
+  description: "It is invalid at once. An admin may revoke anybody's.",
+  access: "signed-in",
+  scope,
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+export interface TokensDeps {
+  keepers: Pick<Keepers, "apiTokens">;
+  clock: Clock;
+}
+
+export function tokensApi({ keepers: { apiTokens }, clock }: TokensDeps) {
+  return newApi()
+    .openapi(listTokens, async (c) => {
+      const caller = callerOf(c);
+      const { userId, ...query } = c.req.valid("query");
+      if (userId !== undefined && userId !== caller.userId && !actsAsAdmin(caller))
+        throw new Fault("forbidden", "Only administrators may list the tokens of others.");
+      const owner = userId ?? (actsAsAdmin(caller) ? undefined : caller.userId);
+      const page = await apiTokens.list(owner === undefined ? {} : { userId: owner }, pageOf(query));
+      return c.json(listJson(page, tokenJson), 200);
+    })
+    .openapi(createToken, async (c) => {
+      const caller = callerOf(c);
+      const { name, scopes, expiresAt: expires } = c.req.valid("json");
+      const now = clock.now();
+      const expiresAt = expires === null ? null : new Date(expires);
+      if (expiresAt && expiresAt.getTime() <= now)
+        throw new Fault("invalid", "The token would be expired already; choose a later expiresAt.", {
+          fields: [{ field: "expiresAt", message: "must lie in the future" }],
+        });
+      const { total } = await apiTokens.list({ userId: caller.userId }, { page: 1, pageSize: 1 });
+      if (total >= maxPerUser)
+        throw new Fault("conflict", `You have ${total} tokens; revoke one before you make another.`);
+      const token = newToken("api");
+      const made = await apiTokens.create({
+        userId: caller.userId,
+        name,
+        tokenHash: hashToken(token),
+        hint: token.slice(0, 8),
+        scopes,
+        createdAt: new Date(now),
+        expiresAt,
+      });
+      const detail = { scopes, expiresAt: expiresAt?.toISOString() ?? null };
+      await audit(c, { action: "token.create", subject: `token ${name}`, detail });
+      return c.json({ ...tokenJson(made), token }, 201);
+    })
+    .openapi(revokeToken, async (c) => {
+      const caller = callerOf(c);
+      const { id } = c.req.valid("param");
+      const token = await apiTokens.byId(id);
+      const isOurs = token !== null && (token.userId === caller.userId || actsAsAdmin(caller));
+      const { name, userId } = found(isOurs ? token : null, `token ${id} of yours`);
+      await apiTokens.delete(id);
+      await audit(c, { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } });
+      return c.body(null, 204);
+    });
+}
+
+function tokenJson(token: ApiToken) {
+  const { id, userId, name, hint, scopes } = token;
+  return {
+    id,
+    userId,
+    name,
+    hint,
+    scopes,
+    createdAt: token.createdAt.toISOString(),
+    lastUsedAt: token.lastUsedAt?.toISOString() ?? null,
+    expiresAt: token.expiresAt?.toISOString() ?? null,
+  };
+}

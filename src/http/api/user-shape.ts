@@ -1,0 +1,34 @@
+import type { User } from "../../model/user.ts";
+import { text, time, z } from "./shape.ts";
+
+export const userShape = z
+  .object({
+    id: z.number().int(),
+    username: z.string().openapi({ example: "ann" }),
+    role: z.enum(["admin", "user"]),
+    disabled: z.boolean(),
+    createdAt: time,
+  })
+  .openapi("User");
+
+export function userJson(user: User) {
+  const { id, username, role, disabled, createdAt } = user;
+  return { id, username, role, disabled, createdAt: createdAt.toISOString() };
+}
+
+/** Letters, digits and `._-@`, so that a name stands in a log, an address or a channel without quoting. */
+export const newUsername = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._@-]*$/,
+    "may have letters, digits and . _ @ - and starts with one of the first two",
+  )
+  .openapi({ example: "ann" });
+
+/** Long enough to guess badly, short enough that hashing it is no attack. */
+export const newPassword = text(256, 8).openapi({ format: "password", example: "a good long sentence" });
+
+/** A password as it is tried at sign-in: any text that is not absurd. */
+export const triedPassword = text(1024).openapi({ format: "password" });

@@ -1,0 +1,54 @@
+import { posix } from "node:path";
+
+export interface GitUrlRules {
+  /** Allow addresses other than https and ssh (tasks.allowLocalRepositories). */
+  allowLocal: boolean;
+  /** Folder whose repositories are always allowed: `<data.dir>/samples`. */
+  samplesDir: string;
+}
+
+const maxLength = 2000;
+const scpForm = /^(?:[A-Za-z0-9_][\w.-]*@)?[A-Za-z0-9][\w.-]*:(?!\/\/)[^-\s:][^\s]*$/;
+
+/**
+ * What is wrong with a clone address, as a sentence that continues "git.url …"; null when it may be used. Git reads an
+ * address as an option, a helper program (`ext::`) or a path when it looks like one, so only known forms pass.
+ */
+export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
+  if (url === "" || url.length > maxLength) return `must have 1 to ${maxLength} characters`;
+  if (/[\s\p{Cc}\\]/u.test(url)) return "must not have spaces, backslashes or control characters";
+  if (url.startsWith("-")) return "must not start with a dash";
+  if (url.includes("::")) return "must not name a transport helper (::)";
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
+  if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return null;
+  return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
+}
+
+const networkSchemes = ["https", "ssh"];
+const localSchemes = [...networkSchemes, "http", "git"];
+
+function urlFault(url: string, scheme: string, rules: GitUrlRules): string | null {
+  const allowed = rules.allowLocal ? localSchemes : networkSchemes;
+  if (!allowed.includes(scheme)) return `must start with https:// or ssh://${hint(rules)}`;
+  if (!URL.canParse(url)) return "is no URL";
+  const { hostname, username, password } = new URL(url);
+  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return "has no usable host";
+  if (password !== "" || (username !== "" && scheme !== "ssh"))
+    return "must not carry a user or password; store it with PUT /api/projects/<id>/credential";
+  return null;
+}
+
+function localFault(path: string, rules: GitUrlRules): string | null {
+  if (!path.startsWith("/"))
+    return `must be an https or ssh address such as https://git.example.com/shop.git${hint(rules)}`;
+  if (posix.normalize(path) !== path.replace(/\/$/, "") && posix.normalize(path) !== path)
+    return "must be a plain path without . or .. in it";
+  if (rules.allowLocal || path.startsWith(`${posix.normalize(rules.samplesDir).replace(/\/$/, "")}/`))
+    return null;
+  return `must start with https:// or ssh://${hint(rules)}`;
+}
+
+function hint(rules: GitUrlRules): string {
+  return rules.allowLocal ? "" : " (tasks.allowLocalRepositories allows others)";
+}

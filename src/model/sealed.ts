@@ -1,0 +1,23 @@
+/**
+ * What each stored ciphertext is bound to. Sealing and opening must name the same purpose, and key rotation walks this
+ * list, so every place that stores a sealed value has its line here.
+ */
+export const sealedPurpose = {
+  projectSecret: (projectId: number, name: string) => `project ${projectId} secret ${name}`,
+  webhookSecret: (projectId: number) => `project ${projectId} webhook secret`,
+  webhookSecondSecret: (projectId: number) => `project ${projectId} webhook second secret`,
+} as const;
+
+/** Secrets of a project that are not given to its scripts. The colon keeps them apart from names that people choose. */
+export const reservedSecrets = {
+  /** How the repository is cloned: a GitCredential as JSON. */
+  credential: ":credential",
+  /** Key that signs outgoing webhooks. */
+  notify: ":notify",
+  /** Token that reports commit statuses to the Git host. */
+  status: ":status",
+} as const;
+
+export function isReservedSecret(name: string): boolean {
+  return name.startsWith(":");
+}
