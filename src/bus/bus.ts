@@ -17,14 +17,18 @@ export interface BusState {
   detail: string;
 }
 
+export type BusHandler = (messages: unknown[]) => void | Promise<void>;
+
 export interface Bus {
   /** Resolves once the broker has confirmed; rejects with Fault "unavailable" within 5 s otherwise. Order is kept per key. */
   publish(topic: Topic, key: string, message: BusMessage): Promise<void>;
   /**
    * Handles all that arrives on a topic, in order. Messages that arrived together are handed over together. The value is
-   * `unknown`: other services write to the queue too. Acknowledged once the handler has returned. Call before `start`.
+   * `unknown`: other services write to the queue too. Acknowledged once the handler has returned, or the promise that it
+   * returned is settled: until then nothing more is handed over, which is how slow delivery holds the queue back. Call
+   * before `start`.
    */
-  subscribe(topic: SharedTopic, handle: (messages: unknown[]) => void): void;
+  subscribe(topic: SharedTopic, handle: BusHandler): void;
   /** Connects and keeps connected for ever; returns at once. */
   start(): void;
   state(): BusState;

@@ -1,0 +1,115 @@
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Bus, BusHandler, BusMessage, BusState, SharedTopic, Topic } from "./bus.ts";
+import { InFlight, queueUnavailable } from "./in-flight.ts";
+import { Inbox } from "./inbox.ts";
+import { type SessionEvents, Supervisor } from "./supervisor.ts";
+
+/** One life of a connection to a broker: from "declared and consuming" until it breaks. */
+export interface BrokerSession {
+  /** Resolves once the broker has confirmed. Called in order, not awaited one by one. */
+  send(topic: Topic, key: string, id: string, body: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BrokerLink extends SessionEvents {
+  /** Topics to consume. */
+  topics: SharedTopic[];
+  /** Hands over what arrived together; acknowledge, and bring more, once it is done. */
+  receive(topic: SharedTopic, bodies: unknown[]): void | Promise<void>;
+}
+
+/** What RabbitMQ and Kafka each bring: how a session is opened. */
+export interface Broker {
+  readonly name: string;
+  open(link: BrokerLink): Promise<BrokerSession>;
+}
+
+export interface BrokerBusOptions {
+  prefix: string;
+  log: Log;
+  clock: Clock;
+  random(): number;
+}
+
+/** Below the 5 s that are promised, so that the answer is out by then. */
+const publishDeadlineMs = 4_000;
+const openTimeoutMs = 10_000;
+/** The longest wait is short: a broker that is back must find us within seconds. */
+const minDelayMs = 100;
+const maxDelayMs = 2_000;
+const maxInFlight = 10_000;
+const maxInFlightBytes = 64 * 1024 * 1024;
+
+/** The bus over a broker: one supervised session, bounded publishes, doubles dropped. */
+export class BrokerBus implements Bus {
+  readonly name: string;
+  readonly #inboxes = new Map<SharedTopic, Inbox>();
+  readonly #supervisor: Supervisor<BrokerSession>;
+  readonly #inFlight: InFlight;
+  readonly #log: Log;
+  #isClosing = false;
+
+  constructor(broker: Broker, { prefix, log, clock, random }: BrokerBusOptions) {
+    this.name = broker.name;
+    this.#log = log.child({ bus: broker.name });
+    this.#supervisor = new Supervisor<BrokerSession>({
+      open: (events) => broker.open(this.#link(events)),
+      readyDetail: `consuming from ${broker.name}, prefix ${prefix}`,
+      log: this.#log,
+      clock,
+      random,
+      openTimeoutMs,
+      minDelayMs,
+      maxDelayMs,
+    });
+    this.#inFlight = new InFlight({
+      maxCount: maxInFlight,
+      maxBytes: maxInFlightBytes,
+      deadlineMs: publishDeadlineMs,
+      clock,
+      onSilence: () => this.#supervisor.break(new Error("the broker stopped confirming")),
+    });
+  }
+
+  publish(topic: Topic, key: string, message: BusMessage): Promise<void> {
+    const session = this.#supervisor.session();
+    if (!session || this.#isClosing) return Promise.reject(queueUnavailable(this.#supervisor.state().detail));
+    const body = JSON.stringify(message);
+    return this.#inFlight.run(body.length, () => session.send(topic, key, message.id, body));
+  }
+
+  subscribe(topic: SharedTopic, handle: BusHandler): void {
+    this.#inboxes.set(topic, new Inbox(handle, this.#log));
+  }
+
+  start(): void {
+    this.#supervisor.start();
+  }
+
+  state(): BusState {
+    return this.#supervisor.state();
+  }
+
+  onStateChange(listener: (state: BusState) => void): void {
+    this.#supervisor.onStateChange(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#inFlight.drained();
+    await this.#supervisor.close();
+    this.#inFlight.stop();
+  }
+
+  #link(events: SessionEvents): BrokerLink {
+    events.signal.addEventListener("abort", () => this.#inFlight.rejectAll("the connection to it was lost"), {
+      once: true,
+    });
+    return {
+      ...events,
+      topics: [...this.#inboxes.keys()],
+      receive: (topic, bodies) => this.#inboxes.get(topic)?.take(bodies),
+    };
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from "../clock.ts";
+import { Fault, messageOf } from "../errors.ts";
+
+export interface InFlightOptions {
+  maxCount: number;
+  maxBytes: number;
+  deadlineMs: number;
+  clock: Clock;
+  /** Called when a publish ran out of time and nothing at all was confirmed since it was sent. */
+  onSilence(): void;
+}
+
+interface Entry {
+  startedAt: number;
+  bytes: number;
+  isAnswered: boolean;
+  resolve(): void;
+  reject(fault: Fault): void;
+}
+
+const sweepMs = 250;
+
+/** What the caller of `publish` is told: it may come again, the message may or may not have been written. */
+export function queueUnavailable(detail: string, cause?: unknown): Fault {
+  return new Fault("unavailable", `The message queue is not available: ${detail}.`, {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}
+
+/**
+ * The publishes on their way to the broker. Bounded in number and bytes, so that a stalled broker fills no memory,
+ * and each is answered within its deadline. One that ran out of time keeps its place until the broker's client lets
+ * go of it, because until then it still occupies memory.
+ */
+export class InFlight {
+  readonly #options: InFlightOptions;
+  /** In order of start, which is also the order of their deadlines. */
+  readonly #entries = new Set<Entry>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  #bytes = 0;
+  #lastConfirmedAt = 0;
+  #onEmpty: (() => void)[] = [];
+
+  constructor(options: InFlightOptions) {
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs);
+    this.#sweeper.unref();
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  run(bytes: number, send: () => Promise<void>): Promise<void> {
+    const { maxCount, maxBytes, clock } = this.#options;
+    if (this.#entries.size >= maxCount || (this.#entries.size > 0 && this.#bytes + bytes > maxBytes)) {
+      return Promise.reject(queueUnavailable(`${this.#entries.size} messages already wait for confirmation`));
+    }
+    return new Promise<void>((resolve, reject) => {
+      const entry: Entry = { startedAt: clock.now(), bytes, isAnswered: false, resolve, reject };
+      this.#entries.add(entry);
+      this.#bytes += bytes;
+      send().then(
+        () => this.#settle(entry),
+        (cause: unknown) => this.#settle(entry, cause),
+      );
+    });
+  }
+
+  /** The session is gone: nobody will confirm these any more. */
+  rejectAll(detail: string): void {
+    for (const entry of [...this.#entries]) this.#settle(entry, new Error(detail));
+  }
+
+  /** Resolves when all publishes in flight are answered; their deadline bounds it. */
+  drained(): Promise<void> {
+    if (this.#entries.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onEmpty.push(resolve));
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeper);
+  }
+
+  #settle(entry: Entry, cause?: unknown): void {
+    if (!this.#entries.delete(entry)) return;
+    this.#bytes -= entry.bytes;
+    if (cause === undefined) this.#lastConfirmedAt = this.#options.clock.now();
+    if (!entry.isAnswered) {
+      entry.isAnswered = true;
+      if (cause === undefined) entry.resolve();
+      else entry.reject(cause instanceof Fault ? cause : queueUnavailable(messageOf(cause), cause));
+    }
+    if (this.#entries.size > 0) return;
+    for (const resolve of this.#onEmpty.splice(0)) resolve();
+  }
+
+  #sweep(): void {
+    const { clock, deadlineMs, onSilence } = this.#options;
+    const latest = clock.now() - deadlineMs;
+    let oldestLate: Entry | undefined;
+    for (const entry of this.#entries) {
+      if (entry.startedAt > latest) break;
+      oldestLate ??= entry;
+      if (entry.isAnswered) continue;
+      entry.isAnswered = true;
+      entry.reject(queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
+    }
+    if (oldestLate && this.#lastConfirmedAt <= oldestLate.startedAt) onSilence();
+  }
+}

@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Bus, BusMessage, BusState } from "../../src/bus/bus.ts";
+import { Fault } from "../../src/errors.ts";
+import {
+  type BrokerUnderTest,
+  type BusSettings,
+  freshPrefix,
+  kafkaUnderTest,
+  rabbitmqUnderTest,
+} from "../support/buses.ts";
+import { eventually } from "../support/eventually.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const amqpUrl = await serviceUrl("amqp");
+const kafkaUrl = await serviceUrl("kafka");
+
+interface Note extends BusMessage {
+  text?: string;
+  key?: string;
+  number?: number;
+}
+
+const opened: Bus[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((bus) => bus.close()));
+});
+
+/** A bus whose `broadcast` messages are collected, and how they were handed over. */
+async function open(
+  make: (settings: BusSettings) => Bus,
+  settings: BusSettings,
+  handle?: (messages: unknown[]) => void,
+) {
+  const bus = make(settings);
+  const received: Note[] = [];
+  const turns: number[] = [];
+  const control: unknown[] = [];
+  const states: BusState[] = [];
+  bus.onStateChange((state) => states.push(state));
+  bus.subscribe("broadcast", (messages) => {
+    turns.push(messages.length);
+    received.push(...(messages as Note[]));
+    handle?.(messages);
+  });
+  bus.subscribe("control", (messages) => {
+    control.push(...messages);
+  });
+  bus.start();
+  opened.push(bus);
+  await eventually("the bus is ready", () => bus.state().ready);
+  return { bus, received, turns, control, states };
+}
+
+function note(text: string, more: Partial<Note> = {}): Note {
+  return { id: crypto.randomUUID(), text, ...more };
+}
+
+function contract(name: string, make: (settings: BusSettings) => Bus) {
+  describe(`the ${name} bus`, () => {
+    const one = () => ({ prefix: freshPrefix(), instanceId: "one" });
+
+    test("hands what is published to every subscriber of its topic, the sender included", async () => {
+      const { bus, received, control } = await open(make, one());
+      await bus.publish("broadcast", "user:1", note("hello"));
+      await bus.publish("control", "kick", note("away"));
+      await eventually("both arrived", () => received.length === 1 && control.length === 1);
+      expect(received[0]?.text).toBe("hello");
+      expect(control).toEqual([expect.objectContaining({ text: "away" })]);
+    });
+
+    test("keeps the order of each key", async () => {
+      const { bus, received } = await open(make, one());
+      const keys = ["user:1", "user:2", "channel:x", "all:"];
+      const published = Array.from({ length: 2_000 }, (_, number) =>
+        note("", { key: keys[number % keys.length] ?? "", number }),
+      );
+      await Promise.all(published.map((message) => bus.publish("broadcast", message.key ?? "", message)));
+      await eventually("all arrived", () => received.length === published.length);
+      for (const key of keys) {
+        const numbers = received.filter((message) => message.key === key).map(({ number }) => number ?? 0);
+        expect(numbers).toEqual(numbers.toSorted((left, right) => left - right));
+      }
+    });
+
+    test("hands messages that arrived together over together", async () => {
+      const { bus, received, turns } = await open(make, one());
+      await Promise.all(
+        Array.from({ length: 1_000 }, () => bus.publish("broadcast", "user:1", note("together"))),
+      );
+      await eventually("all arrived", () => received.length === 1_000);
+      expect(turns.length).toBeLessThan(500);
+    });
+
+    test("carries text of any script and messages of a megabyte", async () => {
+      const { bus, received } = await open(make, one());
+      const texts = ['ключ 钥匙 🗝 \u0000 "quoted"', "x".repeat(1024 * 1024), "\u0001".repeat(1024 * 1024)];
+      for (const text of texts) await bus.publish("broadcast", "user:1", note(text));
+      await eventually("all arrived", () => received.length === texts.length);
+      expect(received.map(({ text }) => text)).toEqual(texts);
+    });
+
+    test("goes on when a handler throws", async () => {
+      let hasThrown = false;
+      const { bus, received } = await open(make, one(), () => {
+        if (hasThrown) return;
+        hasThrown = true;
+        throw new Error("on purpose");
+      });
+      await bus.publish("broadcast", "user:1", note("first"));
+      await eventually("the first arrived", () => received.length === 1);
+      await bus.publish("broadcast", "user:1", note("second"));
+      await eventually("the second arrived", () => received.length === 2);
+    });
+
+    test("confirms messages to other services", async () => {
+      const { bus } = await open(make, one());
+      await bus.publish("client", "connection:1", note("from a client"));
+      await bus.publish("events", "user:1", note("online"));
+    });
+
+    test("is ready from consuming until closed, and refuses a publish outside of that", async () => {
+      const settings = one();
+      const early = make(settings);
+      early.subscribe("broadcast", () => {});
+      if (name !== "local") await expectUnavailable(early.publish("broadcast", "user:1", note("too early")));
+      await early.close();
+      const { bus, states } = await open(make, settings);
+      expect(states.at(-1)?.ready).toBe(true);
+      await bus.close();
+      expect(bus.state().ready).toBe(false);
+      await expectUnavailable(bus.publish("broadcast", "user:1", note("too late")));
+    });
+
+    test("finishes the publishes in flight before it closes", async () => {
+      const { bus } = await open(make, one());
+      const inFlight = Array.from({ length: 200 }, () => bus.publish("broadcast", "user:1", note("last")));
+      await bus.close();
+      expect(await Promise.allSettled(inFlight)).toEqual(
+        inFlight.map(() => ({ status: "fulfilled", value: undefined })),
+      );
+    });
+  });
+}
+
+async function expectUnavailable(publishing: Promise<void>): Promise<void> {
+  const error = await publishing.then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  expect(error).toBeInstanceOf(Fault);
+  expect((error as Fault).code).toBe("unavailable");
+}
+
+function brokerContract(broker: BrokerUnderTest) {
+  contract(broker.name, broker.bus);
+
+  describe(`the ${broker.name} bus between instances`, () => {
+    test("reaches every instance", async () => {
+      const prefix = freshPrefix();
+      const instances = await Promise.all(
+        ["one", "two", "three"].map((instanceId) => open(broker.bus, { prefix, instanceId })),
+      );
+      const published = Array.from({ length: 300 }, (_, number) => note(`from ${number % 3}`, { number }));
+      await Promise.all(
+        published.map((message, number) =>
+          instances[number % 3]?.bus.publish("broadcast", `user:${number}`, message),
+        ),
+      );
+      for (const { received } of instances) {
+        await eventually("all arrived", () => received.length === published.length);
+        expect(new Set(received.map(({ id }) => id)).size).toBe(published.length);
+      }
+    });
+
+    test("hands over what other services write, with poison as its text", async () => {
+      const settings = { prefix: freshPrefix(), instanceId: "one" };
+      const { received } = await open(broker.bus, settings);
+      const bare = { targetType: "user", target: "7", data: "bare" };
+      await broker.write(settings.prefix, "broadcast", "user:7", [JSON.stringify(bare), "not JSON", "42"]);
+      await eventually("all arrived", () => received.length === 3);
+      expect(received as unknown[]).toEqual([bare, "not JSON", 42]);
+    });
+
+    test("drops doubles by their id", async () => {
+      const settings = { prefix: freshPrefix(), instanceId: "one" };
+      const { bus, received } = await open(broker.bus, settings);
+      const twice = note("twice");
+      await bus.publish("broadcast", "user:1", twice);
+      await bus.publish("broadcast", "user:1", twice);
+      await bus.publish("broadcast", "user:1", note("after"));
+      await eventually("the last arrived", () => received.at(-1)?.text === "after");
+      expect(received.map(({ text }) => text)).toEqual(["twice", "after"]);
+    });
+
+    test("works in its transient form", async () => {
+      const settings = { prefix: freshPrefix(), instanceId: "one", isDurable: false };
+      const { bus, received } = await open(broker.bus, settings);
+      await bus.publish("broadcast", "user:1", note("light"));
+      await eventually("it arrived", () => received.length === 1);
+    });
+
+    test("starts at the end: what was published before the first start is not delivered", async () => {
+      const prefix = freshPrefix();
+      const { bus } = await open(broker.bus, { prefix, instanceId: "one" });
+      await bus.publish("broadcast", "user:1", note("before"));
+      const late = await open(broker.bus, { prefix, instanceId: "late" });
+      await bus.publish("broadcast", "user:1", note("after"));
+      await eventually("the later one arrived", () => late.received.length === 1);
+      expect(late.received[0]?.text).toBe("after");
+    });
+  });
+}
+
+if (amqpUrl) brokerContract(rabbitmqUnderTest(amqpUrl));
+if (kafkaUrl) brokerContract(kafkaUnderTest(kafkaUrl));
