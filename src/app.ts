@@ -2,6 +2,8 @@ import { buildDeployPart } from "./app-deploy.ts";
 import { buildPushPart } from "./app-push.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { networksOf } from "./http/client-address.ts";
+import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
@@ -27,6 +29,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
   const metrics = buildMetrics();
   const ground: Ground = { config, log, metrics, clock };
   const parts: Part[] = [];
+  let isStopping = false;
   const closeAll = async () => {
     for (const part of parts.toReversed()) await part.close();
   };
@@ -39,7 +42,15 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       routes: Object.assign(
         {},
         ...parts.map((part) => part.routes),
-        operationRoutes(ground, parts),
+        operationRoutes({
+          metrics,
+          metricsToken: config["metrics.token"],
+          internalNetworks: networksOf(config["push.internal-networks"]),
+          checks: [
+            async () => (isStopping ? "draining" : null),
+            ...parts.map((part) => () => part.missing()),
+          ],
+        }),
       ) as Routes,
       fetch: fallThrough(parts),
       ...(push?.websocket ? { websocket: push.websocket } : {}),
@@ -52,6 +63,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       facts: parts.flatMap((part) => part.facts),
       warnings: parts.flatMap((part) => part.warnings),
       async stop() {
+        isStopping = true;
         await Promise.all(parts.map((part) => part.drain?.()));
         await server.stop(true);
         await closeAll();
@@ -62,23 +74,6 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     await closeAll();
     throw error;
   }
-}
-
-/** Liveness is the process only: a broker or database that is away must not restart the fleet. */
-function operationRoutes({ metrics }: Ground, parts: Part[]): Routes {
-  return {
-    "/livez": () => new Response("ok\n"),
-    "/readyz": async () => {
-      const missing = (await Promise.all(parts.map((part) => part.missing()))).filter(
-        (text) => text !== null,
-      );
-      return missing.length === 0
-        ? new Response("ready\n")
-        : new Response(`${missing.join("\n")}\n`, { status: 503 });
-    },
-    "/metrics": async () =>
-      new Response(await metrics.metrics(), { headers: { "content-type": metrics.contentType } }),
-  };
 }
 
 function fallThrough(parts: Part[]): Handler {

@@ -1,10 +1,8 @@
-import { Fault } from "../errors.ts";
 import { randomToken } from "../secrets.ts";
+import { buildGate } from "./gate.ts";
 
-/** argon2id takes 64 MiB a time, off the loop; more at once than this would be a way to fill the memory. */
-const maxAtOnce = 4;
-/** Over this many waiting, the next is told to come back. */
-const maxWaiting = 64;
+/** OWASP's parameters for argon2id: 19 MiB, two passes. */
+const argon2id = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
@@ -12,9 +10,10 @@ export interface Passwords {
   matches(password: string, hash: string | null): Promise<boolean>;
 }
 
+/** Hashing runs off the loop, a few at a time: each takes memory and a core for a while. */
 export function buildPasswords(): Passwords {
-  const run = buildGate(maxAtOnce, maxWaiting);
-  const hash = (password: string) => run(() => Bun.password.hash(password, "argon2id"));
+  const run = buildGate({ atOnce: 4, waiting: 64 });
+  const hash = (password: string) => run(() => Bun.password.hash(password, argon2id));
   let nobody: Promise<string> | null = null;
   return {
     hash,
@@ -24,27 +23,5 @@ export function buildPasswords(): Passwords {
       const isRight = await run(() => Bun.password.verify(password, against));
       return isRight && stored !== null;
     },
-  };
-}
-
-/** Lets `atOnce` run, `waiting` wait, and refuses the rest. */
-function buildGate(atOnce: number, waiting: number) {
-  let running = 0;
-  const queue: (() => void)[] = [];
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= atOnce) {
-      if (queue.length >= waiting)
-        throw new Fault("too_many", "Too many sign-ins at once; try again in a moment.", {
-          retryAfterSeconds: 2,
-        });
-      await new Promise<void>((resolve) => queue.push(resolve));
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else running--;
-    }
   };
 }

@@ -2,8 +2,9 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { version } from "../../version.ts";
 import { csrfHeader, sessionCookie } from "../auth.ts";
 import type { ApiEnv } from "./context.ts";
+import { type ApiDocument, docsPage, docsPolicy } from "./docs-page.ts";
 
-const about = `Everything the console and the command line do goes through this API.
+const about = `Everything that the console and the command line do goes through this API.
 
 **Credentials.** \`Authorization: Bearer <token>\`: a session token from \`POST /api/auth/login\`, or an API token made under
 \`/api/tokens\`. The console uses a cookie instead, and then sends the header \`${csrfHeader}: 1\` with every change.
@@ -15,15 +16,20 @@ permission, 404 missing or invisible, 409 in conflict with what is there, 422 ba
 **Lists** take \`page\` (from 1) and \`pageSize\` (at most 200) and answer \`{items,total,page,pageSize}\`, showing only what the
 caller may view. Ids are integers, times ISO 8601 in UTC. Every answer carries \`X-Request-Id\`.`;
 
-/** Serves the OpenAPI document, made from the same schemas that validate. */
+/** Serves the OpenAPI document, made from the same schemas that validate, and the page that people read. */
 export function describeApi(app: OpenAPIHono<ApiEnv>): void {
-  const { registerComponent } = app.openAPIRegistry;
-  const register = registerComponent.bind(app.openAPIRegistry);
+  const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
   register("securitySchemes", "runnerToken", { type: "http", scheme: "bearer" });
-  app.doc31("/api/openapi.json", {
-    openapi: "3.1.0",
-    info: { title: "Slipway", version: version, description: about },
-  });
+  let document: ApiDocument | null = null;
+  const documented = () => {
+    document ??= app.getOpenAPI31Document({
+      openapi: "3.1.0",
+      info: { title: "Slipway", version, description: about },
+    }) as unknown as ApiDocument;
+    return document;
+  };
+  app.get("/api/openapi.json", (c) => c.json(documented()));
+  app.get("/docs", (c) => c.html(docsPage(documented()), 200, { "content-security-policy": docsPolicy }));
 }

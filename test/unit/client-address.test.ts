@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test";
+import { clientAddressOf, isHttps, isInternalCaller, networksOf } from "../../src/http/client-address.ts";
+
+const proxies = networksOf(["10.0.0.0/8", "fd00::/8"]);
+const forwarded = (value: string) => new Headers({ "x-forwarded-for": value });
+
+describe("the client's address", () => {
+  test("is the peer when the peer is no trusted proxy, whatever the header says", () => {
+    expect(clientAddressOf(forwarded("1.2.3.4"), "203.0.113.9", proxies)).toBe("203.0.113.9");
+  });
+
+  test("is the right-most entry that is no trusted proxy", () => {
+    expect(clientAddressOf(forwarded("6.6.6.6, 203.0.113.9, 10.1.1.1"), "10.0.0.1", proxies)).toBe(
+      "203.0.113.9",
+    );
+  });
+
+  test("is the peer when every entry is a proxy, or the header is missing or no address", () => {
+    for (const headers of [
+      forwarded("10.1.1.1"),
+      new Headers(),
+      forwarded("unknown"),
+      forwarded("1.2.3.4, -"),
+    ])
+      expect(clientAddressOf(headers, "10.0.0.1", proxies)).toBe("10.0.0.1");
+  });
+
+  test("loses ports, brackets and the IPv6 dress of IPv4", () => {
+    expect(clientAddressOf(forwarded("203.0.113.9:4711"), "::ffff:10.0.0.1", proxies)).toBe("203.0.113.9");
+    expect(clientAddressOf(forwarded("[2001:db8::7]:4711"), "fd00::1", proxies)).toBe("2001:db8::7");
+    expect(clientAddressOf(new Headers(), "::ffff:127.0.0.1", proxies)).toBe("127.0.0.1");
+  });
+});
+
+test("https is believed from the connection itself or from a trusted proxy only", () => {
+  const request = (url: string, proto?: string) =>
+    new Request(url, proto ? { headers: { "x-forwarded-proto": proto } } : {});
+  expect(isHttps(request("https://a/"), "203.0.113.9", proxies)).toBe(true);
+  expect(isHttps(request("http://a/", "https"), "203.0.113.9", proxies)).toBe(false);
+  expect(isHttps(request("http://a/", "https"), "10.0.0.1", proxies)).toBe(true);
+  expect(isHttps(request("http://a/", "http"), "10.0.0.1", proxies)).toBe(false);
+});
+
+describe("an internal caller", () => {
+  const internal = networksOf(["127.0.0.0/8", "::1/128"]);
+
+  test("sits inside the networks", () => {
+    expect(isInternalCaller(new Headers(), "127.0.0.1", internal)).toBe(true);
+    expect(isInternalCaller(new Headers(), "::1", internal)).toBe(true);
+    expect(isInternalCaller(new Headers(), "::ffff:127.0.0.1", internal)).toBe(true);
+    expect(isInternalCaller(new Headers(), "192.168.0.1", internal)).toBe(false);
+    expect(isInternalCaller(new Headers(), "", internal)).toBe(false);
+  });
+
+  test("did not come through a proxy", () => {
+    for (const name of [
+      "Forwarded",
+      "X-Forwarded-For",
+      "X-Forwarded-Proto",
+      "X-Forwarded-Host",
+      "X-Real-IP",
+      "Via",
+    ])
+      expect(isInternalCaller(new Headers({ [name]: "x" }), "127.0.0.1", internal)).toBe(false);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { gitUrlFault } from "../../src/model/git-url.ts";
+
+const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples" };
+
+describe("a clone address", () => {
+  test.each([
+    "https://git.example.com/shop.git",
+    "https://git.example.com:8443/a/b.git",
+    "ssh://git@git.example.com/shop.git",
+    "ssh://git@git.example.com:2222/shop.git",
+    "git@git.example.com:team/shop.git",
+    "/var/lib/slipway/samples/hello.git",
+    "file:///var/lib/slipway/samples/hello.git",
+  ])("%s may be used", (url) => {
+    expect(gitUrlFault(url, rules)).toBeNull();
+  });
+
+  test.each([
+    ["", "characters"],
+    ["http://git.example.com/shop.git", "https://"],
+    ["git://git.example.com/shop.git", "https://"],
+    ["file:///etc", "https://"],
+    ["/etc/passwd", "https://"],
+    ["/var/lib/slipway/samples/../slipway.db", ". or .."],
+    ["/var/lib/slipway/samples-not/x", "https://"],
+    ["ext::sh -c id", "spaces"],
+    ["ext::sh", "helper"],
+    ["--upload-pack=touch", "dash"],
+    ["ssh://-oProxyCommand=id/x", "host"],
+    ["ssh://-x@host/x", "host"],
+    ["-oProxyCommand@host:x", "dash"],
+    ["https://user:pass@git.example.com/shop.git", "credential"],
+    ["https://ghp_token@git.example.com/shop.git", "credential"],
+    ["ssh://git:pass@git.example.com/shop.git", "credential"],
+    ["https://git.example.com/a b.git", "spaces"],
+    ["https://git.example.com/a\nb", "control"],
+    ["git@host:-x", "https or ssh"],
+    ["shop", "https or ssh"],
+  ])("%p is refused with a sentence that says %p", (url, said) => {
+    expect(gitUrlFault(url, rules)).toContain(said);
+  });
+
+  test("may be local when the operator allows it, but never a helper or an option", () => {
+    const local = { ...rules, allowLocal: true };
+    for (const url of ["/srv/git/shop.git", "file:///srv/git/shop.git", "http://localhost:3000/shop.git"])
+      expect(gitUrlFault(url, local)).toBeNull();
+    for (const url of ["ext::sh", "-x", "relative/path", "ssh://-x/y"])
+      expect(gitUrlFault(url, local)).not.toBeNull();
+  });
+
+  test("that passes never starts with a dash and never holds a control character or a helper", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom("https://", "ssh://", "git@", "", "/", "-"), (rest, start) => {
+        const url = start + rest;
+        if (gitUrlFault(url, { ...rules, allowLocal: true }) !== null) return;
+        expect(url).not.toMatch(/^-|::|\s|\p{Cc}/u);
+      }),
+    );
+  });
+});
