@@ -25,12 +25,18 @@ export function addServeCommands(program: Command): void {
   }
 }
 
+/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+const sameSignalMs = 500;
+
 /** The first SIGTERM or SIGINT stops in order; a second one ends at once. */
 function stopOnSignals(app: App): void {
-  let isStopping = false;
+  let stoppingSince: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (isStopping) process.exit(signal === "SIGINT" ? 130 : 143);
-    isStopping = true;
+    if (stoppingSince !== undefined) {
+      if (performance.now() - stoppingSince < sameSignalMs) return;
+      process.exit(signal === "SIGINT" ? 130 : 143);
+    }
+    stoppingSince = performance.now();
     app.stop().then(
       () => process.exit(0),
       (error: unknown) => {

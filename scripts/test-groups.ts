@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Glob } from "bun";
+
+export interface Group {
+  name: string;
+  files: string[];
+}
+
+export interface GroupResult {
+  name: string;
+  passed: number;
+  failed: number;
+  skipped: number;
+  /** The name of each failed test. */
+  failures: string[];
+  ms: number;
+}
+
+const root = resolve(import.meta.dir, "..");
+
+/** Fast ones first, then by name; those that hurt brokers and load the machine last. */
+const order = ["unit", "contract"];
+const last = ["faults", "load"];
+
+/** Every test file of the repository, grouped by its folder in test/, so that a new folder is never forgotten. */
+export function findGroups(): Group[] {
+  const groups = new Map<string, string[]>();
+  for (const file of new Glob("{test,client,console,src,bench,scripts}/**/*.test.{ts,tsx}").scanSync(root)) {
+    const [top = "", folder = ""] = file.split("/");
+    const name = top === "test" && !folder.includes(".") ? folder : top;
+    groups.set(name, [...(groups.get(name) ?? []), file]);
+  }
+  return [...groups]
+    .map(([name, files]) => ({ name, files: files.sort() }))
+    .sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name));
+}
+
+function rank(name: string): number {
+  if (order.includes(name)) return order.indexOf(name) - order.length;
+  return last.indexOf(name) + 1;
+}
+
+const testTimeoutMs = 30_000;
+const shortGroupLimitMs = 5 * 60_000;
+const fullGroupLimitMs = 60 * 60_000;
+
+/** Runs a group as a process of its own: if it crashes or hangs, that is a failure and the other groups still run. */
+export async function runGroup(
+  group: Group,
+  environment: Record<string, string>,
+  isFull: boolean,
+): Promise<GroupResult> {
+  const startedAt = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "slipway-test-"));
+  const reportFile = join(folder, "junit.xml");
+  const limitMs = isFull ? fullGroupLimitMs : shortGroupLimitMs;
+  const child = Bun.spawn(
+    [process.execPath, "test", "--no-orphans", `--timeout=${testTimeoutMs}`, "--reporter=junit"].concat(
+      [`--reporter-outfile=${reportFile}`],
+      group.files.map((file) => `./${file}`),
+    ),
+    {
+      cwd: root,
+      env: { ...process.env, ...environment, FORCE_COLOR: "0" },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: limitMs,
+      killSignal: "SIGKILL",
+    },
+  );
+  const seen = new GroupOutput(group.name);
+  const [, , code] = await Promise.all([seen.read(child.stdout), seen.read(child.stderr), child.exited]);
+  seen.end(code !== 0);
+  const junit = Bun.file(reportFile);
+  const counted = (await junit.exists()) ? countJunit(await junit.text()) : undefined;
+  rmSync(folder, { recursive: true, force: true });
+
+  const ms = performance.now() - startedAt;
+  const result = { ...(counted ?? seen.counts()), name: group.name, failures: seen.failures, ms };
+  if (code === 0 || (counted && result.failed > 0)) return result;
+  const reason =
+    ms >= limitMs
+      ? `took longer than ${limitMs / 60_000} minutes and was ended`
+      : counted
+        ? "an error outside of a test; see above"
+        : `the test process ended with ${child.signalCode ?? `code ${code}`} before its report`;
+  return { ...result, failed: result.failed + 1, failures: [...result.failures, reason] };
+}
+
+type Counts = Pick<GroupResult, "passed" | "failed" | "skipped">;
+
+export function countJunit(xml: string): Counts {
+  const head = /<testsuites[^>]*>/.exec(xml)?.[0] ?? "";
+  const attribute = (name: string) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
+  const [failed, skipped] = [attribute("failures"), attribute("skipped")];
+  return { passed: attribute("tests") - failed - skipped, failed, skipped };
+}
+
+const progressEveryMs = 10_000;
+
+/** What the test process prints: the words of a test are shown when it fails, its progress every ten seconds. */
+class GroupOutput {
+  readonly failures: string[] = [];
+  private passed = 0;
+  private skipped = 0;
+  private held: string[] = [];
+  private readonly startedAt = performance.now();
+  private readonly timer: ReturnType<typeof setInterval>;
+
+  private readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+    this.timer = setInterval(() => this.showProgress(), progressEveryMs);
+  }
+
+  async read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    let rest = "";
+    const decoder = new TextDecoder();
+    for await (const piece of stream) {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.take(line);
+    }
+    if (rest) this.take(rest);
+  }
+
+  private take(line: string): void {
+    this.held.push(line);
+    if (line.startsWith("(pass) ")) {
+      this.passed++;
+      this.held = [];
+    } else if (line.startsWith("(skip) ") || line.startsWith("(todo) ")) {
+      this.skipped++;
+      this.held = [];
+    } else if (line.startsWith("(fail) ")) {
+      this.failures.push(line.slice("(fail) ".length));
+      console.log(this.held.join("\n"));
+      this.held = [];
+    }
+  }
+
+  /** After a crash the last words may be all there is. */
+  end(isFailed: boolean): void {
+    clearInterval(this.timer);
+    if (isFailed && this.held.length > 0) console.log(this.held.join("\n"));
+  }
+
+  counts(): Counts {
+    return { passed: this.passed, failed: this.failures.length, skipped: this.skipped };
+  }
+
+  private showProgress(): void {
+    const seconds = ((performance.now() - this.startedAt) / 1000).toFixed(0);
+    console.log(`  ${this.name}: ${this.passed} passed so far (${seconds} s)`);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Every check and test, with the services they need, and one line at the end that says how it went.
+ *
+ *   npm test                 everything in its short form
+ *   npm run test:full        everything, whole
+ *   npm test -- push cluster only these groups, without the checks
+ */
+import { parseArgs } from "node:util";
+import { stopAllNow } from "../test/support/service-process.ts";
+import { provide, type ServiceState, serviceNames, variablesOf } from "../test/support/services.ts";
+import { checks, runCheck } from "./test-checks.ts";
+import { findGroups, type GroupResult, runGroup } from "./test-groups.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { full: { type: "boolean", default: false }, checks: { type: "boolean", default: false } },
+});
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    stopAllNow();
+    process.exit(130);
+  });
+}
+
+const startedAt = performance.now();
+const allGroups = findGroups();
+const unknown = positionals.filter((name) => !allGroups.some((group) => group.name === name));
+if (unknown.length > 0) {
+  const names = allGroups.map((group) => group.name).join(", ");
+  console.error(`There is no test group ${unknown.join(", ")}; known are ${names}.`);
+  process.exit(2);
+}
+const groups =
+  positionals.length > 0 ? allGroups.filter(({ name }) => positionals.includes(name)) : allGroups;
+const results: GroupResult[] = [];
+
+// Brokers start while the checks and the fast group run, which need none.
+const needsServices = groups.some((group) => group.name !== "unit");
+const services: Promise<ServiceState[]> = needsServices
+  ? Promise.all(serviceNames.map(provide))
+  : Promise.resolve([]);
+services.catch(() => {});
+
+const environment: Record<string, string> = values.full ? { SLIPWAY_TEST_FULL: "1" } : {};
+if (values.checks || positionals.length === 0) {
+  for (const check of checks) results.push(report(await runCheck(check)));
+}
+for (const group of groups.filter(({ name }) => name === "unit")) {
+  results.push(report(await runGroup(group, environment, values.full)));
+}
+const found = await services;
+for (const state of found) {
+  if ("value" in state)
+    console.log(`${state.name}: ready${state.origin === "given" ? `, named by ${state.variable}` : ""}`);
+}
+for (const group of groups.filter(({ name }) => name !== "unit")) {
+  results.push(report(await runGroup(group, { ...environment, ...variablesOf(found) }, values.full)));
+}
+stopAllNow();
+process.exit(summarize());
+
+function report(result: GroupResult): GroupResult {
+  const counts = [`${result.passed} passed`, `${result.failed} failed`];
+  if (result.skipped > 0) counts.push(`${result.skipped} not run`);
+  console.log(
+    `${result.failed > 0 ? "✗" : "✓"} ${result.name}: ${counts.join(", ")} (${(result.ms / 1000).toFixed(1)} s)`,
+  );
+  return result;
+}
+
+/** Prints the end of the run and answers the exit code. */
+function summarize(): number {
+  const sum = (key: "passed" | "failed" | "skipped") =>
+    results.reduce((total, result) => total + result[key], 0);
+  const missing = found.filter((state) => "missing" in state);
+  const isCi = Boolean(process.env.CI);
+  // Under CI what was not run is a failure: a green run there means that everything was tried.
+  const leftOut = isCi ? missing.length + sum("skipped") : 0;
+  const failed = sum("failed") + leftOut;
+  const skipped = isCi ? 0 : sum("skipped");
+
+  console.log("");
+  for (const result of results)
+    for (const failure of result.failures) console.log(`FAILED ${result.name}: ${failure}`);
+  for (const state of missing) console.log(`NOT RUN for lack of ${state.name}: ${state.missing}`);
+  if (leftOut > 0) console.log("Under CI nothing may be left out, so what was not run counts as failed.");
+  console.log(`Took ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
+  console.log(`${sum("passed")} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+  return failed > 0 || sum("passed") === 0 ? 1 : 0;
+}

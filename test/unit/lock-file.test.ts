@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+
+interface LockedPackage {
+  resolved?: string;
+  optionalDependencies?: Record<string, string>;
+}
+
+const lockFile = Bun.file(`${import.meta.dir}/../../package-lock.json`);
+const { packages }: { packages: Record<string, LockedPackage> } = await lockFile.json();
+
+test("the lock file names no download addresses, so that every registry and mirror will do", () => {
+  const withAddress = Object.entries(packages).filter(([, entry]) => entry.resolved !== undefined);
+  expect(withAddress.map(([path]) => path)).toEqual([]);
+});
+
+test("the lock file holds the packages of every platform, without which `npm ci` refuses", () => {
+  const missing = Object.entries(packages).flatMap(([path, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).filter(
+      (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
