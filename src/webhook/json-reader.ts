@@ -1,0 +1,43 @@
+/** Reads foreign JSON without ever trusting a type: what is not there or of another type reads as nothing. */
+
+export type JsonObject = Record<string, unknown>;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path of own keys; undefined when any step is missing. */
+export function at(value: unknown, ...path: string[]): unknown {
+  let current = value;
+  for (const key of path) {
+    if (!isObject(current) || !Object.hasOwn(current, key)) return undefined;
+    current = current[key];
+  }
+  return current;
+}
+
+/** Text at a path, "" when there is none. Numbers read as text: some hosts send ids either way. */
+export function textAt(value: unknown, ...path: string[]): string {
+  const found = at(value, ...path);
+  if (typeof found === "string") return found;
+  return typeof found === "number" ? String(found) : "";
+}
+
+/** The first that is not empty. */
+export function firstText(...candidates: string[]): string {
+  return candidates.find((candidate) => candidate !== "") ?? "";
+}
+
+export function listAt(value: unknown, ...path: string[]): unknown[] | null {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : null;
+}
+
+export function countAt(value: unknown, ...path: string[]): number | null {
+  const found = at(value, ...path);
+  return typeof found === "number" && Number.isFinite(found) ? found : null;
+}
+
+export function isTrueAt(value: unknown, ...path: string[]): boolean {
+  return at(value, ...path) === true;
+}

@@ -1,0 +1,57 @@
+import type { NormalizedEvent } from "../model/delivery.ts";
+import { toFullRef, toShortRef } from "../model/git-ref.ts";
+import type { ChangedPaths } from "./changed-paths.ts";
+
+/** What is known of a payload whose event is not known yet. */
+const blank: NormalizedEvent = {
+  event: null,
+  rawEvent: "",
+  rawRef: "",
+  ref: "",
+  refType: null,
+  commit: null,
+  message: "",
+  author: "",
+  paths: null,
+  pathsUnknownBecause: null,
+  nothing: null,
+  mergeRequest: null,
+  hostDeliveryId: null,
+};
+
+export function normalized(known: Partial<NormalizedEvent>): NormalizedEvent {
+  return { ...blank, ...known };
+}
+
+/** An event that cannot build anything, and why. */
+export function nothing(
+  code: NonNullable<NormalizedEvent["nothing"]>["code"],
+  reason: string,
+  known: Partial<NormalizedEvent> = {},
+): NormalizedEvent {
+  return { ...blank, ...known, nothing: { code, reason } };
+}
+
+/** All zeros, of any length: the name of "no commit" in SHA-1 and SHA-256 repositories. */
+export function isNoCommit(commit: string): boolean {
+  return /^0+$/.test(commit);
+}
+
+/** Ref fields of a branch or tag. A full ref says itself which it is; a short one is what `refType` says. */
+export function refFieldsOf(
+  ref: string,
+  refType: string,
+): Pick<NormalizedEvent, "event" | "rawRef" | "ref" | "refType"> {
+  const isTag = ref.startsWith("refs/tags/") || (!ref.startsWith("refs/") && refType === "tag");
+  const rawRef = ref === "" ? "" : isTag && !ref.startsWith("refs/") ? `refs/tags/${ref}` : toFullRef(ref);
+  return {
+    event: isTag ? "tag" : "push",
+    rawRef,
+    ref: toShortRef(rawRef),
+    refType: isTag ? "tag" : "branch",
+  };
+}
+
+export function pathFieldsOf(changed: ChangedPaths): Pick<NormalizedEvent, "paths" | "pathsUnknownBecause"> {
+  return { paths: changed.paths, pathsUnknownBecause: changed.unknownBecause };
+}

@@ -1,0 +1,192 @@
+import type { Clock } from "../clock.ts";
+import { Fault, messageOf as textOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import type { TaskAnnouncer } from "../task/queue.ts";
+import { filter } from "./filters.ts";
+import type { Hook, HookDirectory } from "./hook-directory.ts";
+import { type Answer, answerOf, type DeliveryAnswer, type Outcome } from "./outcome.ts";
+import { type Known, type NewDelivery, recordOf, summaryOf } from "./record.ts";
+import { type Decision, debounce, enqueue, giveWay, type InHand, messageOf } from "./task-steps.ts";
+import type { Trace } from "./trace.ts";
+import type { WayIn } from "./ways-in.ts";
+import type { WebhookMetrics } from "./webhook-metrics.ts";
+
+/** A delivery that may be decided: located, read, verified as far as its way in asks for it. */
+export interface Arrived {
+  way: WayIn;
+  hook: Hook;
+  event: NormalizedEvent;
+  trace: Trace;
+  known: Known;
+}
+
+export interface Pipeline {
+  /** Decides under the project's lock, records, and tells the others once that is on disk. Never throws. */
+  decide(arrived: Arrived): Promise<Answer>;
+  /** The decision alone: no record, no task. */
+  preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Decision>;
+  /** Records a delivery that was refused before it could be decided. Never throws. */
+  refuse(known: Known, outcome: Outcome): Promise<Answer>;
+  fail(known: Known, error: unknown): Promise<Answer>;
+}
+
+export interface PipelineOptions {
+  store: Store;
+  hooks: HookDirectory;
+  clock: Clock;
+  log: Log;
+  metrics: WebhookMetrics;
+  /** Longest wait for the project's lock. */
+  lockWaitMs: number;
+  announcer: TaskAnnouncer;
+  onDelivery: (summary: DeliverySummary) => void;
+}
+
+export const lockWaitMs = 5_000;
+
+export function buildPipeline(options: PipelineOptions): Pipeline {
+  const { store, hooks, clock, log, metrics, announcer, onDelivery } = options;
+
+  /** The decision, in the order of the seed. */
+  async function judge(keepers: Keepers, hand: InHand): Promise<Decision> {
+    const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
+    if (filtered) return { outcome: filtered };
+    return (
+      (await debounce(keepers, hand)) ?? (await giveWay(keepers, hand)) ?? (await enqueue(keepers, hand))
+    );
+  }
+
+  /** Key and switch may have changed while the delivery waited for the lock. */
+  async function recheck(keepers: Keepers, { hook, way }: Arrived): Promise<Hook | Outcome> {
+    if (hook.config.key === null) return hook;
+    const current = await keepers.webhookConfigs.byKey(hook.config.key);
+    if (current === null) return { code: "endpoint_not_found", reason: "The key was reset meanwhile." };
+    if (way.enabled && !current.enabled)
+      return { code: "webhook_disabled", reason: "The webhook was turned off meanwhile." };
+    return current.updatedAt.getTime() === hook.config.updatedAt.getTime()
+      ? hook
+      : hooks.hookOf(current, hook.projectName);
+  }
+
+  interface Written {
+    id: number;
+    record: NewDelivery;
+    decision: Decision;
+  }
+
+  async function decideInTransaction(keepers: Keepers, arrived: Arrived, now: Date): Promise<Written> {
+    const { way, event, trace, known } = arrived;
+    const hook = await recheck(keepers, arrived);
+    if ("code" in hook) return write(keepers, known, { outcome: hook }, now);
+    const project = await keepers.projects.byId(hook.config.projectId);
+    if (project === null)
+      return write(
+        keepers,
+        known,
+        { outcome: { code: "endpoint_not_found", reason: "The project is gone." } },
+        now,
+      );
+    const decision = await judge(keepers, { way, hook, project, event, trace, now });
+    return write(keepers, { ...known, projectName: project.name }, decision, now);
+  }
+
+  /** The record, in the same transaction as the task; the task then learns the record's id. */
+  async function write(keepers: Keepers, known: Known, decision: Decision, now: Date): Promise<Written> {
+    const { outcome, enqueued, mergedIntoTaskId } = decision;
+    const record = recordOf({ ...known, arrivedAt: now }, outcome, {
+      ...(enqueued ? { taskId: enqueued.task.id } : {}),
+      ...(mergedIntoTaskId === undefined ? {} : { mergedIntoTaskId }),
+    });
+    const id = await keepers.deliveries.create(record);
+    if (!enqueued) return { id, record, decision };
+    const task = await keepers.tasks.change(enqueued.task.id, {
+      whileIn: ["queued"],
+      set: { deliveryId: id },
+    });
+    return { id, record, decision: { ...decision, enqueued: { ...enqueued, task: task ?? enqueued.task } } };
+  }
+
+  function tell({ id, record, decision }: Written): void {
+    metrics.recorded(record.status, record.code);
+    if (decision.enqueued) announcer.enqueued(decision.enqueued);
+    if (decision.moved) announcer.changed(decision.moved);
+    onDelivery(summaryOf(id, record));
+  }
+
+  async function refuse(known: Known, outcome: Outcome): Promise<Answer> {
+    try {
+      const record = recordOf(known, outcome);
+      const id = await store.deliveries.create(record);
+      tell({ id, record, decision: { outcome } });
+      return answerOf(outcome, id);
+    } catch (error) {
+      log.error(
+        { error: textOf(error), code: outcome.code, projectId: known.projectId },
+        "a delivery could not be recorded",
+      );
+      metrics.recorded("failed", "internal_error");
+      return answerOf({ code: "internal_error", reason: "The delivery could not be recorded." }, 0);
+    }
+  }
+
+  /** After a rollback: the failure has a record of its own. */
+  async function fail(known: Known, error: unknown): Promise<Answer> {
+    log.error({ error: textOf(error), projectId: known.projectId }, "a delivery failed");
+    const reason = error instanceof Fault ? error.message : "An unexpected error; the log has the details.";
+    return refuse(known, { code: "internal_error", reason, told: "The delivery could not be handled." });
+  }
+
+  return {
+    async decide(arrived) {
+      const startedAtMs = performance.now();
+      const { known, hook } = arrived;
+      try {
+        const written = await store.withLock(
+          `webhook ${hook.config.projectId}`,
+          options.lockWaitMs,
+          async () => {
+            const now = await store.now();
+            return store.transaction((keepers) => decideInTransaction(keepers, arrived, now));
+          },
+        );
+        if (written === "timeout") return await refuse(known, lockTimeout(options.lockWaitMs));
+        tell(written);
+        return answerOf(written.decision.outcome, written.id, effectsOf(written.decision));
+      } catch (error) {
+        return fail(known, error);
+      } finally {
+        metrics.decided((performance.now() - startedAtMs) / 1000);
+      }
+    },
+    async preview(hook, event, way, trace) {
+      const project = await store.projects.byId(hook.config.projectId);
+      if (project === null) throw new Fault("not_found", "The project is gone.");
+      return judge(store, { way, hook, project, event, trace, now: new Date(clock.now()) });
+    },
+    refuse,
+    fail,
+  };
+}
+
+function lockTimeout(waitMs: number): Outcome {
+  const seconds = Math.ceil(waitMs / 1000);
+  return {
+    code: "lock_timeout",
+    reason: `Deliveries are too dense: the project was busy with others for ${seconds} s. Replay this one later.`,
+    retryAfterSeconds: seconds,
+  };
+}
+
+function effectsOf(decision: Decision): Partial<DeliveryAnswer> {
+  const { enqueued, place, mergedIntoTaskId } = decision;
+  const effects: Partial<DeliveryAnswer> = { message: messageOf(decision) };
+  if (enqueued) effects.taskId = enqueued.task.id;
+  if (mergedIntoTaskId !== undefined) effects.mergedIntoTaskId = mergedIntoTaskId;
+  if (place?.queued) {
+    effects.queued = true;
+    effects.queuePosition = place.position;
+  }
+  return effects;
+}

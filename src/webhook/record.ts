@@ -1,0 +1,77 @@
+import type { Delivery, DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
+import type { ProviderName } from "../model/webhook-config.ts";
+import { firstLineOf } from "./filters.ts";
+import { type Outcome, outcomes } from "./outcome.ts";
+import { cutAtBytes, storable, visible } from "./stored-body.ts";
+import type { Trace } from "./trace.ts";
+
+/** All that is known of a delivery when it is recorded. */
+export interface Known {
+  projectId: number;
+  projectName: string;
+  provider: ProviderName | "";
+  event: NormalizedEvent | null;
+  /** Masked already. */
+  body: string;
+  headers: Record<string, string>;
+  hostDeliveryId: string | null;
+  remoteIp: string;
+  arrivedAt: Date;
+  trace: Trace;
+  replayOf: number | null;
+  formerProjectId: number | null;
+}
+
+export interface Effects {
+  taskId?: number;
+  mergedIntoTaskId?: number;
+}
+
+export type NewDelivery = Omit<Delivery, "id" | "repeat_of">;
+
+const maxCommitMessage = 200;
+const maxFieldLength = 300;
+/** The normalised event keeps the whole message; nobody writes longer ones by hand. */
+const maxMessageBytes = 64 * 1024;
+
+export function recordOf(known: Known, outcome: Outcome, effects: Effects = {}): NewDelivery {
+  const { event } = known;
+  const { httpStatus, status } = outcomes[outcome.code];
+  return {
+    project_id: known.projectId,
+    project_name: known.projectName,
+    provider: known.provider,
+    event: event?.event ?? "",
+    ref: fieldOf(event?.ref ?? ""),
+    ref_type: event?.refType ?? "",
+    commit: fieldOf(event?.commit ?? ""),
+    commit_message: visible([...firstLineOf(event?.message ?? "")].slice(0, maxCommitMessage).join("")),
+    author: fieldOf(event?.author ?? ""),
+    status,
+    reason: visible(outcome.reason),
+    task_id: effects.taskId ?? 0,
+    remote_ip: known.remoteIp,
+    body: storable(known.body),
+    created_at: known.arrivedAt,
+    code: outcome.code,
+    http_status: httpStatus,
+    count: 1,
+    host_delivery_id: fieldOf(known.hostDeliveryId ?? ""),
+    replay_of: known.replayOf,
+    merged_into_task_id: effects.mergedIntoTaskId ?? null,
+    former_project_id: known.formerProjectId,
+    headers: known.headers,
+    normalized: event && { ...event, message: cutAtBytes(event.message, maxMessageBytes) },
+    trace: known.trace.steps,
+  };
+}
+
+function fieldOf(text: string): string {
+  return visible(text.length <= maxFieldLength ? text : `${text.slice(0, maxFieldLength)}…`);
+}
+
+/** As it stands in lists, for the live console. */
+export function summaryOf(id: number, record: NewDelivery): DeliverySummary {
+  const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = record;
+  return { ...summary, id, repeat_of: null };
+}

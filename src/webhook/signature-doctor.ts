@@ -1,0 +1,148 @@
+import { isSameSecret } from "../secrets.ts";
+import { providers, type SignatureScheme } from "./providers.ts";
+import { firstHeader } from "./read-event.ts";
+import {
+  type ConfiguredPlace,
+  hmacOf,
+  isDigest,
+  isSignedBy,
+  proofOf,
+  type SignedRequest,
+  withoutPrefix,
+} from "./signature.ts";
+
+/** Larger bodies are not tried in variants: a stranger must not buy much work with one bad request. */
+const maxTriedBytes = 256 * 1024;
+
+export interface FailedSignature {
+  /** Those that are accepted now. */
+  secrets: readonly string[];
+  /** Those that were accepted once and are over. */
+  endedSecrets: readonly string[];
+  scheme: SignatureScheme;
+  place: ConfiguredPlace;
+  request: SignedRequest;
+  nowMs: number;
+}
+
+/**
+ * Which mistake a failed signature looks like. For the record alone: the sender is told only that it failed, because
+ * each of these sentences would help somebody who guesses.
+ */
+export function diagnose(failed: FailedSignature): string {
+  const proof = proofOf(failed.scheme, failed.place, failed.request);
+  if (proof === "") return missingProof(failed);
+  return (
+    mistakes.find(({ isIt }) => isIt(failed, proof))?.says ??
+    "the secret on the host differs from the one here"
+  );
+}
+
+function missingProof({ scheme, place, request }: FailedSignature): string {
+  const expected =
+    scheme.type === "configured"
+      ? `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`
+      : `header ${scheme.headers.join(" or ")} is missing: set the secret on the host too`;
+  if (firstHeader(request.headers, ["X-Hub-Signature"]).startsWith("sha1="))
+    return `${expected}; there is only a SHA-1 signature, which is not accepted`;
+  const other = Object.values(providers).find(
+    ({ signature }) =>
+      signature.type !== "configured" &&
+      signature.headers.some((name) => firstHeader(request.headers, [name]) !== ""),
+  );
+  return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
+}
+
+interface Mistake {
+  says: string;
+  isIt(failed: FailedSignature, proof: string): boolean;
+}
+
+const mistakes: Mistake[] = [
+  {
+    says: "it was made with a secret that is no longer accepted",
+    isIt: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
+  },
+  {
+    says: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
+    isIt: (failed) =>
+      failed.secrets.some((secret) =>
+        [secret.trim(), `${secret}\n`, `${secret.trim()}\n`, `${secret}\r\n`].some(
+          (variant) => variant !== secret && isSignedWith(failed, variant),
+        ),
+      ),
+  },
+  {
+    says: "the secret itself was sent where a signature is expected",
+    isIt: (failed, proof) => isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
+  },
+  {
+    says: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
+    isIt: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+  },
+  {
+    says: "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
+    isIt: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+  },
+  {
+    says: "it matches the JSON inside the form body: choose the content type application/json on the host",
+    isIt: (failed, proof) => {
+      const form = failed.request.formPayload();
+      return form !== null && matchesDigest(failed, proof, form);
+    },
+  },
+  {
+    says: "it matches the body without its last newline: something on the way changes the body",
+    isIt: (failed, proof) => {
+      const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
+      return matchesDigest(failed, proof, Buffer.from(trimmed, "latin1"));
+    },
+  },
+  {
+    says: "it matches the body as JSON written anew: something on the way rewrites the body",
+    isIt: (failed, proof) => {
+      const rewritten = rewrittenJson(failed.request.body);
+      return rewritten !== null && matchesDigest(failed, proof, rewritten);
+    },
+  },
+  {
+    says: "the signed timestamp is more than an hour off: check the clocks",
+    isIt: (failed) => {
+      if (failed.scheme.type !== "gitee") return false;
+      const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
+      return isSignedWith({ ...failed, nowMs: sentAtMs }, failed.secrets[0] ?? "");
+    },
+  },
+  {
+    says: "it is a SHA-1 signature, which is not accepted",
+    isIt: (_failed, proof) => proof.startsWith("sha1="),
+  },
+];
+
+function isHmac({ scheme, place }: FailedSignature): boolean {
+  return scheme.type === "hmac" || (scheme.type === "configured" && place.verifyMode === "hmac");
+}
+
+function isSignedWith(failed: FailedSignature, secret: string): boolean {
+  if (failed.request.body.byteLength > maxTriedBytes) return false;
+  return isSignedBy(secret, failed.scheme, failed.place, failed.request, failed.nowMs);
+}
+
+/** Whether the proof is a digest of the bytes in any spelling. */
+function matchesDigest({ secrets }: FailedSignature, proof: string, bytes: Uint8Array): boolean {
+  if (bytes.byteLength > maxTriedBytes) return false;
+  const bare = withoutPrefix(proof, /^[\w-]+=(?=.)/.exec(proof)?.[0] ?? "");
+  return secrets.some((secret) => {
+    const digest = hmacOf(secret, bytes);
+    return [proof, bare].some((text) => isDigest(text, digest, "hex") || isDigest(text, digest, "base64"));
+  });
+}
+
+function rewrittenJson(body: Uint8Array): Uint8Array | null {
+  if (body.byteLength > maxTriedBytes) return null;
+  try {
+    return Buffer.from(JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8"))));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,93 @@
+import { createHmac } from "node:crypto";
+import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
+import { isSameSecret } from "../secrets.ts";
+import type { SignatureScheme } from "./providers.ts";
+import { firstHeader, type HeaderValues } from "./read-event.ts";
+
+/** What is signed and where the proof may stand. */
+export interface SignedRequest {
+  /** The bytes as they came; nothing is decoded before they are verified. */
+  body: Uint8Array;
+  headers: HeaderValues;
+  query: { get(name: string): string | null };
+  /** JSON inside a form body (`payload=…`); null for other bodies. */
+  formPayload: () => Uint8Array | null;
+}
+
+export type ConfiguredPlace = Pick<
+  WebhookConfig,
+  "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
+>;
+
+/** How far the clock of a host that signs a timestamp may be off. */
+export const timestampToleranceMs = 3_600_000;
+
+/** The proof that the request carries, where this scheme looks for it; "" when there is none. */
+export function proofOf(scheme: SignatureScheme, place: ConfiguredPlace, request: SignedRequest): string {
+  if (scheme.type !== "configured") return firstHeader(request.headers, scheme.headers);
+  const header = place.secretHeader.trim() || webhookDefaults.secretHeader;
+  const parameter = place.secretQuery.trim() || webhookDefaults.secretQuery;
+  return firstHeader(request.headers, [header]) || (request.query.get(parameter) ?? "");
+}
+
+/** Whether the request proves that its sender knows the secret. Constant time, also when the proof is missing. */
+export function isSignedBy(
+  secret: string,
+  scheme: SignatureScheme,
+  place: ConfiguredPlace,
+  request: SignedRequest,
+  nowMs: number,
+): boolean {
+  const proof = proofOf(scheme, place, request);
+  switch (scheme.type) {
+    case "token":
+      return isSameSecret(proof, secret);
+    case "hmac":
+      return isHmacSigned(secret, scheme, proof, request);
+    case "gitee":
+      return isGiteeSigned(secret, proof, firstHeader(request.headers, [scheme.timestampHeader]), nowMs);
+    case "configured":
+      return place.verifyMode === "token"
+        ? isSameSecret(proof, secret)
+        : isDigest(
+            withoutPrefix(proof, place.signaturePrefix),
+            hmacOf(secret, request.body),
+            place.signatureEncoding,
+          );
+  }
+}
+
+function isHmacSigned(
+  secret: string,
+  scheme: Extract<SignatureScheme, { type: "hmac" }>,
+  proof: string,
+  request: SignedRequest,
+): boolean {
+  const digest = withoutPrefix(proof, scheme.prefix);
+  if (isDigest(digest, hmacOf(secret, request.body), "hex")) return true;
+  const form = scheme.signsFormPayload ? request.formPayload() : null;
+  return form !== null && isDigest(digest, hmacOf(secret, form), "hex");
+}
+
+/** Password mode sends the secret; sign mode sends base64(HMAC(secret, timestamp LF secret)), good for an hour. */
+function isGiteeSigned(secret: string, proof: string, timestamp: string, nowMs: number): boolean {
+  if (isSameSecret(proof, secret)) return true;
+  const sentAtMs = /^\d{10,16}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
+  const expected = hmacOf(secret, Buffer.from(`${timestamp}\n${secret}`)).toString("base64");
+  const isSigned = isSameSecret(proof, expected) || isSameSecret(proof, encodeURIComponent(expected));
+  return isSigned && Math.abs(nowMs - sentAtMs) <= timestampToleranceMs;
+}
+
+export function hmacOf(secret: string, body: Uint8Array): Buffer {
+  return createHmac("sha256", secret).update(body).digest();
+}
+
+/** Hex in either case, base64 as it is. */
+export function isDigest(text: string, digest: Buffer, encoding: "hex" | "base64"): boolean {
+  if (encoding === "base64") return isSameSecret(text, digest.toString("base64"));
+  return isSameSecret(text.toLowerCase(), digest.toString("hex"));
+}
+
+export function withoutPrefix(text: string, prefix: string): string {
+  return prefix !== "" && text.startsWith(prefix) ? text.slice(prefix.length) : text;
+}

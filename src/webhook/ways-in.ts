@@ -1,0 +1,73 @@
+/** "shown": judged and told in the trace, without effect. */
+type Applies = boolean | "shown";
+
+export interface WayIn {
+  /** Whether the webhook must be enabled. */
+  enabled: boolean;
+  rate: boolean;
+  signature: boolean;
+  /** Filter step 1: the event must be in `events`. */
+  eventList: boolean;
+  /** Filter steps 2 to 4, and forks. */
+  otherFilters: boolean;
+  debounce: Applies;
+  queuePolicy: Applies;
+  record: boolean;
+  task: boolean;
+  /** Stands in the record as remote_ip; null: the sender's address. */
+  remoteIp: string | null;
+}
+
+/** The four ways a delivery comes in, over one and the same sequence. */
+export const waysIn = {
+  live: {
+    enabled: true,
+    rate: true,
+    signature: true,
+    eventList: true,
+    otherFilters: true,
+    debounce: true,
+    queuePolicy: true,
+    record: true,
+    task: true,
+    remoteIp: null,
+  },
+  dryRun: {
+    enabled: false,
+    rate: false,
+    signature: false,
+    eventList: true,
+    otherFilters: true,
+    debounce: "shown",
+    queuePolicy: "shown",
+    record: false,
+    task: false,
+    remoteIp: null,
+  },
+  test: {
+    enabled: true,
+    rate: false,
+    signature: false,
+    eventList: false,
+    otherFilters: false,
+    debounce: false,
+    queuePolicy: true,
+    record: true,
+    task: true,
+    remoteIp: "test",
+  },
+  replay: {
+    enabled: true,
+    rate: false,
+    signature: false,
+    eventList: false,
+    otherFilters: true,
+    debounce: false,
+    queuePolicy: true,
+    record: true,
+    task: true,
+    remoteIp: "replay",
+  },
+} as const satisfies Record<string, WayIn>;
+
+export type WayInName = keyof typeof waysIn;
