@@ -55,6 +55,11 @@ export const settings = {
     undefined,
     "`sqlite:<file>` or `postgres://…`. Unset: `sqlite:<data.dir>/slipway.db`.",
   ),
+  "database.poolSize": setting(
+    integer(2, 500),
+    10,
+    "Connections to PostgreSQL that one instance opens at most; one more holds its locks.",
+  ),
   "push.verify-uri": setting(
     url("http", "https"),
     undefined,

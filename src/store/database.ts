@@ -1,0 +1,71 @@
+import { type Clock, systemClock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import type { Engine } from "./engine.ts";
+import { buildKeepers } from "./keepers.ts";
+import { buildNamedLock } from "./named-lock.ts";
+import { openPostgres } from "./postgres.ts";
+import type { Scope } from "./scope.ts";
+import { openSqlite } from "./sqlite.ts";
+
+export interface StoreOptions {
+  /** `sqlite:<file>` or `postgres://…`. */
+  url: string;
+  log: Log;
+  clock?: Clock;
+  /** Connections to PostgreSQL that this instance opens at most. */
+  poolSize?: number;
+}
+
+/** Opens the database, brings its schema up to date and answers the keepers of all that is stored. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { log } = options;
+  const engine = await openEngine(options);
+  log.debug({ database: engine.description }, "database is open");
+  return storeOver(engine);
+}
+
+async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {
+  if (url.startsWith("sqlite:")) return openSqlite(url.slice("sqlite:".length), clock);
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres({ url, log, poolSize });
+  throw new Fault("invalid", "database.url must begin with sqlite: or postgres://.");
+}
+
+function storeOver(engine: Engine): Store {
+  const locks = buildNamedLock();
+  // SQLite hands the same scope to one transaction after another: its keepers are built once.
+  const keepersOf = new WeakMap<Scope, Keepers>();
+  const insideOf = (scope: Scope): Keepers => {
+    const known = keepersOf.get(scope) ?? buildKeepers(scope);
+    keepersOf.set(scope, known);
+    return known;
+  };
+  return {
+    ...buildKeepers(engine.scope),
+    transaction: (work) => engine.scope.transact((inner) => work(insideOf(inner))),
+    async withLock(name, waitMs, work) {
+      const endAt = performance.now() + waitMs;
+      const release = await locks.acquire(name, waitMs);
+      if (release === null) return "timeout";
+      try {
+        const unlock = await engine.lockAcrossInstances(name, endAt - performance.now());
+        if (unlock === null) return "timeout";
+        try {
+          return await work();
+        } finally {
+          await unlock();
+        }
+      } finally {
+        release();
+      }
+    },
+    now: () => engine.now(),
+    check: () => engine.check(),
+    describe: () => engine.description,
+    async close() {
+      locks.close();
+      await engine.close();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { Group, GroupKeeper } from "../model/group.ts";
+import { pageOf } from "./page.ts";
+import { plain, rowShape, time } from "./row.ts";
+import { orFault, type Scope } from "./scope.ts";
+
+const shape = rowShape<Group, "groups">({ id: plain(), name: plain(), createdAt: time });
+
+export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
+  const named = <T>(name: string, work: Promise<T>) =>
+    orFault(dialect, work, { duplicate: `A group named ${name} already exists.` });
+
+  return {
+    async create(group) {
+      const insert = db.insertInto("groups").values(shape.insert(group)).returningAll();
+      return shape.read(await named(group.name, insert.executeTakeFirstOrThrow()));
+    },
+    async byId(id) {
+      const row = await db.selectFrom("groups").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async list(filter, request) {
+      const { ids } = filter;
+      const found = db
+        .selectFrom("groups")
+        .$if(ids !== undefined, (query) => query.where(dialect.isAmong("id", ids ?? [])));
+      return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
+    },
+    async rename(id, name) {
+      const update = db.updateTable("groups").set({ name }).where("id", "=", id).returningAll();
+      const row = await named(name, update.executeTakeFirst());
+      return row === undefined ? null : shape.read(row);
+    },
+    async delete(id) {
+      const result = await db.deleteFrom("groups").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+    members: (id) =>
+      db
+        .selectFrom("group_members")
+        .innerJoin("users", "users.id", "group_members.user_id")
+        .where("group_members.group_id", "=", id)
+        .orderBy("users.username")
+        .select(["users.id as userId", "users.username", "group_members.permission"])
+        .execute(),
+    async setMember(id, userId, permission) {
+      const insert = db
+        .insertInto("group_members")
+        .values({ group_id: id, user_id: userId, permission })
+        .onConflict((conflict) => conflict.columns(["group_id", "user_id"]).doUpdateSet({ permission }));
+      await orFault(dialect, insert.execute(), { missing: `Group ${id} or user ${userId} does not exist.` });
+    },
+    async removeMember(id, userId) {
+      const result = await db
+        .deleteFrom("group_members")
+        .where("group_id", "=", id)
+        .where("user_id", "=", userId)
+        .executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}

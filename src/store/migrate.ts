@@ -1,0 +1,26 @@
+import { type Kysely, Migrator } from "kysely";
+import { Fault, messageOf } from "../errors.ts";
+import type { Dialect } from "./dialect.ts";
+import { initial } from "./migrations/0001-initial.ts";
+
+/**
+ * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
+ * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
+ * also compiled to one file.
+ */
+export async function migrate<S>(db: Kysely<S>, dialect: Dialect): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => ({ "0001-initial": initial(dialect) }) },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  const failed = results?.find((result) => result.status === "Error")?.migrationName ?? "the schema";
+  throw new Fault(
+    "internal",
+    `The database could not be brought up to date (${failed}): ${messageOf(error)}`,
+    {
+      cause: error,
+    },
+  );
+}

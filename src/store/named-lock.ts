@@ -1,0 +1,69 @@
+import { Fault } from "../errors.ts";
+
+/** Waiters of one name; more are refused at once, as if their wait had passed. */
+const maxWaiters = 10_000;
+
+interface Waiter {
+  start: () => void;
+}
+
+/** Lets one holder per name through at a time, in order of arrival, within this process. */
+export interface NamedLock {
+  /** Answers the function that hands the lock on; null when `waitMs` passed first. */
+  acquire(name: string, waitMs: number): Promise<(() => void) | null>;
+  close(): void;
+}
+
+export function buildNamedLock(): NamedLock {
+  /** A name is present while it is held; its list are those who wait. */
+  const held = new Map<string, Waiter[]>();
+  const timers = new Set<ReturnType<typeof setTimeout>>();
+  let isClosed = false;
+
+  const release = (name: string) => {
+    const next = held.get(name)?.shift();
+    if (next === undefined) held.delete(name);
+    else next.start();
+  };
+  const releaseOnce = (name: string) => {
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      release(name);
+    };
+  };
+
+  return {
+    async acquire(name, waitMs) {
+      if (isClosed) throw new Fault("unavailable", "The database is closed.");
+      const waiters = held.get(name);
+      if (waiters === undefined) {
+        held.set(name, []);
+        return releaseOnce(name);
+      }
+      if (waiters.length >= maxWaiters) return null;
+      return new Promise((resolve) => {
+        const waiter: Waiter = {
+          start() {
+            clearTimeout(timer);
+            timers.delete(timer);
+            resolve(releaseOnce(name));
+          },
+        };
+        const timer = setTimeout(() => {
+          timers.delete(timer);
+          waiters.splice(waiters.indexOf(waiter), 1);
+          resolve(null);
+        }, waitMs);
+        timers.add(timer);
+        waiters.push(waiter);
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

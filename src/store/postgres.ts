@@ -1,0 +1,198 @@
+import { type CompiledQuery, Kysely, type QueryResult } from "kysely";
+import pg from "pg";
+import { Fault, messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { codeOf, type Database, postgresDialect } from "./dialect.ts";
+import type { Engine } from "./engine.ts";
+import { dialectOver } from "./kysely-dialect.ts";
+import { migrate } from "./migrate.ts";
+import { buildPostgresLocks } from "./postgres-lock.ts";
+import { storable } from "./row.ts";
+import type { Schema } from "./schema.ts";
+import type { Scope } from "./scope.ts";
+
+/** A database that is away is told within this time. */
+const connectTimeoutMs = 3_000;
+const statementTimeoutMs = 15_000;
+/** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
+const maxPreparedNames = 500;
+
+export interface PostgresOptions {
+  url: string;
+  log: Log;
+  poolSize: number;
+}
+
+/**
+ * Durable means that a commit answers once it is on disk: synchronous_commit is asked for, whatever the server's
+ * default. Connections that break are replaced by the pool at the next use.
+ */
+export async function openPostgres({ url, log, poolSize }: PostgresOptions): Promise<Engine> {
+  const settings: pg.ClientConfig = {
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: "slipway",
+    options: "-c synchronous_commit=on",
+    keepAlive: true,
+    types: { getTypeParser: parserOf },
+  };
+  await migrateAlone(settings);
+  const pool = new pg.Pool({ ...settings, max: poolSize, statement_timeout: statementTimeoutMs });
+  // A connection may break at any moment, also while nobody uses it: without a listener that would end the process.
+  pool.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection broke"));
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const locks = buildPostgresLocks({ connect: () => connect(settings) });
+  const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
+
+  const scope: Scope = {
+    db: databaseOver((query) => run(pool, query)),
+    dialect: postgresDialect,
+    transact: async (work) => inTransaction(await connection(), work),
+  };
+  return {
+    scope,
+    description: describe(url),
+    async now() {
+      const { rows } = await run<{ now: number }>(pool, {
+        sql: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
+        parameters: [],
+      });
+      return new Date(rows[0]?.now ?? Number.NaN);
+    },
+    check: async () => void (await run(pool, { sql: "select 1", parameters: [] })),
+    lockAcrossInstances: locks.acquire,
+    async close() {
+      await locks.close();
+      await pool.end();
+    },
+  };
+}
+
+type Query = Pick<CompiledQuery, "sql" | "parameters">;
+type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
+
+const preparedNames = new Map<string, string>();
+
+function nameOf(text: string): string | undefined {
+  const known = preparedNames.get(text);
+  if (known !== undefined || preparedNames.size >= maxPreparedNames) return known;
+  const name = `slipway-${preparedNames.size}`;
+  preparedNames.set(text, name);
+  return name;
+}
+
+async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryResult<R>> {
+  const name = nameOf(sql);
+  const query = { text: sql, values: storable(parameters), ...(name === undefined ? {} : { name }) };
+  try {
+    const { rows, rowCount } = await (target as pg.ClientBase).query(query);
+    return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(rowCount ?? 0) };
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+function databaseOver(execute: <R>(query: Query) => Promise<QueryResult<R>>): Database {
+  return new Kysely<Schema>({ dialect: dialectOver(postgresDialect.name, execute) });
+}
+
+async function inTransaction<T>(client: pg.PoolClient, work: (scope: Scope) => Promise<T>): Promise<T> {
+  try {
+    await run(client, { sql: "begin", parameters: [] });
+    const value = await work(innerScope(client));
+    await run(client, { sql: "commit", parameters: [] });
+    client.release();
+    return value;
+  } catch (error) {
+    await rollBackAndRelease(client);
+    throw error;
+  }
+}
+
+/** A connection that cannot even roll back is of no further use. */
+async function rollBackAndRelease(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query("rollback");
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+function innerScope(client: pg.PoolClient): Scope {
+  const command = (sql: string) => run(client, { sql, parameters: [] });
+  const scope: Scope = {
+    db: databaseOver((query) => run(client, query)),
+    dialect: postgresDialect,
+    async transact(work) {
+      await command("savepoint part");
+      try {
+        const value = await work(scope);
+        await command("release part");
+        return value;
+      } catch (error) {
+        await command("rollback to part");
+        await command("release part");
+        throw error;
+      }
+    },
+  };
+  return scope;
+}
+
+async function connect(settings: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(settings);
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+/** The lock is held by the connection, so that it ends with a process that dies during a migration. */
+async function migrateAlone(settings: pg.ClientConfig): Promise<void> {
+  const client = await connect(settings);
+  try {
+    await client.query("select pg_advisory_lock(hashtextextended('slipway migrations', 0))");
+    await client.query("begin");
+    await migrate(
+      databaseOver((query) => run(client, query)),
+      postgresDialect,
+    );
+    await client.query("commit");
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+const bigintType = 20;
+const numericType = 1700;
+/** Ids, times and counts are safe integers in JavaScript; sums of them come as numeric. */
+function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
+  if (type === bigintType || type === numericType) return Number;
+  return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
+}
+
+/** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, system; and who must retry. */
+const awayClasses = ["08", "53", "57", "58"];
+const retryCodes = ["40001", "40P01", "25006"];
+
+function faultOf(error: unknown): unknown {
+  const code = codeOf(error);
+  const isSqlState = /^[0-9A-Z]{5}$/.test(code);
+  const isAway = isSqlState
+    ? awayClasses.includes(code.slice(0, 2)) || retryCodes.includes(code)
+    : error instanceof Error && !(error instanceof TypeError);
+  if (!isAway) return error;
+  return new Fault("unavailable", `The database does not answer: ${messageOf(error)}`, {
+    cause: error,
+    retryAfterSeconds: 1,
+  });
+}
+
+function describe(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `PostgreSQL ${hostname}:${port || "5432"}${pathname}`;
+}

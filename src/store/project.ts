@@ -1,0 +1,88 @@
+import { type SqlBool, sql } from "kysely";
+import type { Project, ProjectKeeper } from "../model/project.ts";
+import { pageOf } from "./page.ts";
+import { flag, json, plain, rowShape, time } from "./row.ts";
+import { orFault, type Scope } from "./scope.ts";
+
+const shape = rowShape<Project, "projects">({
+  id: plain(),
+  name: plain(),
+  groupId: plain(),
+  git: json(),
+  stages: json(),
+  env: json(),
+  notify: json(),
+  labels: json(),
+  supersede: plain(),
+  liveTaskId: plain(),
+  sample: flag,
+  createdAt: time,
+});
+
+export function buildProjectKeeper({ db, dialect }: Scope): ProjectKeeper {
+  const named = <T>(name: string | undefined, work: Promise<T>) =>
+    orFault(dialect, work, {
+      duplicate: `A project named ${name} already exists.`,
+      missing: "The group of the project does not exist.",
+    });
+
+  return {
+    async create(project) {
+      const insert = db
+        .insertInto("projects")
+        .values(shape.insert({ ...project, liveTaskId: null }))
+        .returningAll();
+      return shape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
+    },
+    async byId(id) {
+      const row = await db.selectFrom("projects").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async list({ ids, groupId, search }, request) {
+      let found = db.selectFrom("projects");
+      if (ids !== undefined) found = found.where(dialect.isAmong("id", ids));
+      if (groupId !== undefined) found = found.where("group_id", "=", groupId);
+      if (search !== undefined && search !== "") {
+        const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
+        found = found.where(sql<SqlBool>`lower(name) like ${pattern} escape '\\'`);
+      }
+      return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
+    },
+    async update(id, change) {
+      const set = shape.update(change);
+      if (Object.keys(set).length === 0) return this.byId(id);
+      const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
+      const row = await named(change.name, update.executeTakeFirst());
+      return row === undefined ? null : shape.read(row);
+    },
+    async setLiveTask(id, taskId) {
+      await db.updateTable("projects").set({ live_task_id: taskId }).where("id", "=", id).execute();
+    },
+    async delete(id) {
+      const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+    secrets: (id) =>
+      db
+        .selectFrom("project_secrets")
+        .select(["name", "ciphertext"])
+        .where("project_id", "=", id)
+        .orderBy("name")
+        .execute(),
+    async setSecret(id, name, ciphertext) {
+      const insert = db
+        .insertInto("project_secrets")
+        .values({ project_id: id, name, ciphertext })
+        .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
+      await orFault(dialect, insert.execute(), { missing: `Project ${id} does not exist.` });
+    },
+    async deleteSecret(id, name) {
+      const result = await db
+        .deleteFrom("project_secrets")
+        .where("project_id", "=", id)
+        .where("name", "=", name)
+        .executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Insertable, Updateable } from "kysely";
+import type { Schema, TableName } from "./schema.ts";
+
+/** What a column holds. */
+export type Stored = string | number | null;
+export type StoredRow = Record<string, Stored>;
+
+/** PostgreSQL cannot hold a NUL in text. Both databases store the replacement character in its place. */
+export function storable(parameters: readonly unknown[]): unknown[] {
+  return parameters.map((value) =>
+    typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value,
+  );
+}
+
+/** How one field of a model stands in its column. */
+export interface Field<T> {
+  encode(value: T): Stored;
+  decode(stored: Stored): T;
+}
+
+/** Numbers and text, and their nulls, stand as they are. */
+export function plain<T extends Stored>(): Field<T> {
+  return { encode: (value) => value, decode: (stored) => stored as T };
+}
+
+export const flag: Field<boolean> = {
+  encode: (value) => (value ? 1 : 0),
+  decode: (stored) => stored === 1,
+};
+
+export const time: Field<Date> = {
+  encode: (value) => value.getTime(),
+  decode: (stored) => new Date(Number(stored)),
+};
+
+export function json<T>(): Field<T> {
+  return { encode: (value) => JSON.stringify(value), decode: (stored) => JSON.parse(String(stored)) as T };
+}
+
+export function optional<T>(field: Field<T>): Field<T | null> {
+  return {
+    encode: (value) => (value === null ? null : field.encode(value)),
+    decode: (stored) => (stored === null ? null : field.decode(stored)),
+  };
+}
+
+type Fields<M> = { [K in keyof M]-?: Field<M[K]> };
+
+/** Turns a model into its table's row and back. */
+export interface RowShape<M, T extends TableName> {
+  /** Column names in the order of the fields. */
+  columns: (keyof Schema[T] & string)[];
+  /** Without an id, also when the model brings one: the database numbers its rows. */
+  insert(model: Partial<M>): Insertable<Schema[T]>;
+  update(change: Partial<M>): Updateable<Schema[T]>;
+  read(row: object): M;
+}
+
+/** Columns are the field names in snake case. Fields that are absent or undefined are left out of the row. */
+export function rowShape<M, T extends TableName>(fields: Fields<M>): RowShape<M, T> {
+  const entries = Object.keys(fields).map((key) => ({
+    key: key as keyof M,
+    column: snakeCase(key),
+    field: fields[key as keyof M] as Field<M[keyof M]>,
+  }));
+  const encode = (model: Partial<M>): StoredRow => {
+    const row: StoredRow = {};
+    for (const { key, column, field } of entries) {
+      const value = model[key];
+      if (value !== undefined) row[column] = field.encode(value);
+    }
+    return row;
+  };
+  return {
+    columns: entries.map((entry) => entry.column as keyof Schema[T] & string),
+    insert(model) {
+      const { id: _, ...row } = encode(model);
+      return row as unknown as Insertable<Schema[T]>;
+    },
+    update: (change) => encode(change) as Updateable<Schema[T]>,
+    read(row) {
+      const stored = row as StoredRow;
+      const model: Partial<M> = {};
+      for (const { key, column, field } of entries) model[key] = field.decode(stored[column] ?? null);
+      return model as M;
+    },
+  };
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,150 @@
+import { mkdirSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { Kysely } from "kysely";
+import type { Clock } from "../clock.ts";
+import { Fault, messageOf } from "../errors.ts";
+import { type Database, sqliteDialect } from "./dialect.ts";
+import type { Engine } from "./engine.ts";
+import { begin, buildGroupWriter } from "./group-writer.ts";
+import { dialectOver } from "./kysely-dialect.ts";
+import { migrate } from "./migrate.ts";
+import type { Schema } from "./schema.ts";
+import type { Scope } from "./scope.ts";
+import { connect, type SqliteConnection } from "./sqlite-connection.ts";
+
+/**
+ * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
+ * file whole at any crash; what synchronous=FULL adds, a sync of the WAL at every commit before it is acknowledged, is
+ * done by the group writer itself on a thread, because SQLite's own would stop the loop, and every socket, for as long
+ * as the disk takes. Acknowledged therefore means on disk, exactly as with FULL.
+ */
+const writerPragmas = [
+  "pragma journal_mode = wal",
+  "pragma synchronous = normal",
+  "pragma foreign_keys = on",
+  "pragma busy_timeout = 100",
+  // 16 MiB between checkpoints: rare enough to be cheap, small enough to be short.
+  "pragma wal_autocheckpoint = 4000",
+  "pragma cache_size = -65536",
+  "pragma temp_store = memory",
+];
+const readerPragmas = [
+  "pragma busy_timeout = 100",
+  "pragma cache_size = -65536",
+  "pragma temp_store = memory",
+];
+
+const unitTimeoutMs = 10_000;
+
+export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
+  const file = resolve(path);
+  const writer = openWriter(file);
+  await migrateAlone(writer);
+  const reader = connect(file, { readonly: true });
+  for (const pragma of readerPragmas) reader.run(pragma);
+  const wal = await open(`${file}-wal`, "r+");
+
+  let inside = buildInnerScope(writer);
+  const group = buildGroupWriter({
+    connection: writer,
+    sync: () => wal.datasync(),
+    unitTimeoutMs,
+    onUnitTimeout() {
+      inside.end();
+      inside = buildInnerScope(writer);
+    },
+  });
+  const db: Database = new Kysely<Schema>({
+    dialect: dialectOver(sqliteDialect.name, async (query) =>
+      isRead(query.sql)
+        ? reader.execute(query)
+        : group.submit(async () => writer.execute(query), { needsSavepoint: false }),
+    ),
+  });
+
+  return {
+    scope: {
+      db,
+      dialect: sqliteDialect,
+      transact: (work) => group.submit(() => work(inside.scope), { needsSavepoint: true }),
+    },
+    description: `SQLite ${file}`,
+    now: async () => new Date(clock.now()),
+    async check() {
+      reader.execute({ sql: "select 1", parameters: [] });
+    },
+    lockAcrossInstances: async () => async () => {},
+    async close() {
+      await group.close();
+      reader.close();
+      await wal.close();
+      writer.close();
+    },
+  };
+}
+
+function isRead(sql: string): boolean {
+  return sql.startsWith("select") || sql.startsWith("explain");
+}
+
+/** The scope of the unit that the writer runs now: there is never more than one. */
+function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void } {
+  let isOver = false;
+  const db: Database = new Kysely<Schema>({
+    dialect: dialectOver(sqliteDialect.name, async (query) => {
+      if (isOver) throw new Fault("internal", "This transaction is over.");
+      return writer.execute(query);
+    }),
+  });
+  const scope: Scope = {
+    db,
+    dialect: sqliteDialect,
+    async transact(work) {
+      writer.run("savepoint part");
+      try {
+        const value = await work(scope);
+        writer.run("release part");
+        return value;
+      } catch (error) {
+        writer.run("rollback to part");
+        writer.run("release part");
+        throw error;
+      }
+    },
+  };
+  return {
+    scope,
+    end() {
+      isOver = true;
+    },
+  };
+}
+
+/** The write lock is taken before the first look, so that a second process waits for the first and finds the work done. */
+async function migrateAlone(writer: SqliteConnection): Promise<void> {
+  const db = new Kysely<Schema>({
+    dialect: dialectOver(sqliteDialect.name, async (query) => writer.execute(query)),
+  });
+  await begin(writer);
+  try {
+    await migrate(db, sqliteDialect);
+    writer.run("commit");
+  } catch (error) {
+    writer.run("rollback");
+    throw error;
+  }
+}
+
+function openWriter(file: string): SqliteConnection {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    const writer = connect(file, { readonly: false });
+    for (const pragma of writerPragmas) writer.run(pragma);
+    return writer;
+  } catch (error) {
+    throw new Fault("unavailable", `The database ${file} cannot be opened: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,153 @@
+import { type SqlBool, sql } from "kysely";
+import { type Task, type TaskFilter, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
+import { cappedCount, pageOf } from "./page.ts";
+import { orFault, type Scope } from "./scope.ts";
+import { claimTask } from "./task-claim.ts";
+import { buildTaskLogKeeper } from "./task-log.ts";
+import { isHeld, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
+
+const newTask = {
+  state: "queued",
+  supersededBy: null,
+  reason: "",
+  attempt: 0,
+  leaseHash: null,
+  leaseUntil: null,
+  runnerId: null,
+  startedAt: null,
+  finishedAt: null,
+} as const satisfies Partial<Task>;
+
+export function buildTaskKeeper(scope: Scope): TaskKeeper {
+  const { db, dialect } = scope;
+  const byId = async (id: number) => {
+    const row = await db.selectFrom("tasks").selectAll().where("id", "=", id).executeTakeFirst();
+    return row === undefined ? null : taskShape.read(row);
+  };
+
+  return {
+    ...buildTaskLogKeeper(scope),
+    async create(task) {
+      const insert = db
+        .insertInto("tasks")
+        .values(taskShape.insert({ ...task, ...newTask }))
+        .returning("id");
+      const row = await orFault(dialect, insert.executeTakeFirstOrThrow(), {
+        missing: `Project ${task.projectId} does not exist.`,
+      });
+      return { ...task, ...newTask, id: row.id };
+    },
+    byId,
+    list: (filter, request) =>
+      pageOf(db, filtered(scope, filter), request, (query) => query.orderBy("id", "desc"), taskShape.read),
+    async lastOfProjects(projectIds) {
+      const rows = await db
+        .selectFrom("tasks")
+        .selectAll()
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("projects")
+            .where(dialect.isAmong("projects.id", projectIds))
+            .select((inner) =>
+              inner
+                .selectFrom("tasks as own")
+                .whereRef("own.project_id", "=", "projects.id")
+                .select((own) => own.fn.max("own.id").as("last_id"))
+                .as("last_id"),
+            ),
+        )
+        .execute();
+      return rows.map(taskShape.read);
+    },
+    async unfinishedOfProject(projectId) {
+      const rows = await db
+        .selectFrom("tasks")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .where(isUnfinished)
+        .orderBy("id")
+        .execute();
+      return rows.map(taskShape.read);
+    },
+    async change(id, { whileIn, leaseHash, set }) {
+      const row = await db
+        .updateTable("tasks")
+        .set(taskShape.update(set))
+        .where("id", "=", id)
+        .where("state", "in", whileIn)
+        .$if(leaseHash !== undefined, (query) => query.where("lease_hash", "=", leaseHash ?? ""))
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : taskShape.read(row);
+    },
+    claim: (request) => claimTask(scope, request),
+    async nextNotBefore(now) {
+      const row = await db
+        .selectFrom("tasks")
+        .select((eb) => eb.fn.min("not_before").as("at"))
+        .where(isQueued)
+        .where("not_before", ">", now.getTime())
+        .executeTakeFirst();
+      return row === undefined || row.at === null ? null : new Date(row.at);
+    },
+    async position(task) {
+      const row = await db
+        .selectFrom("tasks")
+        .select((eb) => eb.fn.countAll<number>().as("ahead"))
+        .where(isQueued)
+        .where((eb) =>
+          eb.or([
+            eb("priority", ">", task.priority),
+            eb.and([eb("priority", "=", task.priority), eb("id", "<", task.id)]),
+          ]),
+        )
+        .executeTakeFirstOrThrow();
+      return row.ahead + 1;
+    },
+    async withExpiredLease(now, limit) {
+      const rows = await db
+        .selectFrom("tasks")
+        .selectAll()
+        .where(isHeld)
+        .where("lease_until", "<", now.getTime())
+        .orderBy("lease_until")
+        .limit(limit)
+        .execute();
+      return rows.map(taskShape.read);
+    },
+    async extendAllLeases(until) {
+      const result = await db
+        .updateTable("tasks")
+        .set({ lease_until: until.getTime() })
+        .where(isHeld)
+        .where("lease_until", "<", until.getTime())
+        .executeTakeFirst();
+      return Number(result.numUpdatedRows);
+    },
+    async countByState() {
+      const counts = {} as Record<TaskState, number>;
+      for (const state of taskStates)
+        counts[state] = await cappedCount(db, db.selectFrom("tasks").where(isInState(state)));
+      return counts;
+    },
+  };
+}
+
+/** As a literal, so that the partial indexes over unfinished tasks serve it too. */
+function isInState(state: TaskState) {
+  return sql<SqlBool>`state = ${sql.lit(state)}`;
+}
+
+function filtered({ db, dialect }: Scope, filter: TaskFilter) {
+  const { projectId, groupId, state, ref, visibleProjectIds } = filter;
+  let found = db.selectFrom("tasks");
+  if (projectId !== undefined) found = found.where("project_id", "=", projectId);
+  if (groupId !== undefined)
+    found = found.where("project_id", "in", (eb) =>
+      eb.selectFrom("projects").select("projects.id").where("projects.group_id", "=", groupId),
+    );
+  if (state !== undefined) found = found.where(isInState(state));
+  if (ref !== undefined) found = found.where("ref", "=", ref);
+  if (visibleProjectIds !== undefined) found = found.where(dialect.isAmong("project_id", visibleProjectIds));
+  return found;
+}

@@ -1,0 +1,91 @@
+import type { WebhookConfig, WebhookConfigKeeper } from "../model/webhook-config.ts";
+import { hashToken } from "../secrets.ts";
+import { flag, json, optional, plain, rowShape, time } from "./row.ts";
+import { orFault, type Scope } from "./scope.ts";
+
+const shape = rowShape<WebhookConfig, "webhook_configs">({
+  projectId: plain(),
+  key: plain(),
+  enabled: flag,
+  provider: plain(),
+  secret: plain(),
+  secretHeader: plain(),
+  secretQuery: plain(),
+  verifyMode: plain(),
+  signaturePrefix: plain(),
+  signatureEncoding: plain(),
+  events: json(),
+  branchFilter: json(),
+  tagFilter: json(),
+  pathFilter: json(),
+  refSource: plain(),
+  actions: optional(json()),
+  queuePolicy: plain(),
+  debounceSeconds: plain(),
+  skipCiKeyword: plain(),
+  debounceScope: plain(),
+  allowForks: flag,
+  secondSecret: plain(),
+  secondSecretUntil: optional(time),
+  updatedAt: time,
+});
+
+export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
+  const { db } = scope;
+  return {
+    async ofProject(projectId) {
+      const row = await db
+        .selectFrom("webhook_configs")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async byKey(key) {
+      const row = await db
+        .selectFrom("webhook_configs")
+        .selectAll()
+        .where("key", "=", key)
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    save: (config) => scope.transact((inner) => save(inner, config)),
+    async formerProjectOf(key) {
+      const row = await db
+        .selectFrom("former_keys")
+        .select("project_id")
+        .where("key_hash", "=", hashToken(key))
+        .executeTakeFirst();
+      return row?.project_id ?? null;
+    },
+  };
+}
+
+/** A former key is only ever looked up, never shown: its hash is enough, and a stolen database does not tell it. */
+async function save({ db, dialect }: Scope, config: WebhookConfig): Promise<void> {
+  const before = await db
+    .selectFrom("webhook_configs")
+    .select("key")
+    .where("project_id", "=", config.projectId)
+    .executeTakeFirst();
+  const row = shape.insert(config);
+  const insert = db
+    .insertInto("webhook_configs")
+    .values(row)
+    .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
+  await orFault(dialect, insert.execute(), {
+    duplicate: "The key of this webhook belongs to another project.",
+    missing: `Project ${config.projectId} does not exist.`,
+  });
+  const formerKey = before?.key ?? null;
+  if (formerKey === null || formerKey === config.key) return;
+  await db
+    .insertInto("former_keys")
+    .values({
+      key_hash: hashToken(formerKey),
+      project_id: config.projectId,
+      replaced_at: config.updatedAt.getTime(),
+    })
+    .onConflict((conflict) => conflict.column("key_hash").doNothing())
+    .execute();
+}

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/model/store.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { sampleProject, sampleTime } from "../support/samples.ts";
+
+const later = new Date(sampleTime.getTime() + 60_000);
+const firstPage = { page: 1, pageSize: 20 };
+
+describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await make();
+    store = await database.open();
+  });
+  afterAll(() => database.remove());
+
+  const addUser = (username: string, role: "admin" | "user" = "user") =>
+    store.users.create({ username, passwordHash: `hash of ${username}`, role, createdAt: sampleTime });
+
+  test("a user is found by id and by name in any case, and only there with its password hash", async () => {
+    const ann = await addUser("Ann");
+    expect(await store.users.byId(ann.id)).toEqual({
+      id: ann.id,
+      username: "Ann",
+      role: "user",
+      disabled: false,
+      createdAt: sampleTime,
+    });
+    expect(await store.users.byUsername("ann")).toEqual({ ...ann, passwordHash: "hash of Ann" });
+    expect(await store.users.byUsername("nobody")).toBeNull();
+  });
+
+  test("a second user of the same name is a conflict that names it", async () => {
+    await addUser("bob");
+    await expect(addUser("BOB")).rejects.toMatchObject({
+      code: "conflict",
+      message: "A user named BOB already exists.",
+    });
+  });
+
+  test("a user is changed and deleted, with sessions, tokens and permissions", async () => {
+    const user = await addUser("carol", "admin");
+    expect(await store.users.countAdmins()).toBe(1);
+    expect(await store.users.update(user.id, { disabled: true })).toEqual({ ...user, disabled: true });
+    expect(await store.users.countAdmins()).toBe(0);
+    expect(await store.users.update(user.id, {})).toMatchObject({ disabled: true });
+    const project = await store.projects.create(sampleProject());
+    await store.permissions.setProjectMember(project.id, user.id, "view");
+    const session = await store.sessions.create(sessionOf(user.id, "carol-1"));
+    const token = await store.apiTokens.create(tokenOf(user.id, "carol-token"));
+    expect(await store.users.delete(user.id)).toBe(true);
+    expect(await store.users.delete(user.id)).toBe(false);
+    expect(await store.users.update(user.id, { disabled: false })).toBeNull();
+    expect(await store.sessions.byTokenHash(session.tokenHash)).toBeNull();
+    expect(await store.apiTokens.byId(token.id)).toBeNull();
+    expect(await store.permissions.membersOfProject(project.id)).toEqual([]);
+  });
+
+  test("lists are paged, and the total is that of the whole list", async () => {
+    for (const name of ["list-1", "list-2", "list-3"]) await addUser(name);
+    const all = await store.users.list({ page: 1, pageSize: 200 });
+    expect(all.total).toBe(all.items.length);
+    expect(await store.users.count()).toBe(all.total);
+    const second = await store.users.list({ page: 2, pageSize: 2 });
+    expect(second).toEqual({ items: all.items.slice(2, 4), total: all.total, page: 2, pageSize: 2 });
+  });
+
+  const sessionOf = (userId: number, tokenHash: string, expiresAt = later) => ({
+    userId,
+    tokenHash,
+    userAgent: "Firefox",
+    remoteIp: "192.0.2.1",
+    createdAt: sampleTime,
+    lastSeenAt: sampleTime,
+    expiresAt,
+  });
+
+  test("sessions are found by token hash, touched, and deleted one, by user, or by age", async () => {
+    const user = await addUser("dora");
+    const first = await store.sessions.create(sessionOf(user.id, "dora-1"));
+    const second = await store.sessions.create(sessionOf(user.id, "dora-2"));
+    const old = await store.sessions.create(sessionOf(user.id, "dora-3", sampleTime));
+    expect(await store.sessions.byTokenHash("dora-1")).toEqual(first);
+    await store.sessions.touch(first.id, later);
+    expect((await store.sessions.listOfUser(user.id)).map((session) => session.id)).toEqual([
+      first.id,
+      old.id,
+      second.id,
+    ]);
+    expect(await store.sessions.deleteExpired(sampleTime)).toBe(1);
+    expect(await store.sessions.deleteOfUser(user.id, first.id)).toBe(1);
+    expect(await store.sessions.delete(first.id)).toBe(true);
+    expect(await store.sessions.listOfUser(user.id)).toEqual([]);
+  });
+
+  const tokenOf = (userId: number, tokenHash: string) => ({
+    userId,
+    name: "ci",
+    tokenHash,
+    hint: "slp_ab",
+    scopes: ["read" as const, "publish" as const],
+    createdAt: sampleTime,
+    expiresAt: null,
+  });
+
+  test("API tokens keep their scopes and their last use", async () => {
+    const user = await addUser("emil");
+    const token = await store.apiTokens.create(tokenOf(user.id, "emil-1"));
+    await store.apiTokens.touch(token.id, later);
+    expect(await store.apiTokens.byTokenHash("emil-1")).toEqual({ ...token, lastUsedAt: later });
+    expect((await store.apiTokens.list({ userId: user.id }, firstPage)).items).toHaveLength(1);
+    expect(await store.apiTokens.delete(token.id)).toBe(true);
+    expect(await store.apiTokens.byId(token.id)).toBeNull();
+  });
+
+  test("the stronger of a project's own permission and its group's counts", async () => {
+    const user = await addUser("fay");
+    const group = await store.groups.create({ name: "backend", createdAt: sampleTime });
+    const inGroup = await store.projects.create(sampleProject({ groupId: group.id }));
+    const alone = await store.projects.create(sampleProject());
+    const foreign = await store.projects.create(sampleProject());
+    await store.groups.setMember(group.id, user.id, "view");
+    await store.permissions.setProjectMember(alone.id, user.id, "view");
+    expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("view");
+    await store.permissions.setProjectMember(inGroup.id, user.id, "manage");
+    expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("manage");
+    expect(await store.permissions.ofProject(user.id, foreign.id)).toBeNull();
+    expect(await store.permissions.ofGroup(user.id, group.id)).toBe("view");
+    expect(await store.permissions.visibleProjectIds(user.id)).toEqual([inGroup.id, alone.id]);
+    expect(await store.permissions.visibleGroupIds(user.id)).toEqual([group.id]);
+    expect(await store.permissions.viewersOfProject(inGroup.id)).toEqual([user.id]);
+    expect(await store.groups.members(group.id)).toEqual([
+      { userId: user.id, username: "fay", permission: "view" },
+    ]);
+    expect(await store.permissions.removeProjectMember(inGroup.id, user.id)).toBe(true);
+    expect(await store.permissions.ofProject(user.id, inGroup.id)).toBe("view");
+    expect(await store.groups.removeMember(group.id, user.id)).toBe(true);
+    expect(await store.permissions.visibleProjectIds(user.id)).toEqual([alone.id]);
+  });
+
+  test("a group that is deleted leaves its projects without a group", async () => {
+    const group = await store.groups.create({ name: "short-lived", createdAt: sampleTime });
+    const project = await store.projects.create(sampleProject({ groupId: group.id }));
+    expect(await store.groups.rename(group.id, "renamed")).toMatchObject({ name: "renamed" });
+    expect((await store.groups.list({ ids: [group.id] }, firstPage)).items).toHaveLength(1);
+    expect(await store.groups.delete(group.id)).toBe(true);
+    expect(await store.projects.byId(project.id)).toMatchObject({ groupId: null });
+    expect(await store.groups.byId(group.id)).toBeNull();
+  });
+
+  test("members of things that do not exist are refused in a sentence", async () => {
+    await expect(store.permissions.setProjectMember(999_999, 999_999, "view")).rejects.toMatchObject({
+      code: "not_found",
+    });
+    await expect(store.groups.setMember(999_999, 999_999, "view")).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  test("a push code admits once, and not after its time", async () => {
+    const code = { codeHash: "code-1", userId: "ann", console: true, channels: ["a-*"], expiresAt: later };
+    await store.pushCodes.create(code);
+    expect(await store.pushCodes.consume("code-1", sampleTime)).toEqual(code);
+    expect(await store.pushCodes.consume("code-1", sampleTime)).toBeNull();
+    await store.pushCodes.create({ ...code, codeHash: "code-2", channels: null });
+    expect(await store.pushCodes.consume("code-2", later)).toBeNull();
+    await store.pushCodes.create({ ...code, codeHash: "code-3" });
+    expect(await store.pushCodes.deleteExpired(later)).toBe(1);
+  });
+
+  test("a push code used by two at once admits one", async () => {
+    const code = { codeHash: "race", userId: "ann", console: false, channels: null, expiresAt: later };
+    await store.pushCodes.create(code);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => store.pushCodes.consume("race", sampleTime)));
+    expect(answers.filter((answer) => answer !== null)).toHaveLength(1);
+  });
+
+  test("the audit log is listed newest first, by user, project, action and time", async () => {
+    const entry = {
+      at: sampleTime,
+      userId: 4_000,
+      username: "gina",
+      action: "webhook.save",
+      projectId: 4_001,
+      subject: "project shop",
+      detail: { changed: ["secret"] },
+      remoteIp: "192.0.2.1",
+    };
+    await store.audit.add(entry);
+    await store.audit.add({ ...entry, at: later, action: "webhook.reset-key", projectId: null });
+    const mine = await store.audit.list({ userId: 4_000 }, firstPage);
+    expect(mine.items.map((item) => item.action)).toEqual(["webhook.reset-key", "webhook.save"]);
+    expect(mine.items[1]).toEqual({ ...entry, id: expect.any(Number) });
+    expect((await store.audit.list({ projectId: 4_001 }, firstPage)).total).toBe(1);
+    expect((await store.audit.list({ action: "webhook.save", userId: 4_000 }, firstPage)).total).toBe(1);
+    expect((await store.audit.list({ userId: 4_000, from: later }, firstPage)).total).toBe(1);
+    expect((await store.audit.list({ userId: 4_000, to: later }, firstPage)).total).toBe(1);
+  });
+
+  test("named values of the installation are set and read", async () => {
+    expect(await store.meta.get("colour")).toBeNull();
+    await store.meta.set("colour", "red");
+    await store.meta.set("colour", "blue");
+    expect(await store.meta.get("colour")).toBe("blue");
+  });
+});

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/model/store.ts";
+import type { ClaimRequest, LogLine, Task } from "../../src/model/task.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+
+const later = new Date(sampleTime.getTime() + 60_000);
+
+describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await make();
+    store = await database.open();
+  });
+  afterAll(() => database.remove());
+
+  const addProject = async (labels: string[] = []) =>
+    (await store.projects.create(sampleProject({ labels }))).id;
+  const claimWith = (change: Partial<ClaimRequest> = {}): Promise<Task | null> =>
+    store.tasks.claim({
+      runnerId: 1,
+      labels: [],
+      concurrency: 100,
+      leaseHash: "lease",
+      leaseUntil: later,
+      now: sampleTime,
+      ...change,
+    });
+  const finish = (task: Task | null) =>
+    store.tasks.change(task?.id ?? 0, {
+      whileIn: ["dispatched", "running", "canceling"],
+      set: { state: "success", finishedAt: later },
+    });
+  const emptyQueue = async () => {
+    for (let task = await claimWith(); task !== null; task = await claimWith()) await finish(task);
+  };
+
+  test("a task comes back as it was made, dates and stages included", async () => {
+    const projectId = await addProject();
+    const made = await store.tasks.create(
+      sampleTask({
+        projectId,
+        actions: { build: false, fromStage: "deploy" },
+        notBefore: later,
+        deliveryId: 12,
+        stages: [
+          { name: "build", state: "running", startedAt: sampleTime, finishedAt: null, exitCode: null },
+        ],
+      }),
+    );
+    expect(await store.tasks.byId(made.id)).toEqual(made);
+    expect(made).toMatchObject({ state: "queued", attempt: 0, leaseHash: null, startedAt: null });
+    expect(await store.tasks.byId(999_999)).toBeNull();
+    await store.tasks.change(made.id, { whileIn: ["queued"], set: { state: "canceled" } });
+  });
+
+  test("a task of a project that does not exist is refused in a sentence", async () => {
+    await expect(store.tasks.create(sampleTask({ projectId: 999_999 }))).rejects.toMatchObject({
+      code: "not_found",
+      message: "Project 999999 does not exist.",
+    });
+  });
+
+  test("a change applies only in the states it names and with the lease it holds", async () => {
+    const projectId = await addProject();
+    const { id } = await store.tasks.create(sampleTask({ projectId }));
+    expect(await store.tasks.change(id, { whileIn: ["running"], set: { reason: "no" } })).toBeNull();
+    const claimed = await claimWith({ leaseHash: "mine" });
+    expect(claimed).toMatchObject({ id, state: "dispatched", attempt: 1, leaseHash: "mine", runnerId: 1 });
+    expect(
+      await store.tasks.change(id, { whileIn: ["dispatched"], leaseHash: "old", set: { state: "failed" } }),
+    ).toBeNull();
+    const running = await store.tasks.change(id, {
+      whileIn: ["dispatched"],
+      leaseHash: "mine",
+      set: { state: "running", startedAt: sampleTime, commit: null },
+    });
+    expect(running).toMatchObject({ state: "running", startedAt: sampleTime, commit: null });
+    await finish(running);
+  });
+
+  test("claims go by priority, then age, one task of a project at a time, and not before their time", async () => {
+    await emptyQueue();
+    const [first, second] = [await addProject(), await addProject()];
+    const webhook = await store.tasks.create(sampleTask({ projectId: first }));
+    const sameProject = await store.tasks.create(sampleTask({ projectId: first, priority: 5 }));
+    const waiting = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
+    expect(await store.tasks.position(webhook)).toBe(2);
+    expect((await claimWith())?.id).toBe(sameProject.id);
+    expect(await claimWith()).toBeNull();
+    expect(await store.tasks.nextNotBefore(sampleTime)).toEqual(later);
+    expect((await claimWith({ now: later }))?.id).toBe(waiting.id);
+    await finish(sameProject);
+    expect((await claimWith())?.id).toBe(webhook.id);
+    await finish(webhook);
+    await finish(waiting);
+    expect(await store.tasks.nextNotBefore(sampleTime)).toBeNull();
+  });
+
+  test("a runner takes only tasks whose labels it has, and only as many as it may hold", async () => {
+    await emptyQueue();
+    const [gpu, plain] = [await addProject(["linux", "gpu"]), await addProject()];
+    const heavy = await store.tasks.create(sampleTask({ projectId: gpu }));
+    const light = await store.tasks.create(sampleTask({ projectId: plain }));
+    expect((await claimWith({ runnerId: 2, labels: ["linux"], concurrency: 1 }))?.id).toBe(light.id);
+    expect(await claimWith({ runnerId: 2, labels: ["gpu", "linux"], concurrency: 1 })).toBeNull();
+    const other = await claimWith({ runnerId: 3, labels: ["gpu", "linux", "arm"] });
+    expect(other?.id).toBe(heavy.id);
+    await finish(heavy);
+    await finish(light);
+  });
+
+  test("claims that race take each task once and never two of one project", async () => {
+    await emptyQueue();
+    const other = await database.open();
+    const projectIds = await Promise.all(Array.from({ length: 5 }, () => addProject()));
+    for (const projectId of projectIds)
+      for (let each = 0; each < 4; each++) await store.tasks.create(sampleTask({ projectId }));
+    const claimed: number[] = [];
+    for (let round = 0; round < 40 && claimed.length < 20; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, each) =>
+          (each % 2 === 0 ? store : other).tasks.claim({
+            runnerId: each,
+            labels: [],
+            concurrency: 100,
+            leaseHash: `lease ${each}`,
+            leaseUntil: later,
+            now: sampleTime,
+          }),
+        ),
+      );
+      const won = answers.filter((task) => task !== null);
+      expect(new Set(won.map((task) => task.projectId)).size).toBe(won.length);
+      claimed.push(...won.map((task) => task.id));
+      for (const task of won) await finish(task);
+    }
+    expect(new Set(claimed).size).toBe(20);
+  });
+
+  test("leases that ended are found, and all of them get one full term after a start", async () => {
+    await emptyQueue();
+    const task = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    await claimWith({ leaseUntil: sampleTime });
+    expect(await store.tasks.withExpiredLease(sampleTime, 10)).toEqual([]);
+    expect((await store.tasks.withExpiredLease(later, 10)).map((found) => found.id)).toEqual([task.id]);
+    expect(await store.tasks.extendAllLeases(later)).toBe(1);
+    expect(await store.tasks.withExpiredLease(later, 10)).toEqual([]);
+    await finish(task);
+  });
+
+  test("lists are newest first, by project, group, state, ref and what the caller may view", async () => {
+    const group = await store.groups.create({ name: "listed", createdAt: sampleTime });
+    const projectId = (await store.projects.create(sampleProject({ groupId: group.id }))).id;
+    const foreign = await addProject();
+    const first = await store.tasks.create(sampleTask({ projectId }));
+    const second = await store.tasks.create(sampleTask({ projectId, ref: "refs/tags/v1" }));
+    const third = await store.tasks.create(sampleTask({ projectId: foreign }));
+    const idsOf = async (filter: Parameters<Store["tasks"]["list"]>[0]) =>
+      (await store.tasks.list(filter, { page: 1, pageSize: 20 })).items.map((task) => task.id);
+    expect(await idsOf({ projectId })).toEqual([second.id, first.id]);
+    expect(await idsOf({ groupId: group.id })).toEqual([second.id, first.id]);
+    expect(await idsOf({ projectId, ref: "refs/tags/v1" })).toEqual([second.id]);
+    expect(await idsOf({ visibleProjectIds: [foreign], state: "queued" })).toEqual([third.id]);
+    expect(await idsOf({ projectId, visibleProjectIds: [foreign] })).toEqual([]);
+    expect(await idsOf({ visibleProjectIds: [] })).toEqual([]);
+    expect((await store.tasks.lastOfProjects([projectId, foreign])).map((task) => task.id).sort()).toEqual(
+      [second.id, third.id].sort(),
+    );
+    expect((await store.tasks.unfinishedOfProject(projectId)).map((task) => task.id)).toEqual([
+      first.id,
+      second.id,
+    ]);
+    const before = await store.tasks.countByState();
+    await finish(await claimWith());
+    const after = await store.tasks.countByState();
+    expect(after.queued).toBe(before.queued - 1);
+    expect(after.success).toBe(before.success + 1);
+  });
+
+  const lines = (from: number, texts: string[]): LogLine[] =>
+    texts.map((text, offset) => ({ index: from + offset, stage: "build", at: sampleTime, text }));
+
+  test("log lines are stored once and in order: doubles are dropped, gaps refused", async () => {
+    const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    expect(await store.tasks.nextLogIndex(id)).toBe(0);
+    expect(await store.tasks.appendLog(id, lines(0, ["a", "b"]))).toBe(2);
+    expect(await store.tasks.appendLog(id, lines(1, ["b", "ü", "d\u0000"]))).toBe(4);
+    expect(await store.tasks.appendLog(id, lines(6, ["late"]))).toBe(4);
+    expect(await store.tasks.appendLog(id, lines(0, ["a"]))).toBe(4);
+    expect(await store.tasks.appendLog(id, [])).toBe(4);
+    expect((await store.tasks.log(id, 0, 100)).map((line) => line.text)).toEqual(["a", "b", "ü", "d\u0000"]);
+    expect(await store.tasks.log(id, 1, 2)).toEqual(lines(1, ["b", "ü"]));
+    expect(await store.tasks.log(id, 3, 100)).toEqual(lines(3, ["d\u0000"]));
+    expect(await store.tasks.log(id, 9, 100)).toEqual([]);
+    expect(await store.tasks.logBytes(id)).toBe(6);
+    await expect(store.tasks.appendLog(999_999, lines(0, ["a"]))).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  test("the same lines sent twice at once are stored once", async () => {
+    const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => store.tasks.appendLog(id, lines(0, ["a", "b", "c"]))),
+    );
+    expect(answers).toEqual([3, 3, 3]);
+    expect(await store.tasks.log(id, 0, 100)).toHaveLength(3);
+  });
+
+  test("runners are found by token and by being the local one", async () => {
+    const made = await store.runners.create({
+      name: "north",
+      labels: ["linux"],
+      tokenHash: "north-token",
+      local: false,
+      disabled: false,
+      concurrency: 2,
+      createdAt: sampleTime,
+    });
+    expect(await store.runners.byTokenHash("north-token")).toEqual(made);
+    expect(await store.runners.localOne()).toBeNull();
+    const local = await store.runners.create({
+      ...made,
+      name: "local",
+      tokenHash: "local-token",
+      local: true,
+    });
+    expect(await store.runners.localOne()).toEqual(local);
+    expect(
+      await store.runners.update(made.id, { lastSeenAt: later, version: "1.2", disabled: true }),
+    ).toEqual({
+      ...made,
+      lastSeenAt: later,
+      version: "1.2",
+      disabled: true,
+    });
+    await expect(store.runners.update(local.id, { name: "north" })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect((await store.runners.list({ page: 1, pageSize: 1 })).total).toBe(2);
+    expect(await store.runners.delete(made.id)).toBe(true);
+    expect(await store.runners.byId(made.id)).toBeNull();
+  });
+});

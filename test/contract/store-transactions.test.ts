@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/model/store.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { sampleDelivery, sampleProject, sampleTask, sampleWebhookConfig } from "../support/samples.ts";
+
+describe.each(await availableDatabases())("transactions and locks on $name", ({ name, make }) => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await make();
+    store = await database.open();
+  });
+  afterAll(() => database.remove());
+
+  test("a transaction does all of its work or none of it", async () => {
+    const { id: projectId } = await store.projects.create(sampleProject());
+    const made = await store.transaction(async (keepers) => {
+      const task = await keepers.tasks.create(sampleTask({ projectId }));
+      const delivery = await keepers.deliveries.create(
+        sampleDelivery({ project_id: projectId, task_id: task.id }),
+      );
+      expect(await keepers.tasks.byId(task.id)).toEqual(task);
+      return { task: task.id, delivery };
+    });
+    expect(await store.deliveries.byId(made.delivery)).toMatchObject({ task_id: made.task });
+
+    let undone = 0;
+    const failing = store.transaction(async (keepers) => {
+      undone = (await keepers.tasks.create(sampleTask({ projectId }))).id;
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    expect(await store.tasks.byId(undone)).toBeNull();
+  });
+
+  test("of transactions that run together only the failing one is undone", async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, each) =>
+        store.transaction(async (keepers) => {
+          await keepers.meta.set(`together-${each}`, "set");
+          if (each % 10 === 3) throw new Error(`unit ${each}`);
+          return each;
+        }),
+      ),
+    );
+    for (const [each, outcome] of outcomes.entries()) {
+      const isFailing = each % 10 === 3;
+      expect(outcome.status).toBe(isFailing ? "rejected" : "fulfilled");
+      expect(await store.meta.get(`together-${each}`)).toBe(isFailing ? null : "set");
+    }
+  });
+
+  test("a rule that breaks inside of a part undoes that part alone", async () => {
+    const project = await store.projects.create(sampleProject());
+    await store.transaction(async (keepers) => {
+      await keepers.meta.set("part", "kept");
+      await expect(
+        keepers.webhookConfigs.save(sampleWebhookConfig({ projectId: 999_999 })),
+      ).rejects.toMatchObject({ code: "not_found" });
+      await keepers.projects.setSecret(project.id, "after", "kept");
+    });
+    expect(await store.meta.get("part")).toBe("kept");
+    expect(await store.projects.secrets(project.id)).toHaveLength(1);
+  });
+
+  test("what a transaction wrote is seen by others only once it is committed", async () => {
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let hasWritten = () => {};
+    const written = new Promise<void>((resolve) => {
+      hasWritten = resolve;
+    });
+    const open = store.transaction(async (keepers) => {
+      await keepers.meta.set("hidden", "yes");
+      hasWritten();
+      await held;
+    });
+    await written;
+    expect(await store.meta.get("hidden")).toBeNull();
+    goOn();
+    await open;
+    expect(await store.meta.get("hidden")).toBe("yes");
+  });
+
+  test("a lock lets one holder through at a time, in order of arrival", async () => {
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      Array.from({ length: 20 }, (_, each) =>
+        store.withLock("fifo", 5000, async () => {
+          inside++;
+          expect(inside).toBe(1);
+          await new Promise((resolve) => setImmediate(resolve));
+          order.push(each);
+          inside--;
+        }),
+      ),
+    );
+    expect(order).toEqual(Array.from({ length: 20 }, (_, each) => each));
+  });
+
+  test("a lock that is not had in time answers timeout without running the work, and is free after a throw", async () => {
+    let release = () => {};
+    const holder = store.withLock(
+      "slow",
+      1000,
+      () =>
+        new Promise<void>((resolve) => {
+          release = resolve;
+        }),
+    );
+    let hasRun = false;
+    const answer = await store.withLock("slow", 20, async () => {
+      hasRun = true;
+    });
+    expect(answer).toBe("timeout");
+    expect(hasRun).toBe(false);
+    expect(await store.withLock("other name", 20, async () => "free")).toBe("free");
+    release();
+    await holder;
+    const throwing = store.withLock("slow", 1000, async () => {
+      throw new Error("inside");
+    });
+    await expect(throwing).rejects.toThrow("inside");
+    expect(await store.withLock("slow", 1000, async () => "free")).toBe("free");
+  });
+
+  test("the database tells its own time", async () => {
+    expect(Math.abs((await store.now()).getTime() - Date.now())).toBeLessThan(60_000);
+    await store.check();
+    expect(store.describe()).toStartWith(name);
+    expect(store.describe()).not.toContain("slipway:slipway");
+  });
+});

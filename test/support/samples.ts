@@ -1,0 +1,99 @@
+import type { Delivery } from "../../src/model/delivery.ts";
+import type { Project } from "../../src/model/project.ts";
+import type { NewTask } from "../../src/model/task.ts";
+import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
+
+export const sampleTime = new Date("2026-03-01T10:20:30.456Z");
+
+/** Whole models with every field set, for tests that change only what they are about. */
+export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id" | "liveTaskId"> {
+  return {
+    name: `shop ${crypto.randomUUID()}`,
+    groupId: null,
+    git: { url: "https://git.example/shop.git", ref: "main", submodules: false },
+    stages: {
+      build: { script: "make", timeout: 60 },
+      deploy: { script: "make deploy", timeout: null },
+      start: { script: "", timeout: null, healthCheck: null },
+    },
+    env: { NODE_ENV: "production" },
+    notify: [{ url: "https://hooks.example/task", events: ["task.failed"] }],
+    labels: [],
+    supersede: "none",
+    sample: false,
+    createdAt: sampleTime,
+    ...change,
+  };
+}
+
+export function sampleDelivery(change: Partial<Delivery> = {}): Omit<Delivery, "id" | "repeat_of"> {
+  return {
+    project_id: 1,
+    project_name: "shop",
+    provider: "github",
+    event: "push",
+    ref: "main",
+    ref_type: "branch",
+    commit: "0123456789abcdef0123456789abcdef01234567",
+    commit_message: "Sell more",
+    author: "ann",
+    status: "accepted",
+    reason: "All filters passed.",
+    task_id: 7,
+    remote_ip: "192.0.2.7",
+    body: '{"ref":"refs/heads/main"}',
+    created_at: sampleTime,
+    code: "accepted",
+    http_status: 202,
+    count: 1,
+    host_delivery_id: "",
+    replay_of: null,
+    merged_into_task_id: null,
+    former_project_id: null,
+    headers: { "x-github-event": "push" },
+    normalized: null,
+    trace: [{ step: "events", result: "pass", value: "push", pattern: "push", detail: "" }],
+    ...change,
+  };
+}
+
+export function sampleTask(change: Partial<NewTask> = {}): NewTask {
+  return {
+    projectId: 1,
+    triggerType: "webhook",
+    triggeredBy: "ann",
+    ref: "refs/heads/main",
+    commit: "0123456789abcdef0123456789abcdef01234567",
+    message: "Sell more",
+    author: "ann",
+    actions: null,
+    stages: [
+      { name: "build", state: "pending", startedAt: null, finishedAt: null, exitCode: null },
+      { name: "deploy", state: "pending", startedAt: null, finishedAt: null, exitCode: null },
+    ],
+    causeRef: null,
+    causeCommit: null,
+    deliveryId: null,
+    rerunOf: null,
+    priority: 0,
+    notBefore: null,
+    createdAt: sampleTime,
+    ...change,
+  };
+}
+
+export function sampleWebhookConfig(change: Partial<WebhookConfig> & { projectId: number }): WebhookConfig {
+  return {
+    ...structuredClone(webhookDefaults),
+    events: ["push"],
+    branchFilter: [],
+    tagFilter: [],
+    pathFilter: [],
+    key: null,
+    secret: null,
+    secondSecret: null,
+    secondSecretUntil: null,
+    updatedAt: sampleTime,
+    ...change,
+  };
+}
