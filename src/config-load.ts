@@ -54,8 +54,11 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
 
   const values: Record<string, unknown> = {};
   for (const key of settingKeys) {
-    const entry = given.get(key) ?? { raw: settings[key].default, source: "default" };
-    if (entry.raw === undefined || entry.raw === null || entry.raw === "") {
+    const stated = given.get(key);
+    // An empty value is how a file or an environment leaves a setting as it is.
+    const isStated = stated && stated.raw !== null && stated.raw !== undefined && stated.raw !== "";
+    const entry = isStated ? stated : { raw: settings[key].default, source: "default" };
+    if (entry.raw === undefined) {
       values[key] = undefined;
       continue;
     }

@@ -1,0 +1,195 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Config, environmentName, flagName, settingKeys } from "../../src/config.ts";
+import {
+  ConfigError,
+  type ConfigFault,
+  type ConfigSources,
+  configOf,
+  loadConfig,
+  printConfig,
+} from "../../src/config-load.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "slipway-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+
+async function load(yaml: string, more: Partial<ConfigSources> = {}): Promise<Config> {
+  const path = join(folder, `${files++}.yaml`);
+  await Bun.write(path, yaml);
+  return loadConfig({ file: { path, required: true }, env: {}, flags: {}, ...more });
+}
+
+async function faultsOf(loading: Promise<unknown>): Promise<ConfigFault[]> {
+  const error = await loading.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ConfigError)) throw new Error("expected a ConfigError");
+  return error.faults;
+}
+
+describe("a settings file", () => {
+  test("with a misspelt key, a wrong type and a bad URL gives three faults in one run", async () => {
+    const faults = await faultsOf(
+      load(
+        "push:\n  pong-timeuot: 60s\n  max-connections: plenty\n  verify-uri: ftp://app.example.com/verify\n",
+      ),
+    );
+    expect(faults.map(({ key }) => key).sort()).toEqual([
+      "push.max-connections",
+      "push.pong-timeuot",
+      "push.verify-uri",
+    ]);
+    const messageOf = (key: string) => faults.find((fault) => fault.key === key)?.message;
+    expect(messageOf("push.pong-timeuot")).toContain("did you mean push.pong-timeout?");
+    expect(messageOf("push.max-connections")).toContain('"plenty" must be a whole number');
+    expect(messageOf("push.verify-uri")).toContain("http:// or https://");
+  });
+
+  test("may nest its keys or write them dotted", async () => {
+    const nested = await load("push:\n  queue:\n    url: amqp://broker\n  pong-timeout: 90\n");
+    const dotted = await load('push.queue.url: "amqp://broker"\npush.pong-timeout: 90s\n');
+    expect(nested).toEqual(dotted);
+    expect(nested["push.pong-timeout"]).toBe(90_000);
+  });
+
+  test("may be empty, and then the defaults are in force", async () => {
+    expect(await load("")).toEqual(configOf());
+  });
+
+  test("leaves a setting as it is where a value is empty", async () => {
+    const yaml = 'push:\n  max-connections:\n  heartbeat-content: ""\n';
+    expect(await load(yaml, { env: { SLIPWAY_TASKS_CONCURRENCY: "" } })).toEqual(configOf());
+  });
+
+  test("that is named but missing, or no YAML of settings, is a fault", async () => {
+    const missing = loadConfig({ file: { path: join(folder, "none"), required: true }, env: {}, flags: {} });
+    expect(await faultsOf(missing)).toHaveLength(1);
+    expect(await faultsOf(load("- a\n- b\n"))).toHaveLength(1);
+  });
+
+  test("that is only looked for may be missing", async () => {
+    const file = { path: join(folder, "none"), required: false };
+    expect(await loadConfig({ file, env: {}, flags: {} })).toEqual(configOf());
+  });
+});
+
+describe("the environment", () => {
+  test("spells a key in upper snake case", () => {
+    expect(environmentName("push.verify-uri")).toBe("SLIPWAY_PUSH_VERIFY_URI");
+    expect(environmentName("server.baseUrl")).toBe("SLIPWAY_SERVER_BASE_URL");
+    expect(environmentName("webhook.maxBodyKB")).toBe("SLIPWAY_WEBHOOK_MAX_BODY_KB");
+    expect(flagName("webhook.maxBodyKB")).toBe("webhook-max-body-kb");
+  });
+
+  test("gives every setting a name of its own", () => {
+    expect(new Set(settingKeys.map(environmentName)).size).toBe(settingKeys.length);
+  });
+
+  test("wins over the file, and a flag over both", async () => {
+    const env = { SLIPWAY_TASKS_CONCURRENCY: "4", SLIPWAY_WEBHOOK_MAX_BODY_KB: "64" };
+    const flags = { "tasks.concurrency": "8" };
+    const config = await load("tasks:\n  concurrency: 3\nwebhook:\n  maxBodyKB: 32\n", { env, flags });
+    expect(config["tasks.concurrency"]).toBe(8);
+    expect(config["webhook.maxBodyKB"]).toBe(64);
+  });
+
+  test("separates lists by commas", async () => {
+    const env = { SLIPWAY_SERVER_TRUSTED_PROXIES: "10.0.0.0/8, fd00::/8" };
+    expect((await load("", { env }))["server.trustedProxies"]).toEqual(["10.0.0.0/8", "fd00::/8"]);
+  });
+
+  test("with a misspelt name is a fault that names the nearest", async () => {
+    const [fault] = await faultsOf(load("", { env: { SLIPWAY_PUSH_VERIFY_URL: "http://x" } }));
+    expect(fault?.message).toContain("SLIPWAY_PUSH_VERIFY_URI");
+  });
+
+  test("may hold variables of others and of the tests", async () => {
+    expect(
+      await load("", { env: { HOME: "/", SLIPWAY_TEST_FULL: "1", SLIPWAY_ADMIN_PASSWORD: "x" } }),
+    ).toEqual(configOf());
+  });
+
+  test("PORT replaces the port and keeps the host", async () => {
+    const config = await load('server:\n  listen: "0.0.0.0:8080"\n', { env: { PORT: "9000" } });
+    expect(config["server.listen"]).toEqual({ host: "0.0.0.0", port: 9000 });
+    const v6 = await load('server:\n  listen: "[::]:8080"\n', { env: { PORT: "9000" } });
+    expect(v6["server.listen"]).toEqual({ host: "::", port: 9000 });
+    expect((await load("", { env: { PORT: "9000" } }))["server.listen"]).toEqual({
+      host: "127.0.0.1",
+      port: 9000,
+    });
+  });
+});
+
+describe("a value", () => {
+  const right: [keyof Config, string, unknown][] = [
+    ["push.pong-timeout", "61", 61_000],
+    ["push.pong-timeout", "30500ms", 30_500],
+    ["push.pong-timeout", "10m", 600_000],
+    ["push.temp-max-lifetime", "0", 0],
+    ["push.send-buffer-bytes", "64 KiB", 65_536],
+    ["push.client-message-rate", "20/s", 20],
+    ["push.cluster-enabled", "false", false],
+    ["push.queue.url", "kafka://a:9092,b:9092", "kafka://a:9092,b:9092"],
+    ["push.verify-uri", "http://app/verify?code={code}", "http://app/verify?code={code}"],
+    ["server.listen", "8081", { host: "127.0.0.1", port: 8081 }],
+    ["server.listen", "[::1]:8081", { host: "::1", port: 8081 }],
+  ];
+  test.each(right)("of %s may be written %p", async (key, written, value) => {
+    expect((await load("", { flags: { [key]: written } }))[key]).toEqual(value as never);
+  });
+
+  const wrong: [keyof Config, string][] = [
+    ["push.pong-timeout", "soon"],
+    ["push.pong-timeout", "-1"],
+    ["push.send-buffer-bytes", "1 MB"],
+    ["push.cluster-enabled", "yes"],
+    ["push.reject-mode", "drop"],
+    ["push.internal-networks", "10.0.0.0/33"],
+    ["push.internal-networks", "10.0.0.256"],
+    ["push.queue.url", "redis://broker"],
+    ["server.listen", "127.0.0.1:99999"],
+    ["server.baseUrl", "https://deploy.example.com/"],
+    ["webhook.maxBodyKB", "0"],
+    ["tasks.concurrency", "1.5"],
+    ["database.url", "mysql://db"],
+  ];
+  test.each(wrong)("of %s may not be %p", async (key, written) => {
+    const faults = await faultsOf(load("", { flags: { [key]: written } }));
+    expect(faults.map((fault) => fault.key)).toEqual([key]);
+  });
+
+  test("that is a secret is not repeated in a fault", async () => {
+    const faults = await faultsOf(load("", { flags: { "push.queue.url": "redis://user:hunter2@broker" } }));
+    expect(JSON.stringify(faults)).not.toContain("hunter2");
+  });
+});
+
+describe("settings that contradict each other", () => {
+  const contradictions: [string, string][] = [
+    ["push.ping-interval", "push:\n  ping-interval: 60\n  pong-timeout: 60\n"],
+    ["push.heartbeat-content", `push:\n  heartbeat-content: ${"x".repeat(126)}\n`],
+    ["push.cluster-enabled", "push:\n  cluster-enabled: true\n"],
+    ["push.queue-client-messages", "push:\n  queue-client-messages: true\n"],
+  ];
+  test.each(contradictions)("are a fault of %s", async (key, yaml) => {
+    expect((await faultsOf(load(yaml))).map((fault) => fault.key)).toEqual([key]);
+  });
+});
+
+describe("config print", () => {
+  test("masks secrets, shows all else, and reads back to the same settings", async () => {
+    const yaml = "push:\n  api-keys: [hunter2]\n  pong-timeout: 90\nserver:\n  listen: '[::]:9000'\n";
+    const config = await load(yaml);
+    const printed = printConfig(config);
+    expect(printed).not.toContain("hunter2");
+    expect(printed).toContain('push.api-keys: "********"');
+    const again = await load(printed);
+    expect({ ...again, "push.api-keys": [] }).toEqual({ ...config, "push.api-keys": [] });
+  });
+});
