@@ -150,7 +150,7 @@ export class Supervisor<Session extends Closeable> {
     const ceiling = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(failures, 16));
     const delayMs = Math.round(ceiling * (0.5 + random() / 2));
     const wasReady = this.#state.ready;
-    const detail = `${messageOf(reason)}, next try in ${(delayMs / 1000).toFixed(1)} s`;
+    const detail = `${reasonOf(reason)}, next try in ${(delayMs / 1000).toFixed(1)} s`;
     this.#change({ ready: false, detail });
     this.#logFailure(detail, wasReady);
     await new Promise<void>((resolve) => {
@@ -181,4 +181,17 @@ export class Supervisor<Session extends Closeable> {
     }
     for (const listener of this.#listeners) listener(state);
   }
+}
+
+/** The libraries wrap what happened in what they were doing: both are worth telling, the layers between are not. */
+function reasonOf(reason: unknown): string {
+  const innermost = innermostOf(reason);
+  const outer = messageOf(reason).replace(/\.$/, "");
+  return innermost === reason ? outer : `${outer}: ${messageOf(innermost).replace(/\.$/, "")}`;
+}
+
+function innermostOf(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return innermostOf(error.errors[0]);
+  if (error instanceof Error && error.cause !== undefined) return innermostOf(error.cause);
+  return error;
 }

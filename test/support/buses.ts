@@ -22,6 +22,8 @@ export interface BrokerUnderTest {
   bus(settings: BusSettings): Bus;
   /** Writes text as another service would; resolves once the broker has confirmed it. */
   write(prefix: string, topic: Topic, key: string, texts: string[]): Promise<void>;
+  /** Whether the client library alone gets a confirmation: rejects while the broker is away. */
+  probe(): Promise<void>;
 }
 
 let prefixes = 0;
@@ -34,21 +36,43 @@ export function freshPrefix(): string {
 
 const common = { log: silentLog, clock: systemClock, random: Math.random };
 
+async function writeToRabbitmq(url: string, exchange: string, texts: string[]): Promise<void> {
+  const connection = new Connection({ url, acquireTimeout: 2_000, connectionTimeout: 2_000 });
+  connection.on("error", () => {});
+  try {
+    const publisher = connection.createPublisher({ confirm: true });
+    await Promise.all(texts.map((text) => publisher.send({ exchange }, Buffer.from(text))));
+    await publisher.close();
+  } finally {
+    connection.unsafeDestroy();
+  }
+}
+
+async function writeToKafka(url: string, topic: string, key: string, texts: string[]): Promise<void> {
+  const producer = new Producer({
+    clientId: "another-service",
+    bootstrapBrokers: [url.slice("kafka://".length)],
+    serializers: stringSerializers,
+    autocreateTopics: true,
+    connectTimeout: 2_000,
+    requestTimeout: 2_000,
+    retries: 0,
+  });
+  try {
+    await producer.send({ messages: texts.map((value) => ({ topic, key, value })) });
+  } finally {
+    await producer.close();
+  }
+}
+
 export function rabbitmqUnderTest(url: string): BrokerUnderTest {
   return {
     name: "rabbitmq",
     url,
     bus: ({ prefix, instanceId, isDurable = true }) =>
       new BrokerBus(rabbitmqBroker({ url, prefix, instanceId, isDurable }), { ...common, prefix }),
-    async write(prefix, topic, _key, texts) {
-      const connection = new Connection(url);
-      const publisher = connection.createPublisher({ confirm: true });
-      await Promise.all(
-        texts.map((text) => publisher.send({ exchange: `${prefix}.${topic}` }, Buffer.from(text))),
-      );
-      await publisher.close();
-      await connection.close();
-    },
+    write: (prefix, topic, _key, texts) => writeToRabbitmq(url, `${prefix}.${topic}`, texts),
+    probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"]),
   };
 }
 
@@ -61,16 +85,7 @@ export function kafkaUnderTest(url: string): BrokerUnderTest {
         ...common,
         prefix,
       }),
-    async write(prefix, topic, key, texts) {
-      const producer = new Producer({
-        clientId: "another-service",
-        bootstrapBrokers: [url.slice("kafka://".length)],
-        serializers: stringSerializers,
-      });
-      await producer.send({
-        messages: texts.map((value) => ({ topic: `${prefix}.${topic}`, key, value })),
-      });
-      await producer.close();
-    },
+    write: (prefix, topic, key, texts) => writeToKafka(url, `${prefix}.${topic}`, key, texts),
+    probe: () => writeToKafka(url, "probe", "", ["probe"]),
   };
 }

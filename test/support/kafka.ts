@@ -12,13 +12,22 @@ const wayToGetIt =
 /** ApiVersions, version 0: the broker processes requests only when it is fully up. */
 const apiVersionsRequest = new Uint8Array([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
 
+/** A second way in, as an operator would open one: TLS, and a user with PLAIN and SCRAM. */
+export interface SecureListener {
+  port: number;
+  certificate: string;
+  key: string;
+  user: string;
+  password: string;
+}
+
 /** A Kafka broker of our own, one node that is its own controller. */
-export async function startKafka(): Promise<RunningService> {
+export async function startKafka(secure?: SecureListener): Promise<RunningService> {
   const port = await freePort();
   const url = `kafka://127.0.0.1:${port}`;
   const isReady = () => answers(port, apiVersionsRequest);
   const jars = await findJars();
-  if (jars) return startJars(jars, port, url, isReady);
+  if (jars) return startJars(jars, port, url, isReady, secure);
   if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
   const name = `slipway-kafka-${port}`;
   const settings = Object.entries(brokerSettings(port, await freePort(), "/var/lib/kafka/data", "0.0.0.0"));
@@ -87,9 +96,11 @@ async function startJars(
   port: number,
   url: string,
   isReady: () => Promise<boolean>,
+  secure: SecureListener | undefined,
 ): Promise<RunningService> {
   const folder = serviceFolder("kafka");
-  const settings = brokerSettings(port, await freePort(), join(folder, "data"), "127.0.0.1");
+  const plain = brokerSettings(port, await freePort(), join(folder, "data"), "127.0.0.1");
+  const settings = secure ? { ...plain, ...secureSettings(plain, secure) } : plain;
   const file = join(folder, "server.properties");
   await Bun.write(
     file,
@@ -109,7 +120,14 @@ async function startJars(
     classPath,
   ];
   const clusterId = "c2xpcHdheS10ZXN0LWthZg";
-  const isFormatted = await run([...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file]);
+  const users = secure
+    ? ["256", "512"].flatMap((bits) => [
+        "--add-scram",
+        `SCRAM-SHA-${bits}=[name=${secure.user},password=${secure.password}]`,
+      ])
+    : [];
+  const format = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file, ...users];
+  const isFormatted = await run([...java, ...format]);
   if (!isFormatted) throw new ServiceUnavailable("Kafka's storage could not be formatted; see above.");
   return launch({ name: "Apache Kafka", url, folder, command: [...java, "kafka.Kafka", file], isReady });
 }
@@ -143,5 +161,25 @@ function brokerSettings(
     // A broker that was killed may register again only when its last session is over.
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "1000",
+  };
+}
+
+function secureSettings(
+  plain: Record<string, string>,
+  { port, certificate, key, user, password }: SecureListener,
+): Record<string, string> {
+  const modules = "org.apache.kafka.common.security";
+  const scram = `${modules}.scram.ScramLoginModule required;`;
+  return {
+    listeners: `${plain.listeners},SECURE://127.0.0.1:${port}`,
+    "advertised.listeners": `${plain["advertised.listeners"]},SECURE://localhost:${port}`,
+    "listener.security.protocol.map": `${plain["listener.security.protocol.map"]},SECURE:SASL_SSL`,
+    "listener.name.secure.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+    "listener.name.secure.plain.sasl.jaas.config": `${modules}.plain.PlainLoginModule required user_${user}="${password}";`,
+    "listener.name.secure.scram-sha-256.sasl.jaas.config": scram,
+    "listener.name.secure.scram-sha-512.sasl.jaas.config": scram,
+    "listener.name.secure.ssl.keystore.type": "PEM",
+    "listener.name.secure.ssl.keystore.certificate.chain": certificate.trim().replaceAll("\n", "\\n"),
+    "listener.name.secure.ssl.keystore.key": key.trim().replaceAll("\n", "\\n"),
   };
 }

@@ -1,0 +1,134 @@
+import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
+import type { BrokerLink } from "./broker-bus.ts";
+import type { SharedTopic } from "./bus.ts";
+
+/** A queue outlives its instance this long, so that a restart or a lost connection loses nothing. */
+const queueExpiresMs = 10 * 60_000;
+/** An instance that hangs must not fill the broker: its oldest messages go first. */
+const queueMaxLength = 100_000;
+const queueMaxBytes = 256 * 1024 * 1024;
+const prefetch = 2_000;
+
+export interface ConsumeOptions {
+  prefix: string;
+  instanceId: string;
+  isDurable: boolean;
+}
+
+/** Answers how many messages had been waiting in the queues. */
+export async function consumeAll(
+  connection: Connection,
+  options: ConsumeOptions,
+  link: BrokerLink,
+): Promise<Backlog> {
+  const backlog = new Backlog();
+  for (const topic of link.topics) await consume(connection, topic, options, link, backlog);
+  return backlog;
+}
+
+async function consume(
+  connection: Connection,
+  topic: SharedTopic,
+  { prefix, instanceId, isDurable }: ConsumeOptions,
+  link: BrokerLink,
+  backlog: Backlog,
+): Promise<void> {
+  const channel = await connection.acquire();
+  const exchange = `${prefix}.${topic}`;
+  const declared = await channel.queueDeclare(
+    isDurable
+      ? { queue: `${exchange}.${instanceId}`, durable: true, arguments: instanceQueueArguments }
+      : { queue: "", exclusive: true, arguments: boundedArguments },
+  );
+  const { queue } = declared;
+  await channel.queueBind({ queue, exchange });
+  await channel.basicQos({ prefetchCount: prefetch });
+  backlog.expect(declared.messageCount);
+  const turn = new Turn(channel, async (messages) => {
+    const bodies = messages.map((message) => message.body);
+    const handling = link.receive(topic, bodies);
+    if (handling) await handling;
+    backlog.arrived(messages.length);
+  });
+  // Exclusive: two instances under one id would each get half of the messages; the second is refused instead.
+  await channel
+    .basicConsume({ queue, exclusive: true }, (message) => turn.add(message))
+    .catch((cause: unknown) => {
+      const isTaken = cause instanceof AMQPError && cause.code === "ACCESS_REFUSED";
+      if (!isTaken) throw cause;
+      throw new Error(
+        `another instance consumes from the queue ${queue}: give each its own push.queue.instance-id`,
+      );
+    });
+  channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
+  channel.on("close", () =>
+    queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
+  );
+}
+
+const boundedArguments = {
+  "x-max-length": queueMaxLength,
+  "x-max-length-bytes": queueMaxBytes,
+  "x-overflow": "drop-head" as const,
+};
+const instanceQueueArguments = { ...boundedArguments, "x-expires": queueExpiresMs };
+
+/**
+ * Collects what one read from the socket brought, hands it over in one call and acknowledges it in one frame. While
+ * that takes its time the next turn collects, up to the prefetch limit.
+ */
+class Turn {
+  readonly #channel: Channel;
+  readonly #handOver: (messages: AsyncMessage[]) => Promise<void>;
+  #messages: AsyncMessage[] = [];
+  #isBusy = false;
+
+  constructor(channel: Channel, handOver: (messages: AsyncMessage[]) => Promise<void>) {
+    this.#channel = channel;
+    this.#handOver = handOver;
+  }
+
+  add(message: AsyncMessage): void {
+    this.#messages.push(message);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    setImmediate(() => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    // Of a channel that is gone nothing can be acknowledged: the broker delivers these again.
+    while (this.#messages.length > 0 && this.#channel.active) {
+      const messages = this.#messages;
+      this.#messages = [];
+      await this.#handOver(messages);
+      const last = messages.at(-1);
+      if (last && this.#channel.active) {
+        this.#channel.basicAck({ deliveryTag: last.deliveryTag, multiple: true });
+      }
+    }
+    this.#isBusy = false;
+  }
+}
+
+/** Messages that waited while this instance was away: it is ready only after they have been handed over. */
+export class Backlog {
+  #count = 0;
+  #onEmpty: (() => void) | undefined;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  expect(count: number): void {
+    this.#count += count;
+  }
+
+  arrived(count: number): void {
+    this.#count = Math.max(0, this.#count - count);
+    if (this.#count === 0) this.#onEmpty?.();
+  }
+
+  onEmpty(listener: () => void): void {
+    this.#onEmpty = listener;
+  }
+}

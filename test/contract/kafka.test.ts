@@ -1,0 +1,144 @@
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
+import { BrokerBus } from "../../src/bus/broker-bus.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { type KafkaOptions, kafkaBroker } from "../../src/bus/kafka.ts";
+import { parseKafkaAddress } from "../../src/bus/kafka-address.ts";
+import { startOffset } from "../../src/bus/kafka-reader.ts";
+import { systemClock } from "../../src/clock.ts";
+import { freshPrefix, kafkaUnderTest, silentLog } from "../support/buses.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { eventually } from "../support/eventually.ts";
+import { startKafka } from "../support/kafka.ts";
+import { freePort } from "../support/service-process.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const kafkaUrl = await serviceUrl("kafka");
+const opened: Bus[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((bus) => bus.close()));
+});
+
+async function collect(bus: Bus): Promise<{ id: string }[]> {
+  const received: { id: string }[] = [];
+  bus.subscribe("broadcast", (messages) => {
+    received.push(...(messages as { id: string }[]));
+  });
+  bus.start();
+  opened.push(bus);
+  return received;
+}
+
+test("a list of brokers, credentials and TLS are read from push.queue.url", () => {
+  expect(parseKafkaAddress("kafka://a:9092,b", "none")).toEqual({
+    brokers: ["a:9092", "b:9092"],
+    isTls: false,
+    username: undefined,
+    password: undefined,
+  });
+  expect(parseKafkaAddress("kafkas://al%40ice:s:e%2Fcret@host:9093", "plain")).toEqual({
+    brokers: ["host:9093"],
+    isTls: true,
+    username: "al@ice",
+    password: "s:e/cret",
+  });
+  expect(() => parseKafkaAddress("kafka://alice:secret@host", "none")).toThrow("push.queue.sasl is none");
+  expect(() => parseKafkaAddress("kafka://host", "scram-sha-256")).toThrow("names no user and password");
+  expect(() => parseKafkaAddress("kafka://host/path", "none")).toThrow("without a path");
+});
+
+test("reading starts at the end, goes on where it was, and follows what the broker still has", () => {
+  const bounds = { earliest: 10n, latest: 20n };
+  expect(startOffset(undefined, false, bounds)).toBe(20n);
+  expect(startOffset(undefined, true, bounds)).toBe(10n);
+  expect(startOffset(15n, false, bounds)).toBe(15n);
+  expect(startOffset(5n, false, bounds)).toBe(10n);
+  expect(startOffset(25n, false, bounds)).toBe(20n);
+});
+
+describe.if(kafkaUrl !== undefined)("Kafka", () => {
+  const url = kafkaUrl ?? "";
+  const bootstrapBrokers = [url.slice("kafka://".length)];
+
+  test("topics are created when missing, with partitions, retention and the cluster's replication", async () => {
+    const prefix = freshPrefix();
+    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
+    await collect(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const admin = new Admin({ clientId: "test", bootstrapBrokers });
+    const name = `${prefix}.broadcast`;
+    const metadata = await admin.metadata({ topics: [name] });
+    expect(metadata.topics.get(name)?.partitionsCount).toBe(6);
+    const [described] = await admin.describeConfigs({
+      resources: [{ resourceType: 2, resourceName: name, configurationKeys: ["retention.ms"] }],
+    });
+    expect(described?.configs?.[0]?.value).toBe("3600000");
+    await admin.close();
+  });
+
+  test("partitions that are added later are read from their beginning", async () => {
+    const prefix = freshPrefix();
+    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
+    const received = await collect(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const admin = new Admin({ clientId: "test", bootstrapBrokers });
+    const topic = `${prefix}.broadcast`;
+    await admin.createPartitions({ topics: [{ name: topic, count: 8 }] });
+    const producer = new Producer({ clientId: "test", bootstrapBrokers, serializers: stringSerializers });
+    await eventually("the new partition is there", async () => {
+      const metadata = await producer.metadata({ topics: [topic], forceUpdate: true });
+      return metadata.topics.get(topic)?.partitions[7]?.leader === 1;
+    });
+    await producer.send({
+      messages: [{ topic, partition: 7, value: JSON.stringify({ id: "in the new one" }) }],
+    });
+    await eventually("it arrived", () => received.length === 1);
+    expect(bus.state().ready).toBe(true);
+    await Promise.all([admin.close(), producer.close()]);
+  });
+});
+
+describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
+  const stops: (() => Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const stop of stops) await stop();
+  });
+
+  test("PLAIN and SCRAM are spoken over a checked certificate; a wrong password or authority is told", async () => {
+    const { certificate, key } = await makeCertificate();
+    const port = await freePort();
+    const service = await startKafka({ port, certificate, key, user: "alice", password: "let-me-in" });
+    stops.push(() => service.stop());
+    const open = (options: Partial<KafkaOptions>) => {
+      const prefix = freshPrefix();
+      const bus = new BrokerBus(
+        kafkaBroker({
+          url: `kafkas://alice:let-me-in@localhost:${port}`,
+          prefix,
+          instanceId: "one",
+          isDurable: true,
+          sasl: "plain",
+          tlsCa: certificate,
+          ...options,
+        }),
+        { prefix, log: silentLog, clock: systemClock, random: Math.random },
+      );
+      return { bus, received: collect(bus) };
+    };
+    for (const sasl of ["plain", "scram-sha-256", "scram-sha-512"] as const) {
+      const { bus, received } = open({ sasl });
+      await eventually(`ready with ${sasl}`, () => bus.state().ready);
+      await bus.publish("broadcast", "user:1", { id: sasl });
+      await eventually("it arrived", async () => (await received).length === 1);
+    }
+    const wrongPassword = open({ url: `kafkas://alice:wrong@localhost:${port}` });
+    await eventually("the password is refused", () =>
+      /authentication failed/i.test(wrongPassword.bus.state().detail),
+    );
+    const wrongAuthority = open({ tlsCa: (await makeCertificate()).certificate });
+    await eventually("the certificate is refused", () =>
+      /certificate|self.signed/i.test(wrongAuthority.bus.state().detail),
+    );
+  }, 60_000);
+});

@@ -1,0 +1,153 @@
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { connect as connectPlain } from "node:net";
+import { createServer, type Server } from "node:tls";
+import { Connection } from "rabbitmq-client";
+import { BrokerBus } from "../../src/bus/broker-bus.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { type RabbitmqOptions, rabbitmqBroker } from "../../src/bus/rabbitmq.ts";
+import { systemClock } from "../../src/clock.ts";
+import { freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { eventually } from "../support/eventually.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const amqpUrl = await serviceUrl("amqp");
+
+describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
+  const url = amqpUrl ?? "";
+  const broker = rabbitmqUnderTest(url);
+  const opened: Bus[] = [];
+  const bare = new Connection(url);
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((bus) => bus.close()));
+  });
+  afterAll(() => bare.unsafeDestroy());
+
+  function start(bus: Bus): { id: string }[] {
+    const received: { id: string }[] = [];
+    bus.subscribe("broadcast", (messages) => {
+      received.push(...(messages as { id: string }[]));
+    });
+    bus.start();
+    opened.push(bus);
+    return received;
+  }
+
+  test("what is published while an instance restarts waits in its queue and is there before it is ready", async () => {
+    const prefix = freshPrefix();
+    const sender = broker.bus({ prefix, instanceId: "sender" });
+    start(sender);
+    const first = broker.bus({ prefix, instanceId: "away" });
+    start(first);
+    await eventually("both are ready", () => sender.state().ready && first.state().ready);
+    await first.close();
+    const ids = Array.from({ length: 5_000 }, (_, number) => `while-away-${number}`);
+    await Promise.all(ids.map((id) => sender.publish("broadcast", "user:1", { id })));
+    const second = broker.bus({ prefix, instanceId: "away" });
+    const received = start(second);
+    let receivedWhenReady = -1;
+    second.onStateChange(({ ready }) => {
+      if (ready) receivedWhenReady = received.length;
+    });
+    await eventually("it is ready again", () => second.state().ready);
+    expect(receivedWhenReady).toBe(ids.length);
+    expect(received.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test("a second instance under the same id is refused and says why", async () => {
+    const prefix = freshPrefix();
+    const first = broker.bus({ prefix, instanceId: "twin" });
+    start(first);
+    await eventually("the first is ready", () => first.state().ready);
+    const second = broker.bus({ prefix, instanceId: "twin" });
+    start(second);
+    await eventually("the second says why", () => /instance-id/.test(second.state().detail));
+    expect(second.state().ready).toBe(false);
+    expect(first.state().ready).toBe(true);
+  });
+
+  test("client messages wait in a durable, bounded queue, in order, and none that was confirmed vanishes", async () => {
+    const prefix = freshPrefix();
+    const bus = broker.bus({ prefix, instanceId: "one" });
+    bus.start();
+    opened.push(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const ids = Array.from({ length: 100 }, (_, number) => `client-${number}`);
+    await Promise.all(ids.map((id) => bus.publish("client", "connection:1", { id })));
+    const queue = `${prefix}.client`;
+    const read: string[] = [];
+    for (let message = await bare.basicGet({ queue, noAck: true }); message; ) {
+      read.push(message.body.id);
+      message = await bare.basicGet({ queue, noAck: true });
+    }
+    expect(read).toEqual(ids);
+    await bare.queueDelete(queue);
+    await expect(bus.publish("client", "connection:1", { id: "nowhere" })).rejects.toThrow("does not exist");
+    await bus.publish("client", "connection:1", { id: "declared again" });
+    expect((await bare.basicGet({ queue, noAck: true }))?.body.id).toBe("declared again");
+    await bare.queueDelete(queue);
+  });
+
+  test("a queue that is deleted under a consumer is declared again", async () => {
+    const prefix = freshPrefix();
+    const bus = broker.bus({ prefix, instanceId: "one" });
+    const received = start(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    await bare.queueDelete(`${prefix}.broadcast.one`);
+    await eventually("it is noticed", () => !bus.state().ready);
+    await eventually("the bus is ready again", () => bus.state().ready);
+    await bus.publish("broadcast", "user:1", { id: "after" });
+    await eventually("it arrived", () => received.length === 1);
+  });
+
+  test("amqps checks the certificate, and a wrong password is told", async () => {
+    const { certificate, key } = await makeCertificate();
+    const { port, server } = await tlsBefore(Number(new URL(url).port), certificate, key);
+    const open = (options: Partial<RabbitmqOptions>) => {
+      const prefix = freshPrefix();
+      const bus = new BrokerBus(
+        rabbitmqBroker({
+          url: `amqps://guest:guest@localhost:${port}`,
+          prefix,
+          instanceId: "one",
+          isDurable: true,
+          tlsCa: certificate,
+          ...options,
+        }),
+        { prefix, log: silentLog, clock: systemClock, random: Math.random },
+      );
+      start(bus);
+      return bus;
+    };
+    const secure = open({});
+    await eventually("ready over TLS", () => secure.state().ready);
+    await secure.publish("broadcast", "user:1", { id: "secret" });
+    const wrongAuthority = open({ tlsCa: (await makeCertificate()).certificate });
+    await eventually("the certificate is refused", () =>
+      /certificate|self.signed/i.test(wrongAuthority.state().detail),
+    );
+    const wrongPassword = open({ url: `amqps://guest:wrong@localhost:${port}` });
+    await eventually("the password is refused", () => /ACCESS.REFUSED/.test(wrongPassword.state().detail));
+    server.close();
+  });
+});
+
+/** TLS in front of a broker, as a load balancer would terminate it. */
+async function tlsBefore(
+  target: number,
+  cert: string,
+  key: string,
+): Promise<{ port: number; server: Server }> {
+  const server = createServer({ cert, key }, (socket) => {
+    const onward = connectPlain(target, "127.0.0.1");
+    socket.on("error", () => onward.destroy());
+    onward.on("error", () => socket.destroy());
+    socket.pipe(onward).pipe(socket);
+  });
+  server.on("tlsClientError", () => {});
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  return { port: (server.address() as { port: number }).port, server };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { stableInstanceId } from "../../src/bus/instance-id.ts";
+import { RecentIds } from "../../src/bus/recent-ids.ts";
+
+test("an instance keeps its id in the data folder", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "slipway-instance-")), "data");
+  const first = await stableInstanceId(folder, undefined);
+  expect(first).toMatch(/^[0-9a-f]{12}$/);
+  expect(await stableInstanceId(folder, undefined)).toBe(first);
+  expect(await stableInstanceId(folder, "pod-7")).toBe("pod-7");
+  await expect(stableInstanceId(folder, "a b")).rejects.toThrow("push.queue.instance-id must be");
+});
+
+test("recent ids are known at least for their capacity and at most for twice that", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 200 }), (numbers) => {
+      const capacity = 8;
+      const recent = new RecentIds(capacity);
+      const added: number[] = [];
+      for (const number of numbers) {
+        const isNew = recent.add(String(number));
+        if (added.slice(-capacity).includes(number)) expect(isNew).toBe(false);
+        if (!added.slice(-2 * capacity).includes(number)) expect(isNew).toBe(true);
+        if (isNew) added.push(number);
+      }
+    }),
+  );
+});
