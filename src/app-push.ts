@@ -1,6 +1,161 @@
+import { localBus } from "./bus/local.ts";
+import { steadyClock, systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { ConfigError } from "./config-load.ts";
+import { clientAddressOf, networksOf } from "./http/client-address.ts";
+import { feignCredentials } from "./http/feign-credentials.ts";
+import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "./http/push-routes.ts";
+import type { Log } from "./log.ts";
+import { socketLimit } from "./open-file-limit.ts";
 import type { Ground, Part } from "./part.ts";
+import type { OwnCodes } from "./push/code-verifier.ts";
+import { Gateway, type GatewayOptions } from "./push/gateway.ts";
+import { oncePerSecond } from "./push/once-per-second.ts";
+import { verifyByUri } from "./push/verify-uri.ts";
+import { randomToken } from "./secrets.ts";
 
-/** The push gateway: bus, hub, admission and its routes. */
-export async function buildPushPart(_ground: Ground): Promise<Part> {
-  return { routes: {}, missing: async () => null, facts: [], warnings: [], close: async () => {} };
+export interface PushPart extends Part {
+  gateway: Gateway;
+}
+
+const verifyTimeoutMs = 3000;
+const maxPendingVerifications = 1000;
+
+/** The push gateway: bus, hub, admission and its routes. `ownCodes` is null where no deploy service gives codes out. */
+export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): Promise<PushPart> {
+  const { config, log, metrics, clock } = ground;
+  const verifyUri = config["push.verify-uri"];
+  if (!verifyUri && !ownCodes)
+    throw new ConfigError([
+      {
+        key: "push.verify-uri",
+        source: "settings",
+        message: "must be set where `slipway push` runs alone: nobody else could verify a code",
+      },
+    ]);
+  const bus = localBus();
+  const maxConnections = Math.min(config["push.max-connections"], socketLimit());
+  const gateway = new Gateway(gatewayOptions(config, maxConnections, ownCodes === null), {
+    bus,
+    outbound: null,
+    queuesClientMessages: config["push.queue-client-messages"],
+    codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
+    clock,
+    steady: clock === systemClock ? steadyClock : clock,
+    random: Math.random,
+    metrics,
+    log,
+  });
+  const routeOptions = routeOptionsOf(config, log);
+  return {
+    gateway,
+    routes: pushRoutes(gateway, routeOptions),
+    websocket: pushSocketHandler(gateway, routeOptions) as never,
+    started(server) {
+      gateway.start(server);
+      bus.start();
+    },
+    async missing() {
+      if (gateway.drain.isDraining) return "draining";
+      const state = bus.state();
+      return state.ready ? null : `queue: ${state.detail}`;
+    },
+    facts: [`push: ${verifyUri ? "codes verified by verify-uri" : "codes of our own"}, bus ${bus.name}`],
+    warnings: warningsOf(config, maxConnections),
+    drain: () => gateway.drain.start(),
+    async close() {
+      gateway.stop();
+      await bus.close();
+    },
+  };
+}
+
+function gatewayOptions(config: Config, maxConnections: number, isAlone: boolean): GatewayOptions {
+  return {
+    node: randomToken(6, "hex"),
+    bootTag: randomToken(6, "hex"),
+    admission: {
+      maxConnections,
+      maxConnectionsPerUser: config["push.max-connections-per-user"],
+      maxPendingVerifications,
+    },
+    connectRate: config["push.connect-rate"],
+    allowedOrigins: config["push.allowed-origins"],
+    publicChannels: config["push.public-channels"],
+    tempMaxLifetimeMs: config["push.temp-max-lifetime"],
+    pingIntervalMs: config["push.ping-interval"],
+    pongTimeoutMs: config["push.pong-timeout"],
+    clientMessages: {
+      acceptClientMessage: config["push.accept-client-message"],
+      clientMessageRate: config["push.client-message-rate"],
+      heartbeatContent: config["push.heartbeat-content"],
+    },
+    sendBuffer: {
+      sendBufferBytes: config["push.send-buffer-bytes"],
+      sendBufferTotalBytes: config["push.send-buffer-total"],
+      slowConsumerTimeoutMs: config["push.slow-consumer-timeout"],
+    },
+    resume: {
+      maxMessages: config["push.resume.messages"],
+      maxBytes: config["push.resume.bytes"],
+      maxAgeMs: config["push.resume.age"],
+      overlapMs: 0,
+    },
+    drain: {
+      drainDelayMs: config["push.drain-delay"],
+      drainPeriodMs: config["push.drain-period"],
+      delaysWhenEmpty: isAlone,
+    },
+  };
+}
+
+/** Neither address nor code reaches the log: only how many failed, and why the last one did. */
+function verifyRemote(uri: string, config: Config, log: Log) {
+  let reason = "";
+  const complain = oncePerSecond(steadyClock, (failed) =>
+    log.warn({ failed, reason }, "verify-uri could not be used; the connections were refused with 503"),
+  );
+  return verifyByUri({
+    uri,
+    method: config["push.verify-method"],
+    timeoutMs: verifyTimeoutMs,
+    fetch,
+    onUnusable(why) {
+      reason = why;
+      complain();
+    },
+  });
+}
+
+function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
+  const trustedProxies = networksOf(config["server.trustedProxies"]);
+  return {
+    handshake: {
+      rejectMode: config["push.reject-mode"],
+      clientAddressOf: (request, server) =>
+        clientAddressOf(request.headers, server.requestIP(request)?.address ?? "", trustedProxies),
+    },
+    feign: {
+      credentials: feignCredentials(config["push.api-keys"], networksOf(config["push.internal-networks"])),
+      maxMessageBytes: config["push.max-message-bytes"],
+      log,
+    },
+    clientMaxMessageBytes: config["push.client-max-message-bytes"],
+    sendBufferBytes: config["push.send-buffer-bytes"],
+  };
+}
+
+function warningsOf(config: Config, maxConnections: number): string[] {
+  const warnings: string[] = [];
+  if (maxConnections < config["push.max-connections"])
+    warnings.push(
+      `push.max-connections is lowered to ${maxConnections}: the open-file limit of this process allows no more (ulimit -n).`,
+    );
+  const { host } = config["server.listen"];
+  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
+  if (!isLoopback && config["push.api-keys"].length === 0)
+    warnings.push(
+      "push.api-keys is empty although the server listens beyond loopback: only push.internal-networks may call /feign.",
+    );
+  return warnings;
 }

@@ -34,7 +34,8 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     for (const part of parts.toReversed()) await part.close();
   };
   try {
-    const push = role === "deploy" ? null : await buildPushPart(ground);
+    const push =
+      role === "deploy" ? null : await buildPushPart(ground, role === "push" ? null : async () => null);
     if (push) parts.push(push);
     if (role !== "push") parts.push(await buildDeployPart(ground));
 

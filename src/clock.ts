@@ -16,3 +16,8 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(m
     },
   };
 }
+
+const startedAtMs = Date.now() - performance.now();
+
+/** Never goes back and never jumps, whatever is done to the system's time: for deadlines, not for people. */
+export const steadyClock: Clock = { now: () => startedAtMs + performance.now() };

@@ -1,7 +1,8 @@
 import pino from "pino";
-import type { Config } from "./config.ts";
 
 export type Log = pino.Logger;
+type LogLevel = "debug" | "info" | "warn" | "error";
+type LogFormat = "auto" | "json" | "pretty";
 
 /** Keys whose values never reach a log line, at any of the depths we log at. */
 const secretKeys = [
@@ -19,11 +20,7 @@ const secretKeys = [
   "privateKey",
 ];
 
-export function buildLog(
-  level: Config["log.level"],
-  format: Config["log.format"],
-  destination = process.stdout,
-): Log {
+export function buildLog(level: LogLevel, format: LogFormat, destination = process.stdout): Log {
   const isPretty = format === "pretty" || (format === "auto" && destination.isTTY === true);
   const options: pino.LoggerOptions = {
     level,

@@ -1,0 +1,23 @@
+import type { Bus, BusHandler, SharedTopic } from "./bus.ts";
+
+/**
+ * One instance: what is published comes straight back to the subscriber, in the same turn, so that the runtime gathers
+ * messages that arrive together into one write per socket. `client` and `events` have no reader here.
+ */
+export function localBus(): Bus {
+  const handlers = new Map<string, BusHandler>();
+  return {
+    name: "local",
+    async publish(topic, _key, message) {
+      const handling = handlers.get(topic)?.([message]);
+      if (handling) await handling;
+    },
+    subscribe(topic: SharedTopic, handle) {
+      handlers.set(topic, handle);
+    },
+    start() {},
+    state: () => ({ ready: true, detail: "one instance, no queue" }),
+    onStateChange() {},
+    async close() {},
+  };
+}

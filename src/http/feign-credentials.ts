@@ -1,0 +1,46 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isInternalCaller, type Networks } from "./client-address.ts";
+import { fail } from "./feign-envelope.ts";
+
+export interface FeignCredentials {
+  /** Null: the caller may go on. */
+  refusalOf(request: Request, peerAddress: () => string): Response | null;
+}
+
+/**
+ * With api keys: one of them must be given. Without: the caller must sit in an internal network itself. Keys are compared
+ * as keyed hashes, so that neither content nor length shows in the time it takes.
+ */
+export function feignCredentials(apiKeys: readonly string[], internal: Networks): FeignCredentials {
+  if (apiKeys.length === 0)
+    return { refusalOf: (request, peer) => refuseOutsiders(request, peer(), internal) };
+  const processKey = randomBytes(32);
+  const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
+  const digests = apiKeys.map(digestOf);
+  return {
+    refusalOf({ headers }) {
+      const given = keyOf(headers);
+      if (given === null)
+        return fail(401, 40101, "An api key is needed: Authorization: Bearer or X-API-Key.");
+      const digest = digestOf(given);
+      // Each is compared, so that the time does not tell which one it was.
+      const matches = digests.filter((known) => timingSafeEqual(known, digest));
+      return matches.length > 0 ? null : fail(401, 40101, "The api key is wrong.");
+    },
+  };
+}
+
+function keyOf(headers: Headers): string | null {
+  const bearer = headers.get("authorization");
+  if (bearer === null) return headers.get("x-api-key");
+  return /^Bearer +(.+)$/i.exec(bearer)?.[1]?.trim() ?? "";
+}
+
+function refuseOutsiders(request: Request, peerAddress: string, internal: Networks): Response | null {
+  if (isInternalCaller(request.headers, peerAddress, internal)) return null;
+  return fail(
+    403,
+    40302,
+    "Only callers inside push.internal-networks, not through a proxy, are served; or set push.api-keys.",
+  );
+}

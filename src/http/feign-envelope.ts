@@ -1,0 +1,32 @@
+import type { Fault } from "../errors.ts";
+
+/** The success envelope, field for field. */
+export function succeed(data: unknown, headers?: Record<string, string>): Response {
+  return answerJson(
+    `{"code":0,"successful":true,"msg":null,"data":${JSON.stringify(data)},"encrypt":false}`,
+    200,
+    headers,
+  );
+}
+
+/** The failure envelope: exactly three fields. */
+export function fail(
+  status: number,
+  code: number,
+  message: string,
+  headers?: Record<string, string>,
+): Response {
+  return answerJson(JSON.stringify({ code, successful: false, message }), status, headers);
+}
+
+/** What could not be done now, through no fault of the caller. */
+export function failUnavailable(fault: Fault): Response {
+  return fail(503, 50301, fault.message, { "retry-after": String(fault.retryAfterSeconds ?? 1) });
+}
+
+const contentType = "application/json;charset=utf-8";
+
+function answerJson(body: string, status: number, headers: Record<string, string> = {}): Response {
+  headers["content-type"] = contentType;
+  return new Response(body, { status, headers });
+}

@@ -1,0 +1,84 @@
+import type { Server } from "bun";
+import type { Attempt, RefusalReason } from "../push/admission.ts";
+import { refusals } from "../push/admission.ts";
+import type { Connection } from "../push/connection.ts";
+import type { Gateway } from "../push/gateway.ts";
+import { fail } from "./feign-envelope.ts";
+
+/** The subprotocol in which messages have ids and channels are joined by frames. */
+const v1Protocol = "slipway.v1";
+
+export interface HandshakeOptions {
+  rejectMode: "http" | "close";
+  clientAddressOf: (request: Request, server: Server<unknown>) => string;
+}
+
+/** `GET /ws`: from request to socket, or to the refusal. */
+export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
+  return async (request: Request, server: Server<unknown>): Promise<Response | undefined> => {
+    const query = new URL(request.url).searchParams;
+    const isV1 = offersV1(request.headers);
+    const attempt: Attempt = {
+      isUpgrade: isUpgrade(request),
+      address: options.clientAddressOf(request, server),
+      origin: request.headers.get("origin"),
+      code: query.get("code"),
+      asksTemporary: query.get("temp") === "1",
+    };
+    const verdict = await gateway.admission.admit(attempt);
+    if (typeof verdict === "string") return refuse(request, server, verdict, isV1);
+    const connection = gateway.connectionOf(verdict, {
+      isV1,
+      channels: query.getAll("channel"),
+      resumeId: query.get("resume"),
+    });
+    if (upgrade(request, server, connection, isV1)) return undefined;
+    // The client went away while its code was verified.
+    gateway.admission.release();
+    return refusalResponse("not_upgrade");
+  };
+
+  function refuse(
+    request: Request,
+    server: Server<unknown>,
+    reason: RefusalReason,
+    isV1: boolean,
+  ): Response | undefined {
+    const isTold = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
+    if (isTold && upgrade(request, server, gateway.rejectionOf(refusals[reason]), isV1)) return undefined;
+    return refusalResponse(reason);
+  }
+}
+
+function refusalResponse(reason: RefusalReason): Response {
+  const { status, code, message, retryAfterSeconds } = refusals[reason];
+  const headers: Record<string, string> = {};
+  if (retryAfterSeconds !== null) headers["retry-after"] = String(retryAfterSeconds);
+  if (status === 426) {
+    headers.upgrade = "websocket";
+    headers.connection = "Upgrade";
+    headers["sec-websocket-version"] = "13";
+  }
+  return fail(status, code, message, headers);
+}
+
+function upgrade(request: Request, server: Server<unknown>, data: Connection, isV1: boolean): boolean {
+  return server.upgrade(
+    request,
+    isV1 ? { data, headers: { "sec-websocket-protocol": v1Protocol } } : { data },
+  );
+}
+
+function isUpgrade({ method, headers }: Request): boolean {
+  return (
+    method === "GET" &&
+    headers.get("upgrade")?.toLowerCase() === "websocket" &&
+    headers.get("sec-websocket-version") === "13" &&
+    headers.has("sec-websocket-key")
+  );
+}
+
+function offersV1(headers: Headers): boolean {
+  const offered = headers.get("sec-websocket-protocol");
+  return offered?.split(",").some((name) => name.trim() === v1Protocol) ?? false;
+}

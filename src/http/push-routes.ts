@@ -1,0 +1,36 @@
+import type { WebSocketHandler } from "bun";
+import type { Connection } from "../push/connection.ts";
+import type { Gateway } from "../push/gateway.ts";
+import { backpressureLimitOf } from "../push/send-buffer.ts";
+import { type FeignOptions, feignRoutes } from "./feign-routes.ts";
+import { type HandshakeOptions, handshakeHandler } from "./handshake.ts";
+import type { Routes } from "./server.ts";
+
+export interface PushRouteOptions {
+  handshake: HandshakeOptions;
+  feign: FeignOptions;
+  clientMaxMessageBytes: number;
+  sendBufferBytes: number;
+}
+
+export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes {
+  return { "/ws": handshakeHandler(gateway, options.handshake), ...feignRoutes(gateway, options.feign) };
+}
+
+/** The runtime's own timers and pings are off: the gateway's heartbeat does both, and rightly. */
+export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): WebSocketHandler<Connection> {
+  const { sockets } = gateway;
+  return {
+    maxPayloadLength: options.clientMaxMessageBytes,
+    backpressureLimit: backpressureLimitOf(options.sendBufferBytes, options.feign.maxMessageBytes),
+    idleTimeout: 0,
+    sendPings: false,
+    perMessageDeflate: false,
+    open: (socket) => sockets.opened(socket),
+    message: (socket, frame) => sockets.received(socket, frame),
+    ping: (socket) => sockets.pinged(socket),
+    pong: (socket) => sockets.ponged(socket),
+    drain: (socket) => sockets.drained(socket),
+    close: (socket, code) => sockets.closed(socket, code),
+  };
+}

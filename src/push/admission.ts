@@ -1,0 +1,146 @@
+import type { CodeVerifier, Identity } from "./code-verifier.ts";
+import type { Connections } from "./connections.ts";
+import { countAdmission, type PushFigures } from "./push-metrics.ts";
+import type { RateWindow } from "./rate-window.ts";
+
+/** Every reason to refuse a handshake: HTTP status, code of the failure envelope, close code of reject-mode `close`. */
+export const refusals = {
+  draining: refused(503, 50303, 4100, "The server is restarting; connect again in a moment.", 2),
+  not_upgrade: refused(426, 42601, 0, "This is a WebSocket address; ask for an upgrade."),
+  origin: refused(403, 40301, 4002, "This origin is not among push.allowed-origins."),
+  connect_rate: refused(429, 42901, 4100, "Too many connection attempts from this address.", 1),
+  code_missing: refused(400, 40006, 4000, "The parameter code is missing or longer than 4096 bytes."),
+  full: refused(503, 50302, 4100, "The server is full (push.max-connections); try again later.", 5),
+  rejected: refused(401, 40102, 4001, "The code was not accepted; get a new one."),
+  verify_unavailable: refused(503, 50304, 4100, "The code could not be verified now; try again later.", 2),
+  user_limit: refused(429, 42902, 4100, "This user has too many connections already.", 5),
+} as const satisfies Record<string, RefusedAdmission>;
+
+export type RefusalReason = keyof typeof refusals;
+
+export interface RefusedAdmission {
+  status: number;
+  code: number;
+  closeCode: number;
+  message: string;
+  retryAfterSeconds: number | null;
+}
+
+function refused(
+  status: number,
+  code: number,
+  closeCode: number,
+  message: string,
+  retryAfterSeconds: number | null = null,
+): RefusedAdmission {
+  return { status, code, closeCode, message, retryAfterSeconds };
+}
+
+/** What a client asks for. */
+export interface Attempt {
+  isUpgrade: boolean;
+  address: string;
+  origin: string | null;
+  code: string | null;
+  asksTemporary: boolean;
+}
+
+export interface AdmissionOptions {
+  maxConnections: number;
+  /** 0: no limit. */
+  maxConnectionsPerUser: number;
+  maxPendingVerifications: number;
+}
+
+export interface AdmissionParts {
+  isRefusing: () => boolean;
+  isAllowedOrigin: (origin: string) => boolean;
+  connectRate: RateWindow;
+  verifier: CodeVerifier;
+  connections: Connections;
+  figures: PushFigures;
+}
+
+const maxCodeBytes = 4096;
+
+/**
+ * Decides who gets a connection. A place is reserved before anything is waited for, so that the limit holds however many
+ * verifications are under way; whoever holds a place gives it back with `release`.
+ */
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #parts: AdmissionParts;
+  #placesTaken = 0;
+  #pending = 0;
+
+  constructor(options: AdmissionOptions, parts: AdmissionParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  get placesTaken(): number {
+    return this.#placesTaken;
+  }
+
+  get pending(): number {
+    return this.#pending;
+  }
+
+  get maxConnections(): number {
+    return this.#options.maxConnections;
+  }
+
+  /** The answer is an identity that holds a place, or the reason why there is none; then nothing is held. */
+  async admit(attempt: Attempt): Promise<Identity | RefusalReason> {
+    const refusal = this.#refusalBeforePlace(attempt) ?? this.#reserve();
+    const verdict = refusal ?? (await this.#verify(attempt));
+    if (typeof verdict === "string") countAdmission(this.#parts.figures, verdict);
+    return verdict;
+  }
+
+  /** Gives a place back: the connection closed, or never came to be. */
+  release(): void {
+    this.#placesTaken--;
+  }
+
+  #refusalBeforePlace(attempt: Attempt): RefusalReason | null {
+    const { isRefusing, isAllowedOrigin, connectRate } = this.#parts;
+    if (isRefusing()) return "draining";
+    if (!attempt.isUpgrade) return "not_upgrade";
+    if (attempt.origin !== null && !isAllowedOrigin(attempt.origin)) return "origin";
+    if (!connectRate.allows(attempt.address)) return "connect_rate";
+    if (!attempt.code || Buffer.byteLength(attempt.code) > maxCodeBytes) return "code_missing";
+    return null;
+  }
+
+  #reserve(): RefusalReason | null {
+    if (this.#placesTaken >= this.#options.maxConnections) return "full";
+    if (this.#pending >= this.#options.maxPendingVerifications) return "verify_unavailable";
+    this.#placesTaken++;
+    return null;
+  }
+
+  async #verify(attempt: Attempt): Promise<Identity | RefusalReason> {
+    this.#pending++;
+    let verdict: Identity | RefusalReason = "verify_unavailable";
+    try {
+      verdict = await this.#parts.verifier.verify({
+        code: attempt.code ?? "",
+        asksTemporary: attempt.asksTemporary,
+        address: attempt.address,
+        origin: attempt.origin,
+      });
+      if (typeof verdict !== "string") verdict = this.#refusalOfUser(verdict.userId) ?? verdict;
+      return verdict;
+    } finally {
+      this.#pending--;
+      if (typeof verdict === "string") this.release();
+    }
+  }
+
+  #refusalOfUser(userId: string): RefusalReason | null {
+    const { maxConnectionsPerUser } = this.#options;
+    if (maxConnectionsPerUser === 0) return null;
+    return this.#parts.connections.countOfUser(userId) >= maxConnectionsPerUser ? "user_limit" : null;
+  }
+}

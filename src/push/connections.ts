@@ -1,0 +1,109 @@
+import type { Socket } from "./connection.ts";
+
+/** Who is connected to this instance: by connection id and by user. */
+export class Connections {
+  readonly #byId = new Map<string, Socket>();
+  /** One socket for the many users that have one; a set only for those with more. */
+  readonly #byUser = new Map<string, Socket | Set<Socket>>();
+  readonly #membersOfChannel = new Map<string, number>();
+  #temporary = 0;
+  #v1 = 0;
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get temporary(): number {
+    return this.#temporary;
+  }
+
+  get normal(): number {
+    return this.#byId.size - this.#temporary;
+  }
+
+  /** Connections that speak `slipway.v1`. */
+  get v1(): number {
+    return this.#v1;
+  }
+
+  get users(): number {
+    return this.#byUser.size;
+  }
+
+  get channels(): ReadonlyMap<string, number> {
+    return this.#membersOfChannel;
+  }
+
+  all(): IterableIterator<Socket> {
+    return this.#byId.values();
+  }
+
+  byId(id: string): Socket | undefined {
+    return this.#byId.get(id);
+  }
+
+  ofUser(userId: string): readonly Socket[] {
+    const held = this.#byUser.get(userId);
+    if (held === undefined) return [];
+    return held instanceof Set ? [...held] : [held];
+  }
+
+  countOfUser(userId: string): number {
+    const held = this.#byUser.get(userId);
+    if (held === undefined) return 0;
+    return held instanceof Set ? held.size : 1;
+  }
+
+  /** Temporary connections do not make a user online. */
+  isOnline(userId: string): boolean {
+    const held = this.#byUser.get(userId);
+    if (held === undefined) return false;
+    if (!(held instanceof Set)) return held.data.kind === "normal";
+    for (const socket of held) if (socket.data.kind === "normal") return true;
+    return false;
+  }
+
+  onlineUsers(): string[] {
+    const users: string[] = [];
+    for (const userId of this.#byUser.keys()) if (this.isOnline(userId)) users.push(userId);
+    return users;
+  }
+
+  add(socket: Socket): void {
+    const { id, userId, kind, isV1 } = socket.data;
+    this.#byId.set(id, socket);
+    if (kind === "temporary") this.#temporary++;
+    if (isV1) this.#v1++;
+    const held = this.#byUser.get(userId);
+    if (held === undefined) this.#byUser.set(userId, socket);
+    else if (held instanceof Set) held.add(socket);
+    else this.#byUser.set(userId, new Set([held, socket]));
+  }
+
+  /** False when it was not there: a close that was handled already. */
+  remove(socket: Socket): boolean {
+    const { id, userId, kind, isV1, channels } = socket.data;
+    if (!this.#byId.delete(id)) return false;
+    if (kind === "temporary") this.#temporary--;
+    if (isV1) this.#v1--;
+    for (const channel of channels ?? []) this.left(channel);
+    const held = this.#byUser.get(userId);
+    if (held === socket) this.#byUser.delete(userId);
+    else if (held instanceof Set) {
+      held.delete(socket);
+      const [only] = held;
+      if (only && held.size === 1) this.#byUser.set(userId, only);
+    }
+    return true;
+  }
+
+  joined(channel: string): void {
+    this.#membersOfChannel.set(channel, (this.#membersOfChannel.get(channel) ?? 0) + 1);
+  }
+
+  left(channel: string): void {
+    const members = (this.#membersOfChannel.get(channel) ?? 0) - 1;
+    if (members > 0) this.#membersOfChannel.set(channel, members);
+    else this.#membersOfChannel.delete(channel);
+  }
+}

@@ -1,0 +1,61 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Hub } from "./hub.ts";
+import { fingerprintOf, type Idempotency } from "./idempotency.ts";
+import { type BroadcastMessage, type ControlMessage, readBroadcast, readControl } from "./message.ts";
+import { oncePerSecond } from "./once-per-second.ts";
+import type { PushFigures } from "./push-metrics.ts";
+import type { ResumeRing } from "./resume-ring.ts";
+
+export interface DistributorParts {
+  bus: Bus;
+  hub: Hub;
+  ring: ResumeRing;
+  idempotency: Idempotency;
+  figures: PushFigures;
+  clock: Clock;
+  log: Log;
+  newId: () => string;
+  control: (message: ControlMessage) => void;
+}
+
+/** The one way in, in both modes: what the bus hands over is read, freed of repeats, and given to the hub. */
+export function distribute(parts: DistributorParts): void {
+  const { bus, hub, figures, clock, log } = parts;
+  const identify = () => ({ id: parts.newId(), ts: clock.now() });
+  const complain = oncePerSecond(clock, (skipped) =>
+    log.warn({ skipped }, "skipped messages on the queue that are no push messages"),
+  );
+  const skip = () => {
+    figures.unreadable++;
+    complain();
+  };
+
+  bus.subscribe("broadcast", (values) => {
+    const messages: BroadcastMessage[] = [];
+    for (const value of values) {
+      const message = readBroadcast(value, identify);
+      if (!message) skip();
+      else if (isFirst(parts, message)) messages.push(message);
+      else figures.repeated++;
+    }
+    return hub.deliver(messages);
+  });
+
+  bus.subscribe("control", (values) => {
+    for (const value of values) {
+      const message = readControl(value);
+      if (message) parts.control(message);
+      else skip();
+    }
+  });
+}
+
+/** Brokers deliver again after a lost acknowledgement, and callers after a lost answer. */
+function isFirst({ ring, idempotency, clock }: DistributorParts, message: BroadcastMessage): boolean {
+  if (ring.has(message.id)) return false;
+  const { idempotencyKey, id, targetType, target, data } = message;
+  if (idempotencyKey === undefined) return true;
+  return idempotency.remember(idempotencyKey, id, fingerprintOf(targetType, target, data), clock.now());
+}

@@ -1,0 +1,264 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import { Admission, type AdmissionOptions, type RefusedAdmission } from "./admission.ts";
+import { Channels } from "./channels.ts";
+import { type ClientMessageOptions, ClientMessages } from "./client-messages.ts";
+import { CodeVerifier, type CodeVerifierParts, type Identity } from "./code-verifier.ts";
+import { Connection } from "./connection.ts";
+import { Connections } from "./connections.ts";
+import { Control, type ControlParts } from "./control.ts";
+import { distribute } from "./distributor.ts";
+import { Drain, type DrainOptions } from "./drain.ts";
+import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "./grants.ts";
+import { Heartbeat, tickMsOf } from "./heartbeat.ts";
+import { type Fanout, Hub } from "./hub.ts";
+import { Idempotency, idempotencyDefaults } from "./idempotency.ts";
+import { idMaker } from "./ids.ts";
+import type { PresenceEvent } from "./message.ts";
+import { oncePerSecond } from "./once-per-second.ts";
+import { originCheck } from "./origin.ts";
+import { Presence, presenceGraceMs } from "./presence.ts";
+import { Publisher } from "./publisher.ts";
+import { newFigures, registerPushMetrics } from "./push-metrics.ts";
+import { RateWindow } from "./rate-window.ts";
+import { ResumeRing, type ResumeRingOptions } from "./resume-ring.ts";
+import { type SendBufferOptions, SendBuffers } from "./send-buffer.ts";
+import { SocketEvents } from "./socket-events.ts";
+
+export interface GatewayOptions {
+  /** Stable name of this instance. */
+  node: string;
+  /** Random tag of this start, for ids. */
+  bootTag: string;
+  admission: AdmissionOptions;
+  connectRate: number;
+  allowedOrigins: readonly string[];
+  publicChannels: readonly string[];
+  tempMaxLifetimeMs: number;
+  pingIntervalMs: number;
+  pongTimeoutMs: number;
+  clientMessages: ClientMessageOptions;
+  sendBuffer: SendBufferOptions;
+  resume: Omit<ResumeRingOptions, "originId">;
+  drain: Omit<DrainOptions, "random">;
+}
+
+export interface GatewayParts {
+  /** Carries `broadcast` and `control`. */
+  bus: Bus;
+  /** Carries `client` and `events` to other services; null: nobody reads them. */
+  outbound: Bus | null;
+  /** Whether client messages are among what is written. */
+  queuesClientMessages: boolean;
+  codes: Pick<CodeVerifierParts, "own" | "remote">;
+  presence?: ControlParts["presence"];
+  /** For people and other services: the time of a message. */
+  clock: Clock;
+  /** For deadlines. */
+  steady: Clock;
+  random: () => number;
+  metrics: Metrics;
+  log: Log;
+}
+
+/** What a handshake asked for beside its code. */
+export interface Wishes {
+  isV1: boolean;
+  channels: readonly string[];
+  resumeId: string | null;
+}
+
+/** The push gateway of one instance: its parts, and the one timer that moves them. */
+export class Gateway {
+  readonly admission: Admission;
+  readonly clientMessages: ClientMessages;
+  readonly connections = new Connections();
+  readonly control: Control;
+  readonly drain: Drain;
+  readonly hub: Hub;
+  readonly presence: Presence;
+  readonly publisher: Publisher;
+  readonly ring: ResumeRing;
+  readonly sendBuffers: SendBuffers;
+  readonly sockets: SocketEvents;
+  readonly node: string;
+  readonly #options: GatewayOptions;
+  readonly #steady: Clock;
+  readonly #heartbeat: Heartbeat;
+  readonly #idempotency = new Idempotency(idempotencyDefaults);
+  readonly #figures = newFigures();
+  readonly #publicGrants: ChannelGrants;
+  readonly #newConnectionId: () => string;
+  readonly #tickMs: number;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #tickedAtMs = 0;
+
+  constructor(options: GatewayOptions, parts: GatewayParts) {
+    const { bus, outbound, clock, steady, random, log } = parts;
+    const { node, bootTag } = options;
+    const newId = idMaker(bootTag);
+    const connections = this.connections;
+    const figures = this.#figures;
+    this.node = node;
+    this.#options = options;
+    this.#steady = steady;
+    this.#newConnectionId = idMaker(`c${bootTag}`);
+    this.#publicGrants = publicGrants(options.publicChannels);
+    this.ring = new ResumeRing({ ...options.resume, originId: bootTag });
+    this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
+    this.drain = new Drain({ ...options.drain, random }, connections, steady);
+    this.#tickMs = tickMsOf(options.pingIntervalMs);
+    const { ring, sendBuffers, drain } = this;
+    const hub = new Hub({ connections, ring, sendBuffers, figures, clock: steady });
+    const channels = new Channels(connections);
+    const verifySeconds = registerPushMetrics(parts.metrics, {
+      figures,
+      connections,
+      sendBuffers,
+      ring,
+      placesTaken: () => this.admission.placesTaken,
+      verificationsPending: () => this.admission.pending,
+    });
+    const complain = oncePerSecond(steady, (count) => log.error({ count }, "codes could not be verified"));
+    this.hub = hub;
+    this.admission = new Admission(options.admission, {
+      isRefusing: () => drain.isRefusing,
+      isAllowedOrigin: originCheck(options.allowedOrigins),
+      connectRate: new RateWindow(options.connectRate, steady),
+      verifier: new CodeVerifier({
+        ...parts.codes,
+        observe: (seconds, result) => verifySeconds.observe({ result }, seconds),
+        clock: steady,
+        onFault: complain,
+      }),
+      connections,
+      figures,
+    });
+    this.presence = new Presence({
+      connections,
+      clock: steady,
+      graceMs: presenceGraceMs,
+      tell: (type, userId) => {
+        const event: PresenceEvent = { v: 1, id: newId(), ts: clock.now(), node, type, userId };
+        outbound?.publish("events", userId, event).catch(() => complainEvents());
+      },
+    });
+    const complainEvents = oncePerSecond(steady, (count) =>
+      log.warn({ count }, "presence events could not be written to the queue"),
+    );
+    this.clientMessages = new ClientMessages(options.clientMessages, {
+      channels,
+      sendBuffers,
+      figures,
+      queue: parts.queuesClientMessages ? outbound : null,
+      clock,
+      steady,
+      log,
+      node,
+      newId,
+    });
+    this.#heartbeat = new Heartbeat(
+      {
+        pingIntervalMs: options.pingIntervalMs,
+        pongTimeoutMs: options.pongTimeoutMs,
+        heartbeatContent: options.clientMessages.heartbeatContent,
+        tickMs: this.#tickMs,
+        random,
+      },
+      steady.now(),
+    );
+    this.control = new Control({
+      bus,
+      connections,
+      channels,
+      sendBuffers,
+      node,
+      newId,
+      presence: parts.presence ?? (() => {}),
+    });
+    this.publisher = new Publisher({ bus, hub, idempotency: this.#idempotency, clock, node, newId });
+    this.sockets = new SocketEvents({
+      admission: this.admission,
+      connections,
+      channels,
+      clientMessages: this.clientMessages,
+      drain,
+      heartbeat: this.#heartbeat,
+      hub,
+      presence: this.presence,
+      ring,
+      sendBuffers,
+      figures,
+      clock: steady,
+      pingIntervalMs: options.pingIntervalMs,
+    });
+    distribute({
+      bus,
+      hub,
+      ring,
+      idempotency: this.#idempotency,
+      figures,
+      clock,
+      log,
+      newId,
+      control: (message) => this.control.apply(message),
+    });
+  }
+
+  start(fanout: Fanout): void {
+    this.hub.attach(fanout);
+    this.#tickedAtMs = this.#steady.now();
+    this.#timer = setInterval(() => this.tick(), this.#tickMs);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  tick(): void {
+    const nowMs = this.#steady.now();
+    this.#figures.loopLagMs = Math.max(this.#figures.loopLagMs, nowMs - this.#tickedAtMs - this.#tickMs);
+    this.#tickedAtMs = nowMs;
+    this.#heartbeat.tick(nowMs);
+    this.hub.tick();
+    this.presence.tick(nowMs);
+    this.drain.tick(nowMs);
+    this.ring.forgetOld(nowMs);
+    this.#idempotency.forgetOld(nowMs);
+  }
+
+  /** The connection of an admitted handshake, to be put into its socket. */
+  connectionOf(identity: Identity, wishes: Wishes): Connection {
+    const { channels, isTemporary } = identity;
+    const lifetimeMs = identity.maxLifetimeMs ?? this.#options.tempMaxLifetimeMs;
+    const joined = identity.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
+    return new Connection({
+      id: this.#newConnectionId(),
+      userId: identity.userId,
+      kind: isTemporary ? "temporary" : "normal",
+      isV1: wishes.isV1,
+      grants: channels === null ? this.#publicGrants : grantsOf(channels),
+      firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
+      resumeId: wishes.resumeId,
+      endsAtMs: isTemporary && lifetimeMs > 0 ? this.#steady.now() + lifetimeMs : 0,
+      rejection: null,
+    });
+  }
+
+  /** A socket that is only told why it is refused. */
+  rejectionOf({ closeCode, message }: RefusedAdmission): Connection {
+    return new Connection({
+      id: "",
+      userId: "",
+      kind: "normal",
+      isV1: false,
+      grants: this.#publicGrants,
+      firstChannels: [],
+      resumeId: null,
+      endsAtMs: 0,
+      rejection: { closeCode, reason: message },
+    });
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Ids that are unique over instances and restarts: a random tag of this start and a counter. Cheaper than random bytes
+ * for each message, and short on the wire.
+ */
+export function idMaker(tag: string): () => string {
+  let count = 0;
+  return () => `${tag}-${(++count).toString(36)}`;
+}

@@ -1,0 +1,50 @@
+import type { Clock } from "../clock.ts";
+import type { Connections } from "./connections.ts";
+
+export interface PresenceParts {
+  connections: Connections;
+  clock: Clock;
+  graceMs: number;
+  /** Told once when a user's first normal connection opens, and once when none has been open for the grace. */
+  tell: (type: "online" | "offline", userId: string) => void;
+}
+
+export const presenceGraceMs = 5000;
+
+/** Which users came and went on this instance. A reconnect within the grace is neither. */
+export class Presence {
+  readonly #parts: PresenceParts;
+  readonly #told = new Set<string>();
+  /** When a user without a normal connection becomes offline; in order of time, because the grace is the same for all. */
+  readonly #leaving = new Map<string, number>();
+
+  constructor(parts: PresenceParts) {
+    this.#parts = parts;
+  }
+
+  /** Users that have been told online and not offline. */
+  get known(): ReadonlySet<string> {
+    return this.#told;
+  }
+
+  opened(userId: string): void {
+    this.#leaving.delete(userId);
+    if (this.#told.has(userId)) return;
+    this.#told.add(userId);
+    this.#parts.tell("online", userId);
+  }
+
+  closed(userId: string): void {
+    const { connections, clock, graceMs } = this.#parts;
+    if (!connections.isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
+  }
+
+  tick(nowMs: number): void {
+    for (const [userId, atMs] of this.#leaving) {
+      if (atMs > nowMs) return;
+      this.#leaving.delete(userId);
+      this.#told.delete(userId);
+      this.#parts.tell("offline", userId);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { isRecord, isTargetType, type TargetType } from "./message.ts";
+
+/** The publish request body of the interface, checked. */
+export interface PublishRequest {
+  targetType: TargetType;
+  target: string;
+  data: string;
+}
+
+/** Why a publish is refused: becomes the failure envelope. */
+export interface PublishRefusal {
+  status: 400 | 409 | 413 | 415;
+  code: number;
+  message: string;
+}
+
+const maxTargetBytes = 1024;
+
+export function isRefusal(reading: PublishRequest | PublishRefusal): reading is PublishRefusal {
+  return "status" in reading;
+}
+
+/** Checked by hand: this is the hot path, and the answers name each mistake with a code of its own. */
+export function readPublish(text: string, maxMessageBytes: number): PublishRequest | PublishRefusal {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return refusal(400, 40001, "The body is not JSON.");
+  }
+  if (!isRecord(body)) return refusal(400, 40001, "The body must be a JSON object.");
+  const { targetType, target = "", data } = body;
+  if (!isTargetType(targetType))
+    return refusal(400, 40002, "targetType must be one of all, user, temp_user, channel.");
+  const isToAll = targetType === "all";
+  if (!isToAll && (typeof target !== "string" || target === ""))
+    return refusal(
+      400,
+      40003,
+      `target must be the ${targetType === "channel" ? "channel name" : "user id"}, as a string.`,
+    );
+  if (typeof target === "string" && target.length > maxTargetBytes)
+    return refusal(400, 40003, `target is longer than ${maxTargetBytes} characters.`);
+  if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
+  if (data.length > maxMessageBytes || Buffer.byteLength(data) > maxMessageBytes)
+    return refusal(413, 41301, `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
+  return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
+}
+
+export function refusal(status: PublishRefusal["status"], code: number, message: string): PublishRefusal {
+  return { status, code, message };
+}

@@ -1,0 +1,101 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Hub } from "./hub.ts";
+import { fingerprintOf, type Idempotency } from "./idempotency.ts";
+import { type BroadcastMessage, keyOf } from "./message.ts";
+import { type PublishRefusal, type PublishRequest, refusal } from "./publish-request.ts";
+
+export interface PublisherParts {
+  bus: Bus;
+  hub: Hub;
+  idempotency: Idempotency;
+  clock: Clock;
+  node: string;
+  newId: () => string;
+}
+
+export interface Published {
+  id: string;
+  /** Connections that were reached; null in cluster mode, where nobody knows them all. */
+  receivers: number | null;
+}
+
+/** Messages that wait for slow sockets, all publishers together; above it a publish is refused with 503. */
+const maxWaitingBytes = 64 * 1024 * 1024;
+const maxKeyLength = 255;
+
+/** Accepts a message: it gets its id, its place in order, and is on the bus when `publish` has resolved. */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  readonly #isLocal: boolean;
+  readonly #inFlight = new Map<string, { fingerprint: bigint | number; published: Promise<Published> }>();
+  #seq = 0;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+    this.#isLocal = parts.bus.name === "local";
+  }
+
+  get successText(): string {
+    return this.#isLocal ? "publish success" : "publish success, written to the message queue";
+  }
+
+  /** A repeat of a key answers what its first message was answered, without publishing again. */
+  async publish(
+    request: PublishRequest,
+    idempotencyKey: string | null = null,
+  ): Promise<Published | PublishRefusal> {
+    if (idempotencyKey === null) return this.#send(request, undefined);
+    if (idempotencyKey === "" || idempotencyKey.length > maxKeyLength)
+      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxKeyLength} characters.`);
+    const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
+    const earlier = this.#earlier(idempotencyKey);
+    if (earlier && earlier.fingerprint !== fingerprint)
+      return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
+    if (earlier) return earlier.published;
+    const published = this.#send(request, idempotencyKey).finally(() =>
+      this.#inFlight.delete(idempotencyKey),
+    );
+    this.#inFlight.set(idempotencyKey, { fingerprint, published });
+    return published;
+  }
+
+  /** Delivered here already, or on its way: two equal requests may arrive together. */
+  #earlier(key: string): { fingerprint: bigint | number; published: Promise<Published> } | undefined {
+    const inFlight = this.#inFlight.get(key);
+    if (inFlight) return inFlight;
+    const { idempotency, clock } = this.#parts;
+    const delivered = idempotency.find(key, clock.now());
+    if (!delivered) return undefined;
+    const receivers = this.#isLocal ? 0 : null;
+    return {
+      fingerprint: delivered.fingerprint,
+      published: Promise.resolve({ id: delivered.id, receivers }),
+    };
+  }
+
+  async #send(request: PublishRequest, idempotencyKey: string | undefined): Promise<Published> {
+    const { bus, hub, clock, node, newId } = this.#parts;
+    if (hub.waitingBytes > maxWaitingBytes)
+      throw new Fault("unavailable", "Too much waits to be delivered; try again in a second.", {
+        retryAfterSeconds: 1,
+      });
+    const { targetType, target, data } = request;
+    const message: BroadcastMessage = {
+      v: 1,
+      id: newId(),
+      seq: ++this.#seq,
+      ts: clock.now(),
+      node,
+      targetType,
+      target,
+      data,
+    };
+    if (idempotencyKey !== undefined) message.idempotencyKey = idempotencyKey;
+    // Counted before the message goes out: a receiver may close on reading it.
+    const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
+    await bus.publish("broadcast", keyOf(targetType, target), message);
+    return { id: message.id, receivers };
+  }
+}

@@ -1,0 +1,146 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Metrics } from "../metrics.ts";
+import type { Connections } from "./connections.ts";
+import type { TargetType } from "./message.ts";
+import type { ResumeRing } from "./resume-ring.ts";
+import type { SendBuffers } from "./send-buffer.ts";
+
+/** Plain numbers that the hot paths count in; the registry reads them when it is asked. */
+export interface PushFigures {
+  messages: Record<TargetType, number>;
+  deliveries: number;
+  /** Messages that the runtime dropped for somebody; stays 0, or the limits are wrong. */
+  dropped: number;
+  /** Messages on the bus that were no messages. */
+  unreadable: number;
+  repeated: number;
+  clientMessages: Record<"accepted" | "ignored" | "failed", number>;
+  closes: Map<string, number>;
+  admissions: Map<string, number>;
+  /** Largest delay of the loop since it was last read. */
+  loopLagMs: number;
+}
+
+export function newFigures(): PushFigures {
+  return {
+    messages: { all: 0, user: 0, temp_user: 0, channel: 0 },
+    deliveries: 0,
+    dropped: 0,
+    unreadable: 0,
+    repeated: 0,
+    clientMessages: { accepted: 0, ignored: 0, failed: 0 },
+    closes: new Map(),
+    admissions: new Map(),
+    loopLagMs: 0,
+  };
+}
+
+const knownCloses = new Set([
+  1000, 1001, 1002, 1003, 1006, 1007, 1009, 1011, 1012, 4003, 4004, 4102, 4201, 4301,
+]);
+
+/** Clients choose their close codes; a label for each would let them fill the registry. */
+export function countClose(figures: PushFigures, code: number): void {
+  const label = knownCloses.has(code) ? String(code) : "other";
+  figures.closes.set(label, (figures.closes.get(label) ?? 0) + 1);
+}
+
+export function countAdmission(figures: PushFigures, result: string): void {
+  figures.admissions.set(result, (figures.admissions.get(result) ?? 0) + 1);
+}
+
+export interface PushMetricsParts {
+  figures: PushFigures;
+  connections: Connections;
+  sendBuffers: SendBuffers;
+  ring: ResumeRing;
+  /** Places taken, waiting verifications included. */
+  placesTaken: () => number;
+  verificationsPending: () => number;
+}
+
+/** Answers the one metric that is observed, not read: how long verify-uri takes. */
+export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts): Histogram {
+  const { figures, connections, sendBuffers, ring } = parts;
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `slipway_push_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  const counter = (
+    name: string,
+    help: string,
+    label: string | null,
+    read: () => Iterable<[string, number]>,
+  ) =>
+    new Counter({
+      name: `slipway_push_${name}`,
+      help,
+      registers,
+      labelNames: label === null ? [] : [label],
+      collect() {
+        this.reset();
+        for (const [value, count] of read()) {
+          if (label === null) this.inc(count);
+          else this.inc({ [label]: value }, count);
+        }
+      },
+    });
+  const one = (count: number): [string, number][] => [["", count]];
+
+  new Gauge({
+    name: "slipway_push_connections",
+    help: "Open connections by kind.",
+    registers,
+    labelNames: ["kind"],
+    collect() {
+      this.set({ kind: "normal" }, connections.normal);
+      this.set({ kind: "temporary" }, connections.temporary);
+    },
+  });
+  gauge("users", "Users with an open connection.", () => connections.users);
+  gauge("channels", "Channels with a member.", () => connections.channels.size);
+  gauge("places_taken", "Places under max-connections in use or reserved.", parts.placesTaken);
+  gauge("verifications_pending", "Verifications that wait for an answer.", parts.verificationsPending);
+  gauge(
+    "buffered_bytes",
+    "Unsent bytes of all connections at the last sweep.",
+    () => sendBuffers.bufferedBytes,
+  );
+  gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
+  gauge("resume_messages", "Messages kept for clients that resume.", () => ring.size);
+  gauge("resume_bytes", "Bytes of messages kept for clients that resume.", () => ring.bytes);
+  gauge("loop_lag_seconds", "Largest delay of the event loop since the last reading.", () => {
+    const seconds = figures.loopLagMs / 1000;
+    figures.loopLagMs = 0;
+    return seconds;
+  });
+  counter("admissions_total", "Connection attempts by result.", "result", () => figures.admissions);
+  counter("closes_total", "Closed connections by close code.", "code", () => figures.closes);
+  counter("messages_total", "Messages distributed, by target type.", "target_type", () =>
+    Object.entries(figures.messages),
+  );
+  counter("client_messages_total", "Messages from clients, by what became of them.", "result", () =>
+    Object.entries(figures.clientMessages),
+  );
+  counter("deliveries_total", "Messages handed to connections.", null, () => one(figures.deliveries));
+  counter("dropped_total", "Messages that the runtime dropped for somebody.", null, () =>
+    one(figures.dropped),
+  );
+  counter("unreadable_total", "Messages on the bus that were no messages.", null, () =>
+    one(figures.unreadable),
+  );
+  counter("repeated_total", "Messages skipped as repeats.", null, () => one(figures.repeated));
+  return new Histogram({
+    name: "slipway_push_verify_seconds",
+    help: "Time that verification of a code took.",
+    registers,
+    labelNames: ["result"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3],
+  });
+}

@@ -1,0 +1,133 @@
+import type { BroadcastMessage } from "./message.ts";
+
+export interface ResumeRingOptions {
+  maxMessages: number;
+  maxBytes: number;
+  maxAgeMs: number;
+  /**
+   * How far behind the resumed id a replay starts, because instances see messages of different publishers in different
+   * order. 0 on one instance.
+   */
+  overlapMs: number;
+  /** Of this instance's start: names places in an empty ring, so that a client that has heard nothing can resume too. */
+  originId: string;
+}
+
+export interface ResumePoint {
+  /** Position of the first message to look at. */
+  from: number;
+  /** True only when nothing can be missing. */
+  isComplete: boolean;
+}
+
+/**
+ * The last messages that this instance delivered, bounded by count, bytes and age. Positions count from 0 and never
+ * repeat; a position below `start` has been forgotten.
+ */
+export class ResumeRing {
+  readonly #options: ResumeRingOptions;
+  readonly #messages: (BroadcastMessage | undefined)[] = [];
+  readonly #sizes: number[] = [];
+  readonly #arrivals: number[] = [];
+  readonly #positions = new Map<string, number>();
+  #start = 0;
+  #end = 0;
+  #bytes = 0;
+  /** Messages may be missing before this position. */
+  #gapAt = 0;
+
+  constructor(options: ResumeRingOptions) {
+    this.#options = options;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  get size(): number {
+    return this.#end - this.#start;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The newest message, or the name of the place where the next one will stand. */
+  get lastId(): string {
+    return this.at(this.#end - 1)?.id ?? `${this.#end}@${this.#options.originId}`;
+  }
+
+  has(id: string): boolean {
+    return this.#positions.has(id);
+  }
+
+  add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
+    const { maxMessages, maxBytes } = this.#options;
+    if (maxMessages === 0) {
+      this.#start = ++this.#end;
+      return;
+    }
+    while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#forget();
+    const slot = this.#end % maxMessages;
+    this.#messages[slot] = message;
+    this.#sizes[slot] = sizeBytes;
+    this.#arrivals[slot] = nowMs;
+    this.#positions.set(message.id, this.#end++);
+    this.#bytes += sizeBytes;
+    this.forgetOld(nowMs);
+  }
+
+  forgetOld(nowMs: number): void {
+    while (this.size > 0 && this.#arrivalAt(this.#start) < nowMs - this.#options.maxAgeMs) this.#forget();
+  }
+
+  /** Something may have been missed up to here: nobody who heard only older messages is told otherwise. */
+  markGap(): void {
+    this.#gapAt = this.#end;
+  }
+
+  find(resumeId: string, nowMs: number): ResumePoint {
+    this.forgetOld(nowMs);
+    const position = this.#positions.get(resumeId);
+    const after = position === undefined ? this.#namedPlace(resumeId) : position + 1;
+    if (after === null || after < this.#start) return { from: this.#end, isComplete: false };
+    const isAfterGap = after >= this.#gapAt;
+    // A named place is of this instance, whose own order is exact.
+    if (position === undefined || this.#options.overlapMs === 0)
+      return { from: after, isComplete: isAfterGap };
+    const since = this.#arrivalAt(position) - this.#options.overlapMs;
+    let from = position;
+    while (from > this.#start && this.#arrivalAt(from - 1) >= since) from--;
+    const reachesBack = from > this.#start || this.#start === 0;
+    return { from, isComplete: isAfterGap && reachesBack };
+  }
+
+  /** The message at a position; undefined when it was forgotten already or is not there yet. */
+  at(position: number): BroadcastMessage | undefined {
+    return position < this.#start || position >= this.#end ? undefined : this.#at(position);
+  }
+
+  /** `<position>@<origin>`, as `lastId` gave it while the ring stood empty. */
+  #namedPlace(resumeId: string): number | null {
+    const [place = "", origin] = resumeId.split("@");
+    if (origin !== this.#options.originId || !/^\d{1,15}$/.test(place)) return null;
+    return Number(place) <= this.#end ? Number(place) : null;
+  }
+
+  #at(position: number): BroadcastMessage | undefined {
+    return this.#messages[position % this.#options.maxMessages];
+  }
+
+  #arrivalAt(position: number): number {
+    return this.#arrivals[position % this.#options.maxMessages] ?? 0;
+  }
+
+  #forget(): void {
+    const slot = this.#start % this.#options.maxMessages;
+    const message = this.#messages[slot];
+    if (message && this.#positions.get(message.id) === this.#start) this.#positions.delete(message.id);
+    this.#bytes -= this.#sizes[slot] ?? 0;
+    this.#messages[slot] = undefined;
+    this.#start++;
+  }
+}

@@ -1,0 +1,147 @@
+import type { Clock } from "../clock.ts";
+import { closeCodes, type Socket } from "./connection.ts";
+
+export interface SendBufferOptions {
+  sendBufferBytes: number;
+  sendBufferTotalBytes: number;
+  slowConsumerTimeoutMs: number;
+}
+
+/** Unsent bytes of a connection that the last sweep found behind. */
+interface Lag {
+  bytes: number;
+  progressAtMs: number;
+  /** A publisher has waited once for it in vain; nobody waits again until its buffer has been empty. */
+  isGivenUp: boolean;
+}
+
+/** Largest header of a WebSocket frame. */
+const frameHeaderBytes = 14;
+
+/** A reader that has taken nothing for this long is not waited for. */
+export const patienceMs = 250;
+
+/** The runtime drops silently above this, so it is far above every limit of ours and never reached. */
+export function backpressureLimitOf(sendBufferBytes: number, maxMessageBytes: number): number {
+  return 4 * Math.max(sendBufferBytes, maxMessageBytes);
+}
+
+/**
+ * Watches unsent bytes, so that memory stays bounded and nobody is skipped silently: over the limit of one connection,
+ * or without progress for too long, it is closed with 4102; over the limit of all, the largest go first.
+ */
+export class SendBuffers {
+  readonly #options: SendBufferOptions;
+  readonly #clock: Clock;
+  readonly #lagging = new Map<Socket, Lag>();
+  #bufferedBytes = 0;
+  /** A single message larger than the send buffer must still fit, or it would close even those who keep up. */
+  #largestFrameBytes = 0;
+
+  constructor(options: SendBufferOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /** As of the last sweep. */
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
+
+  get lagging(): number {
+    return this.#lagging.size;
+  }
+
+  /** A turn ends once this much was published: no buffer can grow by more than that, and one message, unseen. */
+  get turnBytes(): number {
+    return this.#options.sendBufferBytes / 2;
+  }
+
+  /** To one connection alone: answers, and what it missed. */
+  send(socket: Socket, text: string): void {
+    const sent = socket.send(text);
+    if (sent >= 0) return;
+    this.noteFrame(Buffer.byteLength(text));
+    this.#watch(socket, socket.getBufferedAmount());
+  }
+
+  noteFrame(bytes: number): void {
+    if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = bytes;
+  }
+
+  /** Looks at these connections and at all that were behind before. */
+  sweep(sockets: Iterable<Socket>): void {
+    for (const socket of sockets) {
+      const bytes = socket.getBufferedAmount();
+      if (bytes > 0) this.#watch(socket, bytes);
+    }
+    this.sweepLagging();
+  }
+
+  sweepLagging(): void {
+    const nowMs = this.#clock.now();
+    let total = 0;
+    for (const [socket, lag] of this.#lagging) {
+      const bytes = socket.getBufferedAmount();
+      if (bytes === 0) {
+        this.#lagging.delete(socket);
+        continue;
+      }
+      if (bytes < lag.bytes) lag.progressAtMs = nowMs;
+      lag.bytes = bytes;
+      if (bytes > this.#limit || nowMs - lag.progressAtMs >= this.#options.slowConsumerTimeoutMs)
+        this.closeSlow(socket);
+      else total += bytes;
+    }
+    this.#bufferedBytes = total;
+    if (total > this.#options.sendBufferTotalBytes) this.#closeLargest();
+    if (this.#lagging.size === 0) this.#largestFrameBytes = 0;
+  }
+
+  /** Called when the runtime could write: the reader is taking something, even if more is added than it takes. */
+  progressed(socket: Socket): void {
+    const lag = this.#lagging.get(socket);
+    if (lag) lag.progressAtMs = this.#clock.now();
+  }
+
+  forget(socket: Socket): void {
+    this.#lagging.delete(socket);
+  }
+
+  /** Whether the next message can go out without pushing somebody over the limit who is still reading. */
+  hasRoomFor(bytes: number): boolean {
+    const nowMs = this.#clock.now();
+    for (const lag of this.#lagging.values())
+      if (!lag.isGivenUp && lag.bytes + bytes > this.#limit && nowMs - lag.progressAtMs < patienceMs)
+        return false;
+    return true;
+  }
+
+  /** The wait is over; those that still have no room have had their chance. */
+  giveUpWaitingFor(bytes: number): void {
+    for (const lag of this.#lagging.values()) if (lag.bytes + bytes > this.#limit) lag.isGivenUp = true;
+  }
+
+  #watch(socket: Socket, bytes: number): void {
+    if (!this.#lagging.has(socket))
+      this.#lagging.set(socket, { bytes, progressAtMs: this.#clock.now(), isGivenUp: false });
+  }
+
+  get #limit(): number {
+    return Math.max(this.#options.sendBufferBytes, this.#largestFrameBytes) + frameHeaderBytes;
+  }
+
+  #closeLargest(): void {
+    const largestFirst = [...this.#lagging].sort(([, a], [, b]) => b.bytes - a.bytes);
+    for (const [socket, { bytes }] of largestFirst) {
+      if (this.#bufferedBytes <= this.#options.sendBufferTotalBytes) return;
+      this.#bufferedBytes -= bytes;
+      this.closeSlow(socket);
+    }
+  }
+
+  closeSlow(socket: Socket): void {
+    this.#lagging.delete(socket);
+    socket.close(closeCodes.slowConsumer, "slow consumer");
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from "../clock.ts";
+import type { Admission } from "./admission.ts";
+import { type Channels, joinRefusalTexts } from "./channels.ts";
+import type { ClientMessages } from "./client-messages.ts";
+import { closeCodes, type Socket } from "./connection.ts";
+import type { Connections } from "./connections.ts";
+import type { Drain } from "./drain.ts";
+import type { Heartbeat } from "./heartbeat.ts";
+import type { Hub } from "./hub.ts";
+import { errorFrame, welcomeFrame } from "./message.ts";
+import type { Presence } from "./presence.ts";
+import { countAdmission, countClose, type PushFigures } from "./push-metrics.ts";
+import type { ResumeRing } from "./resume-ring.ts";
+import type { SendBuffers } from "./send-buffer.ts";
+
+export interface SocketEventParts {
+  admission: Admission;
+  connections: Connections;
+  channels: Channels;
+  clientMessages: ClientMessages;
+  drain: Drain;
+  heartbeat: Heartbeat;
+  hub: Hub;
+  presence: Presence;
+  ring: ResumeRing;
+  sendBuffers: SendBuffers;
+  figures: PushFigures;
+  clock: Clock;
+  pingIntervalMs: number;
+}
+
+/** What happens to a socket between its upgrade and its end. */
+export class SocketEvents {
+  readonly #parts: SocketEventParts;
+
+  constructor(parts: SocketEventParts) {
+    this.#parts = parts;
+  }
+
+  opened(socket: Socket): void {
+    const { data } = socket;
+    if (data.rejection) {
+      socket.close(data.rejection.closeCode, data.rejection.reason);
+      return;
+    }
+    const { connections, drain, figures, heartbeat, hub, presence, clock } = this.#parts;
+    connections.add(socket);
+    countAdmission(figures, data.kind);
+    heartbeat.watch(socket, clock.now());
+    if (data.kind === "normal") presence.opened(data.userId);
+    const refusedChannels = this.#joinFirst(socket);
+    hub.enter(socket, this.#greet(socket, refusedChannels));
+    if (drain.isRefusing) socket.close(closeCodes.restart, "the server is restarting");
+  }
+
+  received(socket: Socket, frame: string | Uint8Array): void {
+    if (!socket.data.rejection) this.#parts.clientMessages.receive(socket, frame);
+  }
+
+  pinged(socket: Socket): void {
+    if (!socket.data.rejection) this.#parts.clientMessages.isWithinRate(socket);
+  }
+
+  ponged(socket: Socket): void {
+    socket.data.lastSeenAtMs = this.#parts.clock.now();
+  }
+
+  drained(socket: Socket): void {
+    if (!socket.data.rejection) this.#parts.hub.drained(socket);
+  }
+
+  closed(socket: Socket, code: number): void {
+    const { data } = socket;
+    const { admission, connections, figures, hub, presence } = this.#parts;
+    if (data.rejection || !connections.remove(socket)) return;
+    admission.release();
+    hub.leave(socket);
+    countClose(figures, code);
+    if (data.kind === "normal") presence.closed(data.userId);
+  }
+
+  /** Channels of the handshake: those that the verify answer joins were put first and checked there. */
+  #joinFirst(socket: Socket): [channel: string, refusal: keyof typeof joinRefusalTexts][] {
+    const { data } = socket;
+    const refused: [string, keyof typeof joinRefusalTexts][] = [];
+    for (const channel of data.firstChannels) {
+      const refusal = this.#parts.channels.join(socket, channel);
+      if (refusal) refused.push([channel, refusal]);
+    }
+    data.firstChannels = [];
+    return refused;
+  }
+
+  /** Tells a `slipway.v1` client where it stands; answers the position in the ring from which it hears. */
+  #greet(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
+    const { ring, clock, sendBuffers, pingIntervalMs } = this.#parts;
+    const { data } = socket;
+    if (!data.isV1) return ring.end;
+    const resume = data.resumeId === null ? null : ring.find(data.resumeId, clock.now());
+    data.resumeId = null;
+    sendBuffers.send(
+      socket,
+      welcomeFrame({
+        connectionId: data.id,
+        userId: data.userId,
+        kind: data.kind,
+        channels: [...(data.channels ?? [])],
+        pingIntervalMs,
+        expiresAt: data.endsAtMs > 0 ? Math.round(data.endsAtMs) : null,
+        recovered: resume?.isComplete ?? false,
+        lastId: ring.lastId,
+      }),
+    );
+    for (const [channel, refusal] of refused)
+      sendBuffers.send(socket, errorFrame(refusal, joinRefusalTexts[refusal], channel));
+    return resume?.from ?? ring.end;
+  }
+}

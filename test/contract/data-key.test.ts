@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmod, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadDataKey } from "../../src/data-key.ts";
+import { resealAll, rotateKeyFile } from "../../src/key-rotation.ts";
+import { sealedPurpose } from "../../src/model/sealed.ts";
+import type { Store } from "../../src/model/store.ts";
+import { buildSecrets, randomToken } from "../../src/secrets.ts";
+import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { sampleProject, sampleWebhookConfig } from "../support/samples.ts";
+
+describe("the key of stored secrets", () => {
+  let database: TestDatabase;
+  let store: Store;
+  let dataDir: string;
+  const load = (encryptionKey?: string) => loadDataKey({ dataDir, encryptionKey }, store);
+  const keyFile = () => join(dataDir, "slipway.key");
+
+  beforeEach(async () => {
+    database = await makeSqlite();
+    store = await database.open();
+    dataDir = await mkdtemp(join(tmpdir(), "slipway-key-"));
+  });
+  afterEach(async () => {
+    await database.remove();
+    await rm(dataDir, { recursive: true });
+  });
+
+  test("the first start makes a key file that only its owner reads, and later ones use it", async () => {
+    const first = await load();
+    expect(first.file).toBe(keyFile());
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600);
+    const sealed = first.secrets.seal("place", "word");
+    expect((await load()).secrets.open("place", sealed)).toBe("word");
+  });
+
+  test("a key given as hex or base64 is used, and no key file is made", async () => {
+    const hex = randomToken(32, "hex");
+    const { secrets, file } = await load(hex);
+    expect(file).toBeNull();
+    const base64 = Buffer.from(hex, "hex").toString("base64");
+    expect((await load(base64)).secrets.open("place", secrets.seal("place", "word"))).toBe("word");
+    await expect(stat(keyFile())).rejects.toThrow();
+  });
+
+  test("a wrong key is detected at start and named", async () => {
+    await load();
+    await writeFile(keyFile(), randomToken(32));
+    await expect(load()).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining(keyFile()),
+    });
+    await expect(load(randomToken(32))).rejects.toThrow("The key in data.encryptionKey is not the one");
+  });
+
+  test("a key file that is gone is not replaced while the database holds secrets of it", async () => {
+    await load();
+    await rename(keyFile(), join(dataDir, "elsewhere"));
+    await expect(load()).rejects.toThrow("is gone");
+    await expect(stat(keyFile())).rejects.toThrow();
+  });
+
+  test("a damaged key is named, and one that others can read is warned of", async () => {
+    await load();
+    await chmod(keyFile(), 0o644);
+    expect((await load()).warnings).toEqual([expect.stringContaining("can be read by others")]);
+    await writeFile(keyFile(), "short");
+    await expect(load()).rejects.toThrow("must be 32 bytes");
+  });
+
+  const storeSecrets = async () => {
+    const { secrets } = await load();
+    const { id } = await store.projects.create(sampleProject());
+    await store.projects.setSecret(id, "TOKEN", secrets.seal(sealedPurpose.projectSecret(id, "TOKEN"), "t"));
+    await store.webhookConfigs.save(
+      sampleWebhookConfig({
+        projectId: id,
+        secret: secrets.seal(sealedPurpose.webhookSecret(id), "w"),
+        secondSecret: secrets.seal(sealedPurpose.webhookSecondSecret(id), "s"),
+      }),
+    );
+    return id;
+  };
+  const openSecrets = async (id: number) => {
+    const { secrets } = await load();
+    const [token] = await store.projects.secrets(id);
+    const config = await store.webhookConfigs.ofProject(id);
+    return [
+      secrets.open(sealedPurpose.projectSecret(id, "TOKEN"), token?.ciphertext ?? ""),
+      secrets.open(sealedPurpose.webhookSecret(id), config?.secret ?? ""),
+      secrets.open(sealedPurpose.webhookSecondSecret(id), config?.secondSecret ?? ""),
+    ];
+  };
+
+  test("rotation gives a new key file, and every stored secret opens with it", async () => {
+    const id = await storeSecrets();
+    const before = await readFile(keyFile(), "utf8");
+    expect(await rotateKeyFile(dataDir, store)).toEqual({ resealed: 3 });
+    expect(await readFile(keyFile(), "utf8")).not.toBe(before);
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600);
+    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+  });
+
+  test("a rotation that finds a secret it cannot open changes nothing", async () => {
+    const id = await storeSecrets();
+    await store.projects.setSecret(id, "BROKEN", "v1.AAAA");
+    await expect(rotateKeyFile(dataDir, store)).rejects.toThrow("is damaged");
+    await store.projects.deleteSecret(id, "BROKEN");
+    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+  });
+
+  test("a rotation that was cut off before the key files were exchanged is finished at the next start", async () => {
+    const id = await storeSecrets();
+    const { secrets } = await load();
+    const next = randomToken(32);
+    await writeFile(join(dataDir, "slipway.key.next"), next, { mode: 0o600 });
+    await resealAll(store, secrets, buildSecrets(Buffer.from(next, "base64url")));
+    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+    expect(await readFile(keyFile(), "utf8")).toBe(next);
+  });
+});

@@ -1,0 +1,137 @@
+import { dirname, join, normalize } from "node:path";
+
+/** A file of the repository: its path from the root, and what stands in it. */
+export interface SourceFile {
+  path: string;
+  text: string;
+}
+
+/** A part of the program: the files that make it up, and the parts it may import. The first match of a path counts. */
+export interface Part {
+  name: string;
+  files: RegExp;
+  imports: readonly string[];
+  /** Parts of which it may import types, but nothing that runs. */
+  types?: readonly string[];
+}
+
+export interface Import {
+  from: string;
+  /** A path from the root, or the name of a package. */
+  to: string;
+  isPackage: boolean;
+  isTypeOnly: boolean;
+}
+
+const importPattern =
+  /(?:^|[\s;])(?:import|export)\s+(type\s)?((?:[\w*{}\s,$]|\btype\b)*?\bfrom\s+)?["']([^"'\n]+)["']/g;
+const dynamicPattern = /\bimport\(\s*["']([^"'\n]+)["']/g;
+
+export function importsOf(file: SourceFile): Import[] {
+  const code = file.text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
+  const found = [
+    ...[...code.matchAll(importPattern)].map((match) => ({
+      target: match[3] ?? "",
+      isTypeOnly: match[1] !== undefined || namesOnlyTypes(match[2] ?? ""),
+    })),
+    ...[...code.matchAll(dynamicPattern)].map((match) => ({ target: match[1] ?? "", isTypeOnly: false })),
+  ];
+  return found.map(({ target, isTypeOnly }) => ({
+    from: file.path,
+    to: target.startsWith(".") ? normalize(join(dirname(file.path), target)) : target,
+    isPackage: !target.startsWith("."),
+    isTypeOnly,
+  }));
+}
+
+/** `{ type A, type B } from`: nothing of it is left at run time. */
+function namesOnlyTypes(clause: string): boolean {
+  const names = /^\{([^}]*)\}\s*from\s+$/.exec(clause.trimStart())?.[1]?.split(",") ?? [];
+  const given = names.map((name) => name.trim()).filter((name) => name !== "");
+  return given.length > 0 && given.every((name) => name.startsWith("type "));
+}
+
+/** Every arrow that the table does not allow, as a sentence. */
+export function wrongArrows(files: SourceFile[], parts: readonly Part[]): string[] {
+  return files.flatMap((file) => {
+    const own = partOf(file.path, parts);
+    if (!own) return [`${file.path} belongs to no part; give it a row in the table of parts`];
+    return importsOf(file)
+      .filter((entry) => /\.tsx?$/.test(entry.to) && !entry.isPackage && !isAllowed(own, entry, parts))
+      .map((entry) => {
+        const target = partOf(entry.to, parts)?.name ?? "nothing known";
+        const kind = own.types?.includes(target) ? " (types only)" : "";
+        return `${file.path} imports ${entry.to}: ${own.name} may not import ${target}${kind}`;
+      });
+  });
+}
+
+function isAllowed(own: Part, entry: Import, parts: readonly Part[]): boolean {
+  const target = partOf(entry.to, parts);
+  if (!target) return false;
+  if (target.name === own.name || own.imports.includes(target.name)) return true;
+  return entry.isTypeOnly && (own.types?.includes(target.name) ?? false);
+}
+
+function partOf(path: string, parts: readonly Part[]): Part | undefined {
+  return parts.find((part) => part.files.test(path));
+}
+
+/** Packages that only some parts may use: the technology each part hides. */
+export function strayPackages(
+  files: SourceFile[],
+  parts: readonly Part[],
+  owners: Readonly<Record<string, readonly string[]>>,
+): string[] {
+  return files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ isPackage, to }) => {
+        const owner = Object.entries(owners).find(([name]) => to === name || to.startsWith(`${name}/`));
+        return isPackage && owner !== undefined && !owner[1].includes(partOf(file.path, parts)?.name ?? "");
+      })
+      .map(({ to }) => `${file.path} imports ${to}, which belongs to another part`),
+  );
+}
+
+/** Rings of parts that import each other, each as `a → b → a`. */
+export function cycles(files: SourceFile[], parts: readonly Part[]): string[] {
+  const arrows = new Map<string, Set<string>>();
+  for (const file of files) {
+    const own = partOf(file.path, parts)?.name;
+    for (const { to, isPackage } of importsOf(file)) {
+      const target = isPackage ? undefined : partOf(to, parts)?.name;
+      if (own && target && own !== target) arrows.set(own, (arrows.get(own) ?? new Set()).add(target));
+    }
+  }
+  const found = new Set<string>();
+  const visit = (name: string, way: string[]): void => {
+    const start = way.indexOf(name);
+    if (start >= 0) {
+      const ring = way.slice(start);
+      // The same ring is met from each of its parts: it is told once, from the first by name.
+      const first = ring.indexOf([...ring].sort()[0] ?? "");
+      const turned = [...ring.slice(first), ...ring.slice(0, first)];
+      found.add([...turned, turned[0]].join(" → "));
+      return;
+    }
+    for (const next of arrows.get(name) ?? []) visit(next, [...way, name]);
+  };
+  for (const name of arrows.keys()) visit(name, []);
+  return [...found];
+}
+
+const wordlessNames = /^(utils?|helpers?|common|misc|shared|types?|index)$/;
+const maxLines = 350;
+
+/** Names that say nothing about what is inside, and files too long to take in. */
+export function unfitFiles(files: SourceFile[]): string[] {
+  return files.flatMap(({ path, text }) => {
+    const stem = (path.split("/").at(-1) ?? "").replace(/(\.test|\.d)?\.tsx?$/, "");
+    const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+    const faults: string[] = [];
+    if (wordlessNames.test(stem)) faults.push(`${path}: name it for the noun or verb inside`);
+    if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(stem)) faults.push(`${path}: file names are kebab-case`);
+    if (lines > maxLines) faults.push(`${path} has ${lines} lines, over ${maxLines}: split it`);
+    return faults;
+  });
+}
