@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { messageOf } from "./errors.ts";
 import type { Ground, Part } from "./part.ts";
+import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
 
 /** The deploy service: store, webhook, tasks, management API and console. */
@@ -11,11 +12,15 @@ export async function buildDeployPart({ config, log, clock }: Ground): Promise<P
     log,
     clock,
   });
+  const { warnings } = await loadDataKey(
+    { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
+    store,
+  );
   return {
     routes: {},
     missing: () => store.check().then(() => null, messageOf),
     facts: [`database: ${store.describe()}`],
-    warnings: [],
+    warnings,
     close: () => store.close(),
   };
 }

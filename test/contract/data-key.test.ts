@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmod, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadDataKey } from "../../src/data-key.ts";
-import { resealAll, rotateKeyFile } from "../../src/key-rotation.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets, randomToken } from "../../src/secrets.ts";
+import { loadDataKey } from "../../src/store/data-key.ts";
+import { resealAll, rotateKeyFile } from "../../src/store/key-rotation.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { sampleProject, sampleWebhookConfig } from "../support/samples.ts";
 

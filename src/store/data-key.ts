@@ -1,8 +1,8 @@
 import { link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Fault } from "./errors.ts";
-import type { MetaKeeper, Store } from "./model/store.ts";
-import { buildSecrets, randomToken, type Secrets } from "./secrets.ts";
+import { Fault } from "../errors.ts";
+import type { MetaKeeper, Store } from "../model/store.ts";
+import { buildSecrets, randomToken, type Secrets } from "../secrets.ts";
 
 const keyBytes = 32;
 export const keyFileName = "slipway.key";

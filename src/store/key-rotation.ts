@@ -1,9 +1,9 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { sealedPurpose } from "../model/sealed.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import { buildSecrets, type Secrets } from "../secrets.ts";
 import { keyFileName, loadDataKey, makeKeyFile, nextKeyFileName, rememberKey } from "./data-key.ts";
-import { sealedPurpose } from "./model/sealed.ts";
-import type { Keepers, Store } from "./model/store.ts";
-import { buildSecrets, type Secrets } from "./secrets.ts";
 
 /**
  * Gives the installation a new key file. The new key is on disk before anything is sealed with it; a crash between the
