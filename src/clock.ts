@@ -21,3 +21,16 @@ const startedAtMs = Date.now() - performance.now();
 
 /** Never goes back and never jumps, whatever is done to the system's time: for deadlines, not for people. */
 export const steadyClock: Clock = { now: () => startedAtMs + performance.now() };
+
+/** Resolves after `ms`, or at once when the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const onAbort = () => resolve();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", onAbort, { once: true });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  });
+}

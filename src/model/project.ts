@@ -13,6 +13,8 @@ export interface Stage {
   script: string;
   /** Seconds; null: tasks.timeout. */
   timeout: number | null;
+  /** Folder inside the repository where the script runs; absent or empty: its root. */
+  directory?: string;
   healthCheck?: HealthCheck | null;
 }
 

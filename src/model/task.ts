@@ -123,6 +123,8 @@ export interface TaskFilter {
 export interface GuardedChange {
   whileIn: readonly TaskState[];
   leaseHash?: string;
+  /** Only while its lease ended before this time: a runner that renewed meanwhile keeps its task. */
+  leaseEndedBefore?: Date;
   set: Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 }
 
@@ -149,8 +151,11 @@ export interface TaskKeeper {
   claim(request: ClaimRequest): Promise<Task | null>;
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
-  /** Unfinished tasks that must start before this one, plus one. */
-  position(task: Task): Promise<number>;
+  /**
+   * Queued tasks that must start before this one, plus one: those ahead of it in order that may start by the time it
+   * may, but of another project only the first one, and none while that project is busy.
+   */
+  position(task: Task, now: Date): Promise<number>;
   /** Tasks whose lease ended before `now`. */
   withExpiredLease(now: Date, limit: number): Promise<Task[]>;
   /** Gives every running lease one full term, after a server start. */

@@ -39,6 +39,8 @@ export const runTask = z.object({
       name: stageName,
       script: z.string(),
       timeoutMs: z.number().int(),
+      /** Folder inside the workspace where the script runs; empty: its root. */
+      directory: z.string(),
       healthCheck: healthCheck.nullable(),
     }),
   ),
@@ -46,7 +48,16 @@ export const runTask = z.object({
   env: z.record(z.string(), z.string()),
   /** Given as environment too, and masked in the log. */
   secrets: z.record(z.string(), z.string()),
-  limits: z.object({ logMaxBytes: z.number().int(), stopGraceMs: z.number().int() }),
+  limits: z.object({
+    logMaxBytes: z.number().int(),
+    /** Bytes that earlier attempts of this task have taken of logMaxBytes. */
+    logBytesUsed: z.number().int(),
+    checkoutTimeoutMs: z.number().int(),
+    stopGraceMs: z.number().int(),
+    beatEveryMs: z.number().int(),
+    /** A runner that cannot renew for this long ends its processes. */
+    giveUpAfterMs: z.number().int(),
+  }),
   /** Index of the first log line of this attempt. */
   logFrom: z.number().int(),
 });
@@ -60,22 +71,27 @@ export const claimRequest = z.object({
   holding: z.array(z.number().int()).max(256),
 });
 
+export type ClaimRequest = z.infer<typeof claimRequest>;
+
 const held = { taskId: z.number().int(), attempt: z.number().int(), lease: z.string().max(128) };
 
-export const beatRequest = z.object(held);
+/**
+ * Renews the lease at once, but is answered only when the task is to stop or after `waitMs`: so a cancel reaches the
+ * runner within milliseconds and not with the next beat.
+ */
+export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).max(30_000) });
+
+const wireLine = z.object({
+  stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
+  at: z.iso.datetime(),
+  text: z.string().max(70_000),
+});
+export type WireLine = z.infer<typeof wireLine>;
 
 export const logRequest = z.object({
   ...held,
   from: z.number().int().min(0),
-  lines: z
-    .array(
-      z.object({
-        stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
-        at: z.iso.datetime(),
-        text: z.string(),
-      }),
-    )
-    .max(5000),
+  lines: z.array(wireLine).max(5000),
 });
 
 export const stageRequest = z.object({
@@ -94,6 +110,12 @@ export const finishRequest = z.object({
   reason: z.string().max(2000),
 });
 
+export type Held = Pick<BeatRequest, "taskId" | "attempt" | "lease">;
+export type BeatRequest = z.infer<typeof beatRequest>;
+export type LogRequest = z.infer<typeof logRequest>;
+export type StageRequest = z.infer<typeof stageRequest>;
+export type FinishRequest = z.infer<typeof finishRequest>;
+
 /** Answer to beat, log, stage and finish. `ack` is the next log index the server expects. */
 export const heldAnswer = z.object({
   continue: z.boolean(),
@@ -102,8 +124,18 @@ export const heldAnswer = z.object({
 });
 export type HeldAnswer = z.infer<typeof heldAnswer>;
 
-export const beatEveryMs = 15_000;
-/** A runner that cannot renew for this long ends its process group. */
-export const runnerGivesUpAfterMs = 45_000;
-/** The server decides at this age. */
-export const leaseMs = 60_000;
+/** The server decides about a silent runner at the age of a whole lease; the runner gives up before that. */
+export function timingOf(leaseMs: number): { beatEveryMs: number; giveUpAfterMs: number } {
+  return { beatEveryMs: Math.round(leaseMs / 4), giveUpAfterMs: Math.round((leaseMs * 3) / 4) };
+}
+
+export const runnerPaths = {
+  claim: "/api/runner/claim",
+  beat: "/api/runner/beat",
+  log: "/api/runner/log",
+  stage: "/api/runner/stage",
+  finish: "/api/runner/finish",
+} as const;
+
+/** How long the server holds a claim open before it answers 204. */
+export const claimWaitMs = 25_000;

@@ -56,10 +56,12 @@ async function heldBy({ db, dialect }: Scope, runnerId: number): Promise<number>
   return row.held;
 }
 
+/** No task of the project of `queued` is with a runner. */
+const projectIsFree = sql<SqlBool>`not exists (
+  select 1 from tasks as held where held.project_id = queued.project_id
+  and held.state in ('dispatched', 'running', 'canceling'))`;
+
 function nextClaimable({ db, dialect }: Scope, request: ClaimRequest): Promise<{ id: number } | undefined> {
-  const projectIsFree = sql<SqlBool>`not exists (
-    select 1 from tasks as held where held.project_id = queued.project_id
-    and held.state in ('dispatched', 'running', 'canceling'))`;
   return db
     .selectFrom("tasks as queued")
     .innerJoin("projects", "projects.id", "queued.project_id")
@@ -75,4 +77,29 @@ function nextClaimable({ db, dialect }: Scope, request: ClaimRequest): Promise<{
     .limit(1)
     .$if(dialect.hasRowLocks, (query) => query.forNoKeyUpdate(["queued", "projects"]).skipLocked())
     .executeTakeFirst();
+}
+
+/**
+ * What a claim would hand out before this task: the order is the claim's own. Of another project only its first task
+ * can be among them, and none while that project is busy: this task would overtake the others.
+ */
+export async function positionOf({ db }: Scope, task: Task, now: Date): Promise<number> {
+  const mayStartAt = Math.max(now.getTime(), task.notBefore?.getTime() ?? 0);
+  const row = await db
+    .selectFrom("tasks as queued")
+    .select((eb) => [
+      sql<number>`count(distinct case when ${eb.ref("queued.project_id")} <> ${task.projectId} and ${projectIsFree}
+        then ${eb.ref("queued.project_id")} end)`.as("others"),
+      sql<number>`count(case when ${eb.ref("queued.project_id")} = ${task.projectId} then 1 end)`.as("own"),
+    ])
+    .where(sql<SqlBool>`queued.state = 'queued'`)
+    .where((eb) =>
+      eb.or([
+        eb("queued.priority", ">", task.priority),
+        eb.and([eb("queued.priority", "=", task.priority), eb("queued.id", "<", task.id)]),
+      ]),
+    )
+    .where((eb) => eb.or([eb("queued.not_before", "is", null), eb("queued.not_before", "<=", mayStartAt)]))
+    .executeTakeFirstOrThrow();
+  return Number(row.others) + Number(row.own) + 1;
 }

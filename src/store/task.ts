@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import { type Task, type TaskFilter, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
 import { cappedCount, pageOf } from "./page.ts";
 import { orFault, type Scope } from "./scope.ts";
-import { claimTask } from "./task-claim.ts";
+import { claimTask, positionOf } from "./task-claim.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
 
@@ -69,13 +69,16 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .execute();
       return rows.map(taskShape.read);
     },
-    async change(id, { whileIn, leaseHash, set }) {
+    async change(id, { whileIn, leaseHash, leaseEndedBefore, set }) {
       const row = await db
         .updateTable("tasks")
         .set(taskShape.update(set))
         .where("id", "=", id)
         .where("state", "in", whileIn)
         .$if(leaseHash !== undefined, (query) => query.where("lease_hash", "=", leaseHash ?? ""))
+        .$if(leaseEndedBefore !== undefined, (query) =>
+          query.where("lease_until", "<", leaseEndedBefore?.getTime() ?? 0),
+        )
         .returningAll()
         .executeTakeFirst();
       return row === undefined ? null : taskShape.read(row);
@@ -90,20 +93,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
-    async position(task) {
-      const row = await db
-        .selectFrom("tasks")
-        .select((eb) => eb.fn.countAll<number>().as("ahead"))
-        .where(isQueued)
-        .where((eb) =>
-          eb.or([
-            eb("priority", ">", task.priority),
-            eb.and([eb("priority", "=", task.priority), eb("id", "<", task.id)]),
-          ]),
-        )
-        .executeTakeFirstOrThrow();
-      return row.ahead + 1;
-    },
+    position: (task, now) => positionOf(scope, task, now),
     async withExpiredLease(now, limit) {
       const rows = await db
         .selectFrom("tasks")

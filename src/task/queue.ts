@@ -4,6 +4,7 @@ import { stageNames } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Task, TaskStage } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
+import { endStages } from "./stages.ts";
 
 /** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
 export interface TaskOrder
@@ -95,7 +96,13 @@ async function supersedeOlder(
     const changed =
       (await keepers.tasks.change(older.id, {
         whileIn: ["queued"],
-        set: { state: "canceled", reason, supersededBy: task.id, finishedAt: now },
+        set: {
+          state: "canceled",
+          reason,
+          supersededBy: task.id,
+          stages: endStages(older.stages, "canceled", now),
+          finishedAt: now,
+        },
       })) ??
       (project.supersede === "running"
         ? await keepers.tasks.change(older.id, {
@@ -124,7 +131,7 @@ export async function placeInQueue(
   task: Task,
   now: Date,
 ): Promise<QueuePlace> {
-  const position = await keepers.tasks.position(task);
+  const position = await keepers.tasks.position(task, now);
   if (task.state !== "queued") return { queued: false, position };
   const ofProject = await keepers.tasks.unfinishedOfProject(task.projectId);
   if (position > 1 || ofProject.some((other) => other.id !== task.id && other.state !== "queued"))

@@ -86,7 +86,7 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     const webhook = await store.tasks.create(sampleTask({ projectId: first }));
     const sameProject = await store.tasks.create(sampleTask({ projectId: first, priority: 5 }));
     const waiting = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
-    expect(await store.tasks.position(webhook)).toBe(2);
+    expect(await store.tasks.position(webhook, sampleTime)).toBe(2);
     expect((await claimWith())?.id).toBe(sameProject.id);
     expect(await claimWith()).toBeNull();
     expect(await store.tasks.nextNotBefore(sampleTime)).toEqual(later);
@@ -96,6 +96,41 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     await finish(webhook);
     await finish(waiting);
     expect(await store.tasks.nextNotBefore(sampleTime)).toBeNull();
+  });
+
+  test("a position counts what must start before a task, and nothing that it would overtake", async () => {
+    await emptyQueue();
+    const [first, second, third] = [await addProject(), await addProject(), await addProject()];
+    const ofFirst = await store.tasks.create(sampleTask({ projectId: first }));
+    const nextOfFirst = await store.tasks.create(sampleTask({ projectId: first }));
+    const debounced = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
+    const last = await store.tasks.create(sampleTask({ projectId: third }));
+    const positionOf = (task: Task) => store.tasks.position(task, sampleTime);
+    expect(await positionOf(ofFirst)).toBe(1);
+    expect(await positionOf(nextOfFirst)).toBe(2);
+    // Of the first project only one task can be with a runner; the second project waits for its time.
+    expect(await positionOf(last)).toBe(2);
+    expect(await positionOf(debounced)).toBe(2);
+    await claimWith();
+    expect(await positionOf(last)).toBe(1);
+    for (const task of [ofFirst, nextOfFirst, debounced, last]) await finish(task);
+  });
+
+  test("a change that needs an ended lease leaves a task whose runner has renewed", async () => {
+    await emptyQueue();
+    const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    const claimed = await claimWith({ leaseHash: "mine" });
+    const until = claimed?.leaseUntil ?? sampleTime;
+    const take = (leaseEndedBefore: Date) =>
+      store.tasks.change(id, {
+        whileIn: ["dispatched"],
+        leaseHash: "mine",
+        leaseEndedBefore,
+        set: { state: "queued" },
+      });
+    expect(await take(until)).toBeNull();
+    expect(await take(new Date(until.getTime() + 1))).toMatchObject({ state: "queued" });
+    await finish(claimed);
   });
 
   test("a runner takes only tasks whose labels it has, and only as many as it may hold", async () => {

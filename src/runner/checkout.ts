@@ -1,0 +1,179 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isCommit, isSafeRef, toFullRef, toShortRef } from "../model/git-ref.ts";
+import { gitUrlFault } from "../model/git-url.ts";
+
+/** A reason for people why the commit could not be checked out. */
+export class CheckoutError extends Error {
+  override readonly name = "CheckoutError";
+}
+
+export interface GitResult {
+  exitCode: number;
+  output: string;
+}
+
+export interface CheckoutOptions {
+  repo: { url: string; submodules: boolean; allowLocal: boolean };
+  ref: string;
+  commit: string | null;
+  /** Bare repository of the project, kept between its tasks. */
+  cache: string;
+  /** Folder that gets the files; must not exist. */
+  target: string;
+  /** Runs git in the project's environment; throws when it is stopped. */
+  git(args: string[]): Promise<GitResult>;
+  say(text: string): void;
+}
+
+export interface CheckedOut {
+  commit: string;
+  message: string;
+  author: string;
+}
+
+const builtRef = "refs/slipway/build";
+/** How much history is fetched, step by step, to see whether a pinned commit is reachable; the last is all of it. */
+const historySteps = [50, 1000, 2_147_483_647];
+/** Each fetch adds a pack; above this many they are folded into one. */
+const cachePacksMax = 50;
+
+/** Brings the commit of a ref, and nothing else, into a fresh folder. */
+export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
+  const { repo, cache, target, git, say } = options;
+  const ref = toFullRef(options.ref);
+  if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(options.ref)} is not usable.`);
+  if (options.commit !== null && !isCommit(options.commit))
+    throw new CheckoutError(`${JSON.stringify(options.commit)} is not a commit.`);
+  // The server has checked it too; a runner does not rely on that.
+  const fault = gitUrlFault(repo.url, { allowLocal: repo.allowLocal, samplesDir: "" });
+  if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
+
+  say(`fetching ${toShortRef(ref)} of ${repo.url}`);
+  await fetchTip(options, ref);
+  const tip = await describeCommit(options, builtRef);
+  const isTip = options.commit === null || options.commit.toLowerCase() === tip.commit;
+  const checkedOut = isTip ? tip : await reach(options, ref, tip.commit, options.commit ?? "");
+
+  mkdirSync(target, { recursive: true });
+  await must(git(["init", "-q", "--", target]), "A workspace could not be made");
+  // Objects are borrowed from the cache: a checkout costs its files and no second copy of the history.
+  mkdirSync(join(target, ".git/objects/info"), { recursive: true });
+  writeFileSync(join(target, ".git/objects/info/alternates"), `${join(cache, "objects")}\n`);
+  if (existsSync(join(cache, "shallow")))
+    await copyFile(join(cache, "shallow"), join(target, ".git/shallow"));
+  const quotedUrl = repo.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  appendFileSync(join(target, ".git/config"), `[remote "origin"]\n\turl = "${quotedUrl}"\n`);
+  await must(
+    git(["-C", target, "checkout", "-q", "--force", "--detach", checkedOut.commit, "--"]),
+    "The commit could not be checked out",
+  );
+  if (repo.submodules)
+    await must(
+      git(["-C", target, "submodule", "--quiet", "update", "--init", "--recursive", "--depth=1"]),
+      "The submodules could not be fetched",
+    );
+  say(`commit ${checkedOut.commit} ${firstLine(checkedOut.message)}`);
+  return checkedOut;
+}
+
+async function fetchTip(options: CheckoutOptions, ref: string): Promise<void> {
+  const { cache, git } = options;
+  const isCached = existsSync(join(cache, "HEAD"));
+  if (!isCached) await makeCache(options);
+  let fetched = await fetch(options, ref, 1);
+  if (fetched.exitCode !== 0 && isCached && isDamaged(fetched.output)) {
+    options.say("the cached clone is damaged; fetching it anew");
+    await makeCache(options);
+    fetched = await fetch(options, ref, 1);
+  }
+  if (fetched.exitCode === 0) {
+    if (isCached && readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
+      await git(["--git-dir", cache, "gc", "--quiet"]);
+    return;
+  }
+  if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
+    throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}.`);
+  throw new CheckoutError(`git could not fetch ${toShortRef(ref)}:\n${fetched.output.trim()}`);
+}
+
+function isDamaged(output: string): boolean {
+  return /not a git repository|object file .* is empty|loose object .* corrupt|bad object|packfile .* cannot|index file .* too small|unable to read|shallow file has changed/i.test(
+    output,
+  );
+}
+
+async function makeCache({ cache, git }: CheckoutOptions): Promise<void> {
+  rmSync(cache, { recursive: true, force: true });
+  mkdirSync(cache, { recursive: true });
+  await must(git(["init", "-q", "--bare", "--", cache]), "The project's cached clone could not be made");
+}
+
+function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<GitResult> {
+  const how = ["--quiet", "--no-tags", "--force", "--no-write-fetch-head", `--depth=${depth}`];
+  return options.git([
+    "--git-dir",
+    options.cache,
+    "fetch",
+    ...how,
+    "--",
+    options.repo.url,
+    `+${ref}:${builtRef}`,
+  ]);
+}
+
+/** A pinned commit that is not the tip: it must be part of the ref's history as the host has it now. */
+async function reach(
+  options: CheckoutOptions,
+  ref: string,
+  tip: string,
+  commit: string,
+): Promise<CheckedOut> {
+  for (const depth of [0, ...historySteps]) {
+    if (depth > 0) {
+      const fetched = await fetch(options, ref, depth);
+      if (fetched.exitCode !== 0)
+        throw new CheckoutError(`git could not fetch ${toShortRef(ref)}:\n${fetched.output.trim()}`);
+    }
+    const ancestor = await options.git([
+      "--git-dir",
+      options.cache,
+      "merge-base",
+      "--is-ancestor",
+      commit,
+      tip,
+    ]);
+    if (ancestor.exitCode === 0) return describeCommit(options, commit);
+  }
+  throw new CheckoutError(`commit ${commit} is no longer reachable from ${toShortRef(ref)}`);
+}
+
+async function describeCommit({ cache, git }: CheckoutOptions, revision: string): Promise<CheckedOut> {
+  const shown = await must(
+    git([
+      "--git-dir",
+      cache,
+      "log",
+      "-1",
+      "--no-show-signature",
+      "--format=%H%n%an%n%B",
+      "--end-of-options",
+      revision,
+      "--",
+    ]),
+    "The commit could not be read",
+  );
+  const [commit = "", author = "", ...message] = shown.split("\n");
+  return { commit, author, message: message.join("\n").trim() };
+}
+
+async function must(running: Promise<GitResult>, otherwise: string): Promise<string> {
+  const result = await running;
+  if (result.exitCode !== 0) throw new CheckoutError(`${otherwise}:\n${result.output.trim()}`);
+  return result.output;
+}
+
+export function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

@@ -1,0 +1,104 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RunTask } from "./protocol.ts";
+
+/** The environment in which git talks to a project's repository, and the files it needs for that. */
+export interface GitEnvironment {
+  env: Record<string, string>;
+  remove(): void;
+}
+
+/** Read by git before anything else; the repository and the machine's own settings cannot undo it. */
+const gitSettings: Record<string, string> = {
+  "core.hooksPath": "/dev/null",
+  "core.fsmonitor": "false",
+  "core.autocrlf": "false",
+  "credential.helper": "",
+  "gc.auto": "0",
+  "protocol.version": "2",
+  "advice.detachedHead": "false",
+  "fetch.recurseSubmodules": "false",
+  "init.defaultBranch": "slipway",
+  "init.templateDir": "",
+};
+
+/** Answers only for the project's own host, so that a redirect or a submodule elsewhere gets no credential. */
+const askpass = `#!/bin/sh
+case "$1" in
+  Username*"://$SLIPWAY_GIT_HOST'"*|Username*"@$SLIPWAY_GIT_HOST'"*) printf '%s\\n' "$SLIPWAY_GIT_USERNAME" ;;
+  Password*"://$SLIPWAY_GIT_HOST'"*|Password*"@$SLIPWAY_GIT_HOST'"*) printf '%s\\n' "$SLIPWAY_GIT_TOKEN" ;;
+  *) exit 1 ;;
+esac
+`;
+
+/** Passed on from the runner: how to reach the network and trust certificates. */
+const passedOn = [
+  "PATH",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "GIT_SSL_CAINFO",
+];
+
+/**
+ * Credentials reach git by files of this folder (0600) and by environment: never on a command line, where every user of
+ * the machine could read them.
+ */
+export function openGitEnvironment(
+  repo: RunTask["repo"],
+  folders: { temp: string; knownHosts: string },
+  own: Record<string, string | undefined>,
+): GitEnvironment {
+  const home = mkdtempSync(join(folders.temp, "git-"));
+  const env: Record<string, string> = {
+    HOME: home,
+    LC_ALL: "C.UTF-8",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_ALLOW_PROTOCOL: repo.allowLocal ? "https:ssh:http:git:file" : "https:ssh",
+    GIT_SSH_COMMAND: sshCommand(folders.knownHosts, null),
+    GIT_CONFIG_COUNT: String(Object.keys(gitSettings).length),
+  };
+  for (const name of passedOn) {
+    const value = own[name];
+    if (value !== undefined) env[name] = value;
+  }
+  for (const [index, [key, value]] of Object.entries(gitSettings).entries()) {
+    env[`GIT_CONFIG_KEY_${index}`] = key;
+    env[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  if (repo.credential?.type === "token") {
+    const helper = join(home, "askpass");
+    writeFileSync(helper, askpass, { mode: 0o700 });
+    env.GIT_ASKPASS = helper;
+    env.SLIPWAY_GIT_HOST = URL.canParse(repo.url) ? new URL(repo.url).host : "";
+    env.SLIPWAY_GIT_USERNAME = repo.credential.username;
+    env.SLIPWAY_GIT_TOKEN = repo.credential.token;
+  }
+  if (repo.credential?.type === "ssh") {
+    const keyFile = join(home, "key");
+    writeFileSync(keyFile, `${repo.credential.privateKey.trim()}\n`, { mode: 0o600 });
+    chmodSync(keyFile, 0o600);
+    env.GIT_SSH_COMMAND = sshCommand(folders.knownHosts, keyFile);
+  }
+  return { env, remove: () => rmSync(home, { recursive: true, force: true }) };
+}
+
+/** A host is trusted on first sight and must then stay the same. */
+function sshCommand(knownHosts: string, keyFile: string | null): string {
+  const options = [
+    "-F /dev/null",
+    "-o BatchMode=yes",
+    "-o StrictHostKeyChecking=accept-new",
+    `-o UserKnownHostsFile='${knownHosts}'`,
+    "-o ConnectTimeout=20",
+  ];
+  if (keyFile) options.push("-o IdentitiesOnly=yes", `-i '${keyFile}'`);
+  return `ssh ${options.join(" ")}`;
+}

@@ -1,0 +1,77 @@
+import { pause } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { RunTask } from "./protocol.ts";
+
+export type HealthCheck = NonNullable<RunTask["stages"][number]["healthCheck"]>;
+
+export interface HealthCheckOptions {
+  stop: AbortSignal;
+  /** Runs a command where the stage ran; answers its exit code. */
+  runCommand(command: string, timeoutMs: number): Promise<number>;
+  fetch: typeof fetch;
+}
+
+const betweenTriesMs = 250;
+const tryTimeoutMs = 5000;
+
+/** Tries until the service answers or the time is over. Null: healthy; else what the last try found. */
+export async function checkHealth(check: HealthCheck, options: HealthCheckOptions): Promise<string | null> {
+  const endsAt = performance.now() + check.timeoutSeconds * 1000;
+  for (;;) {
+    const leftMs = Math.max(1, Math.min(tryTimeoutMs, endsAt - performance.now()));
+    const found = await tryOnce(check, leftMs, options);
+    if (found === null) return null;
+    if (options.stop.aborted) return "it was stopped";
+    if (performance.now() + betweenTriesMs >= endsAt) return found;
+    await pause(betweenTriesMs, options.stop);
+  }
+}
+
+export function describeCheck(check: HealthCheck): string {
+  if (check.type === "http") return check.url;
+  if (check.type === "tcp") return `${check.host}:${check.port}`;
+  return `\`${check.command}\``;
+}
+
+async function tryOnce(
+  check: HealthCheck,
+  timeoutMs: number,
+  options: HealthCheckOptions,
+): Promise<string | null> {
+  try {
+    if (check.type === "http") return await tryHttp(check.url, timeoutMs, options.fetch);
+    if (check.type === "tcp") return await tryTcp(check.host, check.port, timeoutMs);
+    const exitCode = await options.runCommand(check.command, timeoutMs);
+    return exitCode === 0 ? null : `exit code ${exitCode}`;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+async function tryHttp(url: string, timeoutMs: number, send: typeof fetch): Promise<string | null> {
+  const response = await send(url, {
+    redirect: "manual",
+    keepalive: false,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  await response.body?.cancel();
+  return response.ok ? null : `status ${response.status}`;
+}
+
+async function tryTcp(hostname: string, port: number, timeoutMs: number): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const timer = setTimeout(() => resolve("no connection in time"), timeoutMs);
+  Bun.connect({
+    hostname,
+    port,
+    socket: {
+      open(socket) {
+        resolve(null);
+        socket.end();
+      },
+      data() {},
+      connectError: (_socket, error) => resolve(error.message),
+    },
+  }).catch((error: unknown) => resolve(messageOf(error)));
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,118 @@
+import { type Clock, pause } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { buildBackoff } from "./backoff.ts";
+import {
+  type FinishRequest,
+  type HeldAnswer,
+  type LogRequest,
+  type RunTask,
+  runnerPaths,
+  type StageRequest,
+} from "./protocol.ts";
+import type { ServerClient } from "./server-client.ts";
+
+export type StopWhy = NonNullable<HeldAnswer["why"]> | "runner_stopped";
+
+/** What each call adds to taskId, attempt and lease. */
+type Said<T> = Omit<T, "taskId" | "attempt" | "lease">;
+
+/** One attempt that this runner holds: renews its lease and hears in every answer whether to go on. */
+export interface HeldTask {
+  /** Aborted, with a StopWhy as reason, when the work must end. */
+  readonly stopped: AbortSignal;
+  why(): StopWhy | null;
+  stop(why: StopWhy): void;
+  /** The answer, however long the server was away; null: the task is not ours any more. */
+  log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
+  stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
+  finish(said: Said<FinishRequest>): Promise<HeldAnswer | null>;
+  /** No process is left that a silent server would have to fear: calls may now wait much longer for it. */
+  settle(): void;
+  close(): void;
+}
+
+const callTimeoutMs = 10_000;
+/** How long a result waits for a server that is away. */
+const settledPatienceMs = 30 * 60_000;
+
+export function holdTask(instruction: RunTask, client: ServerClient, clock: Clock, log: Log): HeldTask {
+  const { taskId, attempt, lease, limits } = instruction;
+  const stopping = new AbortController();
+  const closing = new AbortController();
+  const backoff = buildBackoff(100, Math.min(5000, limits.beatEveryMs));
+  let provenAt = clock.now();
+  let isSettled = false;
+  let isOurs = true;
+
+  function stop(why: StopWhy): void {
+    if (why === "lease_lost" || why === "runner_stopped") isOurs = false;
+    if (!stopping.signal.aborted) stopping.abort(why);
+  }
+
+  async function once(path: string, said: object, timeoutMs: number): Promise<HeldAnswer> {
+    const sentAt = clock.now();
+    const answer = await client.held(path, { taskId, attempt, lease, ...said }, timeoutMs);
+    backoff.reset();
+    provenAt = Math.max(provenAt, sentAt);
+    if (!answer.continue) stop(answer.why ?? "lease_lost");
+    return answer;
+  }
+
+  async function call(path: string, said: object): Promise<HeldAnswer | null> {
+    while (isOurs && !closing.signal.aborted) {
+      try {
+        const answer = await once(path, said, callTimeoutMs);
+        return answer.why === "lease_lost" ? null : answer;
+      } catch (error) {
+        log.warn({ taskId, path, error: messageOf(error) }, "the server did not take a call; trying again");
+        if (isSettled && clock.now() - provenAt > settledPatienceMs) return null;
+        await pause(backoff.nextMs(), closing.signal);
+      }
+    }
+    return null;
+  }
+
+  async function beat(): Promise<void> {
+    const waitMs = Math.round((limits.beatEveryMs * 2) / 3);
+    while (isOurs && !isSettled && !closing.signal.aborted) {
+      try {
+        const answer = await once(runnerPaths.beat, { waitMs }, waitMs + callTimeoutMs);
+        // Canceled: the answer comes at once from now on, and the lease must only be kept.
+        if (!answer.continue) await pause(waitMs, closing.signal);
+      } catch (error) {
+        log.warn({ taskId, error: messageOf(error) }, "the lease could not be renewed; trying again");
+        await pause(backoff.nextMs(), closing.signal);
+      }
+    }
+  }
+
+  const watch = setInterval(
+    () => {
+      if (isSettled || clock.now() - provenAt < limits.giveUpAfterMs) return;
+      log.error(
+        { taskId, attempt },
+        "the server could not be reached for too long; ending the task's processes",
+      );
+      stop("lease_lost");
+    },
+    Math.max(50, limits.giveUpAfterMs / 45),
+  );
+  void beat();
+
+  return {
+    stopped: stopping.signal,
+    why: () => (stopping.signal.aborted ? (stopping.signal.reason as StopWhy) : null),
+    stop,
+    log: (said) => call(runnerPaths.log, said),
+    stage: (said) => call(runnerPaths.stage, said),
+    finish: (said) => call(runnerPaths.finish, said),
+    settle() {
+      isSettled = true;
+    },
+    close() {
+      clearInterval(watch);
+      closing.abort();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** Longest line that is kept; what follows is counted, not buffered. */
+export const lineMaxLength = 32_768;
+
+/** Turns a stream of text into lines. A line without end is cut visibly instead of filling the memory. */
+export interface LineSplitter {
+  push(text: string): string[];
+  /** The last line, when it had no line end. */
+  end(): string[];
+}
+
+export function buildLineSplitter(): LineSplitter {
+  let kept = "";
+  let cut = 0;
+
+  function add(piece: string): void {
+    const room = lineMaxLength - kept.length;
+    kept += room >= piece.length ? piece : piece.slice(0, room);
+    cut += Math.max(0, piece.length - room);
+  }
+
+  function finishLine(): string {
+    const line = cut > 0 ? `${kept} [line cut: ${cut} more characters]` : kept.replace(/\r$/, "");
+    kept = "";
+    cut = 0;
+    return storable(line);
+  }
+
+  return {
+    push(text) {
+      const pieces = text.split("\n");
+      const last = pieces.pop() ?? "";
+      const lines = pieces.map((piece) => {
+        add(piece);
+        return finishLine();
+      });
+      add(last);
+      return lines;
+    },
+    end: () => (kept === "" && cut === 0 ? [] : [finishLine()]),
+  };
+}
+
+/** PostgreSQL keeps no NUL in text, and half a surrogate pair is no text at all. Colours (ANSI) stay. */
+function storable(line: string): string {
+  return line.replaceAll("\0", "\uFFFD").toWellFormed();
+}

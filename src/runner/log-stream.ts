@@ -1,0 +1,123 @@
+import type { Clock } from "../clock.ts";
+import { buildLineSplitter } from "./line-splitter.ts";
+import { buildMasker } from "./masker.ts";
+import type { WireLine } from "./protocol.ts";
+
+type LogStage = WireLine["stage"];
+
+/** Output of one stage: bytes in, lines out. */
+export interface StageOutput {
+  write(bytes: Uint8Array): void;
+  end(): void;
+}
+
+/** The log of one attempt on its way to the server: nothing is forgotten before the server has acknowledged it. */
+export interface LogStream {
+  stageOutput(stage: LogStage): StageOutput;
+  /** A line of the runner itself; it stands in the log even when the cap is reached. */
+  say(stage: LogStage, text: string): void;
+  /** Resolves when the server has everything, or when sending was given up. */
+  flushed(): Promise<void>;
+}
+
+export interface LogStreamOptions {
+  /** Sends lines and answers the next index the server expects; null: there is nobody to send to any more. */
+  send(from: number, lines: WireLine[]): Promise<number | null>;
+  clock: Clock;
+  from: number;
+  secrets: string[];
+  maxBytes: number;
+  usedBytes: number;
+}
+
+const batchMaxLines = 2000;
+const batchMaxBytes = 256 * 1024;
+/** A burst is collected for this long while the server is busy with the batch before. */
+const pauseBetweenBatchesMs = 25;
+
+export function buildLogStream(options: LogStreamOptions): LogStream {
+  const { clock, maxBytes } = options;
+  /** Lines the server has not acknowledged; bounded by maxBytes. */
+  const unacknowledged: WireLine[] = [];
+  let firstIndex = options.from;
+  let bytes = options.usedBytes;
+  let isFull = bytes >= maxBytes;
+  let isGivenUp = false;
+  let sending: Promise<void> | null = null;
+
+  function add(stage: LogStage, text: string): void {
+    unacknowledged.push({ stage, at: new Date(clock.now()).toISOString(), text });
+    startSending();
+  }
+
+  function startSending(): void {
+    if (isGivenUp || unacknowledged.length === 0) return;
+    sending ??= sendAll().finally(() => {
+      sending = null;
+      startSending();
+    });
+  }
+
+  function addCapped(stage: LogStage, text: string): void {
+    if (isFull) return;
+    bytes += Buffer.byteLength(text) + 1;
+    isFull = bytes > maxBytes;
+    if (isFull) add(stage, `[log cut: it reached ${maxBytes} bytes; the rest of the output is not kept]`);
+    else add(stage, text);
+  }
+
+  async function sendAll(): Promise<void> {
+    // The first line goes out in the same turn of the loop as its neighbours, not alone.
+    await Promise.resolve();
+    while (unacknowledged.length > 0 && !isGivenUp) {
+      const batch = nextBatch(unacknowledged);
+      const acknowledged = await options.send(firstIndex, batch);
+      if (acknowledged === null) {
+        isGivenUp = true;
+        return;
+      }
+      const done = Math.min(Math.max(acknowledged - firstIndex, 0), unacknowledged.length);
+      unacknowledged.splice(0, done);
+      firstIndex += done;
+      if (unacknowledged.length > 0) await Bun.sleep(pauseBetweenBatchesMs);
+    }
+  }
+
+  return {
+    stageOutput(stage) {
+      const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      const masker = buildMasker(options.secrets);
+      const splitter = buildLineSplitter();
+      const addAll = (lines: string[]) => {
+        for (const line of lines) addCapped(stage, line);
+      };
+      return {
+        write: (chunk) => addAll(splitter.push(masker.push(decoder.decode(chunk, { stream: true })))),
+        end() {
+          addAll(splitter.push(masker.push(decoder.decode()) + masker.end()));
+          addAll(splitter.end());
+        },
+      };
+    },
+    say(stage, text) {
+      const masker = buildMasker(options.secrets);
+      const splitter = buildLineSplitter();
+      const lines = splitter.push(masker.push(text) + masker.end());
+      for (const line of [...lines, ...splitter.end()]) add(stage, line);
+    },
+    async flushed() {
+      while (sending) await sending;
+    },
+  };
+}
+
+function nextBatch(lines: WireLine[]): WireLine[] {
+  let bytes = 0;
+  let count = 0;
+  for (const line of lines) {
+    bytes += line.text.length;
+    if (count > 0 && (bytes > batchMaxBytes || count >= batchMaxLines)) break;
+    count += 1;
+  }
+  return lines.slice(0, count);
+}

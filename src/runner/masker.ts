@@ -1,0 +1,74 @@
+/**
+ * Replaces secret values in a stream of text, also when a value arrives in pieces: text that could be the beginning of
+ * a secret is held back until the next piece shows what it is.
+ */
+export interface Masker {
+  push(text: string): string;
+  /** What was held back; the stream is over. */
+  end(): string;
+}
+
+const mask = "***";
+/** Shorter values are not masked: a log in which every `{` or `yes` is hidden helps nobody. */
+const secretMinLength = 4;
+/** Lines of a secret of several lines; shorter ones (`-----`, `}`) stand in harmless text too. */
+const secretLineMinLength = 8;
+
+export function buildMasker(secrets: Iterable<string>): Masker {
+  const patterns = patternsOf(secrets);
+  if (patterns.length === 0) return { push: (text) => text, end: () => "" };
+  const anyPattern = new RegExp(patterns.map((pattern) => RegExp.escape(pattern)).join("|"), "g");
+  let held = "";
+
+  /** Masks every match that begins before `end`; keeps what follows. */
+  function take(end: number): string {
+    let masked = "";
+    let position = 0;
+    for (const match of held.matchAll(anyPattern)) {
+      if (match.index >= end) break;
+      masked += held.slice(position, match.index) + mask;
+      position = match.index + match[0].length;
+    }
+    if (position < end) {
+      masked += held.slice(position, end);
+      position = end;
+    }
+    held = held.slice(position);
+    return masked;
+  }
+
+  return {
+    push(text) {
+      held += text;
+      return take(firstPossibleBeginning(held, patterns));
+    },
+    end: () => take(held.length),
+  };
+}
+
+/** Longest first, so that the longer of two secrets with the same beginning wins. */
+function patternsOf(secrets: Iterable<string>): string[] {
+  const patterns = new Set<string>();
+  for (const secret of secrets) {
+    const whole = secret.trim();
+    if (whole.length >= secretMinLength) patterns.add(whole);
+    const lines = whole.split(/\r?\n/);
+    if (lines.length === 1) continue;
+    for (const line of lines) if (line.trim().length >= secretLineMinLength) patterns.add(line.trim());
+  }
+  return [...patterns].sort((a, b) => b.length - a.length);
+}
+
+/** Where the text ends in something that may be the beginning of a secret, or its length. */
+function firstPossibleBeginning(text: string, patterns: string[]): number {
+  let first = text.length;
+  for (const pattern of patterns) {
+    const begin = pattern.charAt(0);
+    let at = text.indexOf(begin, Math.max(0, text.length - pattern.length + 1));
+    while (at !== -1 && at < first) {
+      if (pattern.startsWith(text.slice(at))) first = at;
+      else at = text.indexOf(begin, at + 1);
+    }
+  }
+  return first;
+}

@@ -1,0 +1,105 @@
+import { endTree, isTreeAlive, markVariable, type ProcessTree } from "./process-tree.ts";
+
+export interface RunOptions {
+  command: string[];
+  cwd: string;
+  /** The whole environment; nothing of the runner's own is added. */
+  env: Record<string, string>;
+  onOutput(bytes: Uint8Array): void;
+  /** Aborted: the processes are ended. */
+  stop: AbortSignal;
+  timeoutMs: number;
+  stopGraceMs: number;
+  /** What the command leaves in the background lives on (a service), until the caller ends the tree. */
+  mayLeaveProcesses: boolean;
+  /** Names the processes of this run, see ProcessTree. */
+  mark: string;
+  /** Told of the processes once they exist; the caller releases them. */
+  watch(tree: ProcessTree): void;
+}
+
+export interface RunResult {
+  end: "exited" | "stopped" | "timeout";
+  exitCode: number;
+  /** The command had left processes behind: alive when it may, else ended. */
+  hadLeftovers: boolean;
+  /** A process that lives on still holds the output, which nobody reads any more. */
+  isOutputHeld: boolean;
+  tree: ProcessTree;
+}
+
+/** After the command has ended, a pipe that stays open is read until it has been quiet for this long … */
+const outputQuietMs = 500;
+/** … and not longer than this, when something keeps writing. */
+const outputDrainMs = 5000;
+
+/**
+ * Runs one command in a session of its own with stdout and stderr in one pipe, so that their order is kept. After a stop
+ * or a timeout nothing of it is alive.
+ */
+export async function runProcess(options: RunOptions): Promise<RunResult> {
+  const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...options.command], {
+    cwd: options.cwd,
+    env: { ...options.env, [markVariable]: options.mark },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    detached: true,
+  });
+  const tree = { leader: child.pid, mark: options.mark };
+  options.watch(tree);
+  const output = drain(child.stdout.getReader(), options.onOutput);
+
+  const end = await firstEnd(child.exited, options);
+  const hadLeftovers = end === "exited" && isTreeAlive(tree);
+  if (end !== "exited" || (hadLeftovers && !options.mayLeaveProcesses))
+    await endTree(tree, options.stopGraceMs);
+  const exitCode = await child.exited;
+  return { end, exitCode, hadLeftovers, isOutputHeld: !(await output.finish()), tree };
+}
+
+function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {
+  const { promise, resolve } = Promise.withResolvers<RunResult["end"]>();
+  const timer = setTimeout(() => resolve("timeout"), options.timeoutMs);
+  const onStop = () => resolve("stopped");
+  options.stop.addEventListener("abort", onStop, { once: true });
+  if (options.stop.aborted) onStop();
+  const onExit = () => resolve("exited");
+  exited.then(onExit, onExit);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    options.stop.removeEventListener("abort", onStop);
+  });
+}
+
+interface Reader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** Reads all output. `finish` answers whether its end was reached. */
+function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(): Promise<boolean> } {
+  let lastAt = performance.now();
+  const isRead = (async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      lastAt = performance.now();
+      if (value) onOutput(value);
+      if (done) return true;
+    }
+  })();
+  return {
+    async finish() {
+      const startedAt = performance.now();
+      lastAt = startedAt;
+      for (;;) {
+        const isDone = await Promise.race([isRead, Bun.sleep(outputQuietMs / 5).then(() => false)]);
+        if (isDone) return true;
+        const now = performance.now();
+        if (now - lastAt < outputQuietMs && now - startedAt < outputDrainMs) continue;
+        await reader.cancel().catch(() => {});
+        return false;
+      }
+    },
+  };
+}

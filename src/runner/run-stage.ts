@@ -1,0 +1,162 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { CheckedOut } from "./checkout.ts";
+import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
+import type { HeldTask } from "./held-task.ts";
+import type { Lifeline } from "./lifeline.ts";
+import type { LogStream } from "./log-stream.ts";
+import { type RunResult, runProcess } from "./process.ts";
+import { endTree, type ProcessTree } from "./process-tree.ts";
+import type { RunTask, StageRequest } from "./protocol.ts";
+import { scriptEnvironment } from "./script-environment.ts";
+import type { Workspace } from "./workspace.ts";
+
+export interface StageContext {
+  instruction: RunTask;
+  checkedOut: CheckedOut;
+  workspace: Workspace;
+  held: HeldTask;
+  log: LogStream;
+  lifeline: Lifeline;
+  /** The runner's own environment. */
+  env: Record<string, string | undefined>;
+  newMark(): string;
+}
+
+type Stage = RunTask["stages"][number];
+
+/** How a stage ended, and why, for people. */
+export interface StageEnd {
+  state: Exclude<StageRequest["state"], "running">;
+  exitCode: number | null;
+  reason: string;
+}
+
+/** Runs the script of one stage, and its health check. What it leaves in the background lives on only after `start`. */
+export async function runStage(stage: Stage, context: StageContext): Promise<StageEnd> {
+  const cwd = resolve(context.workspace.source, stage.directory);
+  if (!`${cwd}/`.startsWith(`${context.workspace.source}/`) || !existsSync(cwd))
+    return failed(`The folder ${stage.directory} of ${stage.name} does not exist in the repository.`);
+
+  const env = scriptEnvironment(
+    context.instruction,
+    context.checkedOut,
+    { stage: stage.name, workspace: context.workspace.source },
+    context.env,
+  );
+  const file = join(context.workspace.scripts, stage.name);
+  writeFileSync(file, stage.script.replaceAll("\r\n", "\n"), { mode: 0o700 });
+  const result = await run(stage, context, {
+    command: stage.script.startsWith("#!") ? [file] : ["sh", "-eu", file],
+    cwd,
+    env,
+    timeoutMs: stage.timeoutMs,
+    mayLeaveProcesses: stage.name === "start",
+  });
+  const end = endOf(stage, result, context);
+  sayLeftovers(stage, result, context.log);
+  const ill =
+    end.state === "success" && stage.healthCheck
+      ? await checkStarted(stage.healthCheck, context, cwd, env)
+      : null;
+  const checkedEnd = ill ?? end;
+  if (checkedEnd.state !== "success") await endTree(result.tree, context.instruction.limits.stopGraceMs);
+  context.lifeline.release(result.tree);
+  return checkedEnd;
+}
+
+interface Command {
+  command: string[];
+  cwd: string;
+  env: Record<string, string>;
+  timeoutMs: number;
+  mayLeaveProcesses: boolean;
+}
+
+async function run(stage: Stage, context: StageContext, command: Command): Promise<RunResult> {
+  const output = context.log.stageOutput(stage.name);
+  try {
+    return await runProcess({
+      ...command,
+      onOutput: output.write,
+      stop: context.held.stopped,
+      stopGraceMs: context.instruction.limits.stopGraceMs,
+      mark: context.newMark(),
+      watch: (tree: ProcessTree) => {
+        context.workspace.noteTree(tree);
+        context.lifeline.watch(tree);
+      },
+    });
+  } finally {
+    output.end();
+  }
+}
+
+function endOf(stage: Stage, result: RunResult, context: StageContext): StageEnd {
+  const { exitCode } = result;
+  if (result.end === "timeout")
+    return {
+      state: "timeout",
+      exitCode,
+      reason: `${stage.name} ran longer than ${stage.timeoutMs / 1000} s`,
+    };
+  if (result.end === "stopped") {
+    const why = context.held.why();
+    return why === "timeout"
+      ? { state: "timeout", exitCode, reason: `${stage.name} ran longer than allowed` }
+      : { state: "canceled", exitCode, reason: why ?? "canceled" };
+  }
+  if (exitCode !== 0) return { ...failed(`${stage.name} failed with exit code ${exitCode}`), exitCode };
+  return { state: "success", exitCode, reason: "" };
+}
+
+function failed(reason: string): StageEnd {
+  return { state: "failed", exitCode: null, reason };
+}
+
+function sayLeftovers(stage: Stage, result: RunResult, log: LogStream): void {
+  if (!result.hadLeftovers) return;
+  if (stage.name !== "start")
+    log.say(stage.name, "[processes that the script left in the background were ended]");
+  else if (result.isOutputHeld)
+    log.say(
+      stage.name,
+      "[a process in the background still holds the log; redirect its output (>service.log 2>&1) or its next line may end it]",
+    );
+}
+
+async function checkStarted(
+  check: HealthCheck,
+  context: StageContext,
+  cwd: string,
+  env: Record<string, string>,
+): Promise<StageEnd | null> {
+  const { held, log, instruction } = context;
+  log.say("start", `[waiting for ${describeCheck(check)}]`);
+  const found = await checkHealth(check, {
+    stop: held.stopped,
+    fetch,
+    async runCommand(command, timeoutMs) {
+      const output = log.stageOutput("start");
+      const result = await runProcess({
+        command: ["sh", "-c", command],
+        cwd,
+        env,
+        onOutput: output.write,
+        stop: held.stopped,
+        timeoutMs,
+        stopGraceMs: instruction.limits.stopGraceMs,
+        mayLeaveProcesses: false,
+        mark: context.newMark(),
+        watch: () => {},
+      });
+      output.end();
+      return result.exitCode;
+    },
+  });
+  if (found === null) return null;
+  if (held.stopped.aborted) return { state: "canceled", exitCode: null, reason: held.why() ?? "canceled" };
+  return failed(
+    `The health check of ${describeCheck(check)} did not pass within ${check.timeoutSeconds} s: ${found}`,
+  );
+}

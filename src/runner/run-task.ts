@@ -1,0 +1,157 @@
+import type { Clock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type CheckedOut, CheckoutError, checkout, firstLine } from "./checkout.ts";
+import { openGitEnvironment } from "./git-environment.ts";
+import { type HeldTask, holdTask } from "./held-task.ts";
+import type { Lifeline } from "./lifeline.ts";
+import { buildLogStream, type LogStream } from "./log-stream.ts";
+import { runProcess } from "./process.ts";
+import type { RunTask } from "./protocol.ts";
+import { runStage, type StageEnd } from "./run-stage.ts";
+import type { ServerClient } from "./server-client.ts";
+import type { Workspace, Workspaces } from "./workspace.ts";
+
+export interface RunTaskParts {
+  client: ServerClient;
+  workspaces: Workspaces;
+  lifeline: Lifeline;
+  clock: Clock;
+  log: Log;
+  /** The runner's own environment. */
+  env: Record<string, string | undefined>;
+  newMark(): string;
+  /** Aborted: the runner must end now; its tasks are left to the server's decision. */
+  abandon: AbortSignal;
+}
+
+/** The one instruction: checkout, then each stage, each begun only after the server has acknowledged it. */
+export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
+  const held = holdTask(instruction, parts.client, parts.clock, parts.log);
+  const abandon = () => held.stop("runner_stopped");
+  parts.abandon.addEventListener("abort", abandon, { once: true });
+  const secrets = secretsOf(instruction);
+  const log = buildLogStream({
+    clock: parts.clock,
+    from: instruction.logFrom,
+    secrets,
+    maxBytes: instruction.limits.logMaxBytes,
+    usedBytes: instruction.limits.logBytesUsed,
+    async send(from, lines) {
+      return (await held.log({ from, lines }))?.ack ?? null;
+    },
+  });
+  const workspace = await parts.workspaces.open(
+    instruction.projectId,
+    instruction.taskId,
+    instruction.attempt,
+  );
+  let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
+  try {
+    end = await work(instruction, { ...parts, held, stream: log, workspace });
+  } catch (error) {
+    parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
+    end = { state: "failed", exitCode: null, reason: `The runner failed: ${messageOf(error)}` };
+  } finally {
+    held.settle();
+    if (end.reason && end.state !== "canceled") log.say("system", end.reason);
+    // The workspace first: when the result is known, nothing of the task is left.
+    await workspace.close(end.state === "success").catch((error: unknown) => {
+      parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
+    });
+    await log.flushed();
+    await held.finish({ state: end.state, reason: end.reason.slice(0, 2000) });
+    held.close();
+    parts.abandon.removeEventListener("abort", abandon);
+  }
+}
+
+function secretsOf(instruction: RunTask): string[] {
+  const { credential } = instruction.repo;
+  const ofCredential =
+    credential?.type === "token" ? [credential.token] : credential ? [credential.privateKey] : [];
+  return [...Object.values(instruction.secrets), ...ofCredential];
+}
+
+interface Work extends RunTaskParts {
+  held: HeldTask;
+  stream: LogStream;
+  workspace: Workspace;
+}
+
+const canceled = (held: HeldTask): StageEnd => ({
+  state: held.why() === "timeout" ? "timeout" : "canceled",
+  exitCode: null,
+  reason: held.why() ?? "lease_lost",
+});
+
+async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
+  const { held } = parts;
+  const isGoing = async (said: Parameters<HeldTask["stage"]>[0]) =>
+    (await held.stage(said))?.continue === true && !held.stopped.aborted;
+
+  if (!(await isGoing({ stage: "checkout", state: "running", exitCode: null }))) return canceled(held);
+  const checkedOut = await checkOut(instruction, parts);
+  if ("state" in checkedOut) {
+    await held.stage({ stage: "checkout", state: checkedOut.state, exitCode: null });
+    return checkedOut;
+  }
+  const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
+  if (!(await isGoing({ stage: "checkout", state: "success", exitCode: 0, ...commit })))
+    return canceled(held);
+
+  for (const stage of instruction.stages) {
+    if (!(await isGoing({ stage: stage.name, state: "running", exitCode: null }))) return canceled(held);
+    const end = await runStage(stage, { ...parts, instruction, checkedOut, log: parts.stream });
+    const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
+    if (end.state !== "success") return end;
+    // The last stage is done: a cancel that comes now is too late to be true.
+    if (answer === null) return canceled(held);
+  }
+  return { state: "success", exitCode: 0, reason: "" };
+}
+
+/** The folder with the commit in it, or how it ended. */
+async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut | StageEnd> {
+  const { held, stream, workspace, workspaces, lifeline } = parts;
+  const { limits, repo } = instruction;
+  const environment = openGitEnvironment(repo, workspaces, parts.env);
+  const endsAt = performance.now() + limits.checkoutTimeoutMs;
+  try {
+    return await checkout({
+      repo,
+      ref: instruction.ref,
+      commit: instruction.commit,
+      cache: workspaces.cacheOf(instruction.projectId),
+      target: workspace.source,
+      say: (text) => stream.say("checkout", text),
+      async git(args) {
+        const chunks: Uint8Array[] = [];
+        const result = await runProcess({
+          command: ["git", ...args],
+          cwd: workspace.scripts,
+          env: environment.env,
+          onOutput: (bytes) => chunks.push(bytes),
+          stop: held.stopped,
+          timeoutMs: Math.max(1, endsAt - performance.now()),
+          stopGraceMs: limits.stopGraceMs,
+          mayLeaveProcesses: false,
+          mark: parts.newMark(),
+          watch: (tree) => lifeline.watch(tree),
+        });
+        lifeline.release(result.tree);
+        if (result.end === "timeout")
+          throw new CheckoutError(`git did not finish within ${limits.checkoutTimeoutMs / 1000} s`);
+        return { exitCode: result.exitCode, output: Buffer.concat(chunks).toString("utf8") };
+      },
+    });
+  } catch (error) {
+    if (held.stopped.aborted) return canceled(held);
+    if (!(error instanceof CheckoutError)) throw error;
+    const [reason, ...more] = error.message.split("\n");
+    for (const line of more) stream.say("checkout", line);
+    return { state: "failed", exitCode: null, reason: firstLine(reason ?? "") };
+  } finally {
+    environment.remove();
+  }
+}

@@ -1,0 +1,53 @@
+import type { CheckedOut } from "./checkout.ts";
+import type { RunTask } from "./protocol.ts";
+
+/** Of the runner's own environment, scripts get only what a program needs to run at all. */
+const passedOn = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "LANG",
+  "LC_ALL",
+  "LC_CTYPE",
+  "TZ",
+  "TMPDIR",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+];
+
+/** A process is refused when one variable is longer than 128 KiB; texts of strangers stay far below. */
+const textMaxLength = 8192;
+
+/** Environment of a stage: the allow-list, the project's own, its secrets, then CI_*, which nothing replaces. */
+export function scriptEnvironment(
+  instruction: RunTask,
+  checkedOut: CheckedOut,
+  place: { stage: string; workspace: string },
+  own: Record<string, string | undefined>,
+): Record<string, string> {
+  const env: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin" };
+  for (const name of passedOn) {
+    const value = own[name];
+    if (value !== undefined) env[name] = value;
+  }
+  Object.assign(env, instruction.env, instruction.secrets, {
+    CI: "true",
+    CI_TASK_ID: String(instruction.taskId),
+    CI_PROJECT_ID: String(instruction.projectId),
+    CI_ATTEMPT: String(instruction.attempt),
+    CI_REF: instruction.ref,
+    CI_COMMIT: checkedOut.commit,
+    CI_MESSAGE: checkedOut.message.slice(0, textMaxLength),
+    CI_AUTHOR: (instruction.env.CI_AUTHOR || checkedOut.author).slice(0, textMaxLength),
+    CI_STAGE: place.stage,
+    CI_WORKSPACE: place.workspace,
+  });
+  for (const [name, value] of Object.entries(env)) env[name] = value.replaceAll("\0", "");
+  return env;
+}

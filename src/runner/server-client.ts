@@ -1,0 +1,56 @@
+import { type ClaimRequest, claimWaitMs, type HeldAnswer, heldAnswer, runnerPaths } from "./protocol.ts";
+
+/** Where the server is and how it knows this runner. */
+export interface ServerAddress {
+  server: string;
+  token: string;
+}
+
+/** The server answered, but not with what was asked for. */
+export class ServerRefusal extends Error {
+  override readonly name = "ServerRefusal";
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface ServerClient {
+  /** The server's instruction, unread; null: there is no work now. */
+  claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown>;
+  /** Beat, log, stage or finish of a task that is held. */
+  held(path: string, body: Record<string, unknown>, timeoutMs: number): Promise<HeldAnswer>;
+}
+
+export function buildServerClient(
+  /** Asked anew for each call: a local server may come back on another port. */
+  address: () => ServerAddress,
+  send: typeof fetch = fetch,
+): ServerClient {
+  async function post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+    const { server, token } = address();
+    const response = await send(`${server.replace(/\/+$/, "")}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      redirect: "error",
+      signal,
+    });
+    if (response.ok || response.status === 409) return response;
+    const text = (await response.text()).slice(0, 500);
+    throw new ServerRefusal(response.status, `the server answered ${response.status}: ${text}`);
+  }
+
+  return {
+    async claim(request, signal) {
+      const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
+      const response = await post(runnerPaths.claim, request, AbortSignal.any([signal, timeout]));
+      return response.status === 200 ? await response.json() : null;
+    },
+    async held(path, body, timeoutMs) {
+      const response = await post(path, body, AbortSignal.timeout(timeoutMs));
+      return heldAnswer.parse(await response.json());
+    },
+  };
+}

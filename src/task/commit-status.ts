@@ -1,0 +1,87 @@
+import type { Project } from "../model/project.ts";
+import type { Task, TaskState } from "../model/task.ts";
+import type { ProviderName } from "../model/webhook-config.ts";
+import type { OutgoingCall } from "./outbox.ts";
+
+type StatusHost = "github" | "gitlab" | "gitea";
+
+const statusHostOf: Partial<Record<ProviderName, StatusHost>> = {
+  github: "github",
+  gitlab: "gitlab",
+  gitea: "gitea",
+};
+
+const context = "slipway";
+
+const stateWords = {
+  queued: { github: "pending", gitlab: "pending", gitea: "pending" },
+  dispatched: { github: "pending", gitlab: "pending", gitea: "pending" },
+  running: { github: "pending", gitlab: "running", gitea: "pending" },
+  canceling: { github: "pending", gitlab: "running", gitea: "pending" },
+  success: { github: "success", gitlab: "success", gitea: "success" },
+  failed: { github: "failure", gitlab: "failed", gitea: "failure" },
+  canceled: { github: "error", gitlab: "canceled", gitea: "error" },
+  timeout: { github: "failure", gitlab: "failed", gitea: "failure" },
+  lost: { github: "error", gitlab: "failed", gitea: "error" },
+} as const satisfies Record<TaskState, Record<StatusHost, string>>;
+
+/** The call that shows a task's state beside its commit at the Git host; null when there is nothing to tell it. */
+export function commitStatusCall(
+  task: Task,
+  project: Project,
+  provider: ProviderName,
+  token: string,
+  taskUrl: string,
+): OutgoingCall | null {
+  const place = placeOf(project.git.url);
+  const host = statusHostOf[provider] ?? (place ? guessHost(place.origin) : null);
+  if (!place || !host || task.commit === null) return null;
+  const state = stateWords[task.state][host];
+  const description = (task.reason || `Task ${task.id}: ${task.state}`).slice(0, 140);
+  const common = { kind: "commit status", subject: `commit status ${task.projectId} ${task.commit}` };
+  const json = { "content-type": "application/json", "user-agent": "Slipway" };
+  if (host === "gitlab")
+    return {
+      ...common,
+      url: `${place.origin}/api/v4/projects/${encodeURIComponent(place.path)}/statuses/${task.commit}`,
+      headers: { ...json, "private-token": token },
+      body: JSON.stringify({ state, description, target_url: taskUrl, name: context }),
+    };
+  const path = place.path.split("/").map(encodeURIComponent).join("/");
+  return {
+    ...common,
+    url: `${apiOf(host, place.origin)}/repos/${path}/statuses/${task.commit}`,
+    headers: { ...json, authorization: `${host === "gitea" ? "token" : "Bearer"} ${token}` },
+    body: JSON.stringify({ state, description, target_url: taskUrl, context }),
+  };
+}
+
+function apiOf(host: "github" | "gitea", origin: string): string {
+  if (host === "gitea") return `${origin}/api/v1`;
+  return origin === "https://github.com" ? "https://api.github.com" : `${origin}/api/v3`;
+}
+
+function guessHost(origin: string): StatusHost | null {
+  const { hostname } = new URL(origin);
+  if (hostname === "github.com") return "github";
+  if (hostname === "gitlab.com") return "gitlab";
+  return hostname === "codeberg.org" || hostname === "gitea.com" ? "gitea" : null;
+}
+
+/** Web address and path of the repository, from any form of its clone URL. */
+function placeOf(cloneUrl: string): { origin: string; path: string } | null {
+  const short = /^(?:[^@/]+@)?([a-z0-9][a-z0-9.-]*):([^/].*)$/i.exec(cloneUrl);
+  if (short && !cloneUrl.includes("://"))
+    return { origin: `https://${short[1]}`, path: trimmed(short[2] ?? "") };
+  if (!URL.canParse(cloneUrl)) return null;
+  const url = new URL(cloneUrl);
+  if (url.protocol === "ssh:") return { origin: `https://${url.hostname}`, path: trimmed(url.pathname) };
+  if (url.protocol !== "https:" && url.protocol !== "http:") return null;
+  return { origin: url.origin, path: trimmed(url.pathname) };
+}
+
+function trimmed(path: string): string {
+  return decodeURIComponent(path)
+    .replace(/^\/+|\/+$/g, "")
+    .replace(/\.git$/, "");
+}

@@ -1,0 +1,111 @@
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Runner } from "../model/runner.ts";
+import type { Store } from "../model/store.ts";
+import type { Task } from "../model/task.ts";
+import { type ClaimRequest, claimWaitMs, type RunTask } from "../runner/protocol.ts";
+import { hashToken, randomToken } from "../secrets.ts";
+import { type InstructionParts, instructionFor } from "./instruction.ts";
+import type { TaskEvents } from "./task-events.ts";
+import { queueTopic, type Wakeups } from "./wakeups.ts";
+
+/** Hands queued tasks to runners that ask for work. */
+export interface Dispatch {
+  /** The next task for this runner, or null when none came up while it waited. */
+  claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null>;
+  /** Gives out no more work; what is with runners stays there. */
+  close(): void;
+}
+
+export interface DispatchParts extends Omit<InstructionParts, "keepers"> {
+  store: Store;
+  events: TaskEvents;
+  wakeups: Wakeups;
+  log: Log;
+}
+
+/** Other instances tell us nothing when they enqueue, so a waiting claim looks by itself this often. */
+const lookEveryMs = 1000;
+const leaseBytes = 24;
+
+export function buildDispatch(parts: DispatchParts): Dispatch {
+  const { store, wakeups, limits } = parts;
+  const closing = new AbortController();
+
+  async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
+    const lease = randomToken(leaseBytes);
+    const now = await store.now();
+    const task = await store.tasks.claim({
+      runnerId: runner.id,
+      labels: runner.labels,
+      concurrency: request.concurrency,
+      leaseHash: hashToken(lease),
+      leaseUntil: new Date(now.getTime() + limits.leaseMs),
+      now,
+    });
+    if (!task) return null;
+    try {
+      const instruction = await instructionFor(task, lease, { ...parts, keepers: store });
+      parts.events.changed(task);
+      return instruction;
+    } catch (error) {
+      await refuse(task, messageOf(error));
+      return claimOnce(runner, request);
+    }
+  }
+
+  /** A task that cannot be given to anybody ends here instead of going round for ever. */
+  async function refuse(task: Task, reason: string): Promise<void> {
+    parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
+    const failed = await store.tasks.change(task.id, {
+      whileIn: ["dispatched"],
+      set: { state: "failed", reason, leaseUntil: null, finishedAt: await store.now() },
+    });
+    if (failed) parts.events.finished(failed);
+  }
+
+  /** The runner went away while its task was being claimed: nobody has it, so it goes back as it was. */
+  async function giveBack({ taskId, lease, attempt }: RunTask): Promise<void> {
+    const queued = await store.tasks.change(taskId, {
+      whileIn: ["dispatched"],
+      leaseHash: hashToken(lease),
+      set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId: null },
+    });
+    if (queued) parts.events.changed(queued);
+  }
+
+  return {
+    async claim(runner, request, signal) {
+      const { concurrency, version } = request;
+      await store.runners.update(runner.id, { lastSeenAt: await store.now(), concurrency, version });
+      const stop = AbortSignal.any([signal, closing.signal]);
+      const endsAt = performance.now() + claimWaitMs;
+      while (!stop.aborted) {
+        const leftMs = endsAt - performance.now();
+        if (leftMs <= 0) return null;
+        // Listening begins before looking, so that nothing that comes up in between is missed.
+        const woken = wakeups.wait(queueTopic, Math.min(leftMs, lookEveryMs), stop);
+        const instruction = await claimOnce(runner, request);
+        if (instruction && signal.aborted) await giveBack(instruction);
+        else if (instruction) return instruction;
+        await soonest(woken, await untilNotBefore());
+      }
+      return null;
+    },
+    close: () => closing.abort(),
+  };
+
+  async function untilNotBefore(): Promise<number> {
+    const now = await store.now();
+    const next = await store.tasks.nextNotBefore(now);
+    return next ? next.getTime() - now.getTime() : lookEveryMs;
+  }
+}
+
+async function soonest(woken: Promise<void>, ms: number): Promise<void> {
+  if (ms >= lookEveryMs) return woken;
+  const timer = Promise.withResolvers<void>();
+  const handle = setTimeout(timer.resolve, Math.max(1, ms));
+  await Promise.race([woken, timer.promise]);
+  clearTimeout(handle);
+}

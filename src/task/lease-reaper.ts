@@ -1,0 +1,111 @@
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import type { Task } from "../model/task.ts";
+import { endStages, hasSideEffects, resetStages } from "./stages.ts";
+import type { TaskEvents } from "./task-events.ts";
+
+/** Decides about tasks whose runner has been silent for a whole lease. */
+export interface LeaseReaper {
+  /** Gives every lease one full term first: after a restart of the server no runner had a chance to renew. */
+  start(): Promise<void>;
+  reap(): Promise<void>;
+  stop(): void;
+}
+
+export interface LeaseReaperParts {
+  store: Store;
+  events: TaskEvents;
+  leaseMs: number;
+  log: Log;
+}
+
+const batch = 50;
+/** The first attempt, and once more. */
+const maxAttempts = 2;
+
+export function buildLeaseReaper({ store, events, leaseMs, log }: LeaseReaperParts): LeaseReaper {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = false;
+
+  async function decide(task: Task, now: Date): Promise<void> {
+    const decided = await store.transaction(async (keepers) => {
+      const changed = await keepers.tasks.change(task.id, {
+        whileIn: [task.state],
+        leaseHash: task.leaseHash ?? "",
+        leaseEndedBefore: now,
+        set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
+      });
+      if (changed) await note(keepers, changed, now);
+      return changed;
+    });
+    if (!decided) return;
+    log.warn({ taskId: task.id, attempt: task.attempt, state: decided.state }, "a runner lost its lease");
+    if (decided.state === "queued") events.requeued(decided);
+    else events.finished(decided);
+  }
+
+  async function note(keepers: Keepers, task: Task, now: Date): Promise<void> {
+    const index = await keepers.tasks.nextLogIndex(task.id);
+    await keepers.tasks.appendLog(task.id, [{ index, stage: "system", at: now, text: `[${task.reason}]` }]);
+    events.logged(task, [{ index, stage: "system", at: now, text: `[${task.reason}]` }]);
+  }
+
+  async function reap(): Promise<void> {
+    const now = await store.now();
+    for (const task of await store.tasks.withExpiredLease(now, batch)) await decide(task, now);
+  }
+
+  function again(): void {
+    if (isStopped) return;
+    timer = setTimeout(
+      () =>
+        reap()
+          .catch((error: unknown) => log.error({ error: messageOf(error) }, "leases could not be looked at"))
+          .finally(again),
+      Math.max(50, leaseMs / 12),
+    );
+  }
+
+  return {
+    async start() {
+      const now = await store.now();
+      await store.tasks.extendAllLeases(new Date(now.getTime() + leaseMs));
+      again();
+    },
+    reap,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Before deploy: once more. After: nobody knows what happened, and a second deploy could make it worse. */
+function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
+  const isTouched = hasSideEffects(task.stages);
+  if (task.state === "canceling" && !isTouched)
+    return {
+      state: "canceled",
+      reason: task.reason || "canceled",
+      stages: endStages(task.stages, "canceled", now),
+      finishedAt: now,
+    };
+  if (!isTouched && task.attempt < maxAttempts)
+    return {
+      state: "queued",
+      reason: "The runner vanished before deploy began; the task was queued once more.",
+      stages: resetStages(task.stages),
+      runnerId: null,
+      startedAt: null,
+    };
+  const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
+  return {
+    state: "lost",
+    reason: isTouched
+      ? `The runner vanished during ${during}. How far it came is not known, so it is not run again by itself.`
+      : "The runner vanished a second time; the task is not run again by itself.",
+    stages: endStages(task.stages, "lost", now),
+    finishedAt: now,
+  };
+}

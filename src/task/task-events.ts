@@ -1,0 +1,123 @@
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { TaskEvent } from "../model/project.ts";
+import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
+import type { Keepers } from "../model/store.ts";
+import type { LogLine, Task, TaskState } from "../model/task.ts";
+import type { Secrets } from "../secrets.ts";
+import { commitStatusCall } from "./commit-status.ts";
+import type { Live } from "./live.ts";
+import type { Notifier } from "./notifier.ts";
+import type { Outbox } from "./outbox.ts";
+import type { TaskAnnouncer } from "./queue.ts";
+import type { TaskMetrics } from "./task-metrics.ts";
+import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
+
+/** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
+export interface TaskEvents extends TaskAnnouncer {
+  started(task: Task): void;
+  /** To success, failed, canceled, timeout or lost. */
+  finished(task: Task): void;
+  /** Its runner vanished before it had done anything that matters. */
+  requeued(task: Task): void;
+  logged(task: Task, lines: LogLine[]): void;
+  /** Resolves when what was said is on its way. */
+  flushed(): Promise<void>;
+}
+
+export interface TaskEventsParts {
+  keepers: Pick<Keepers, "projects" | "webhookConfigs">;
+  secrets: Secrets;
+  wakeups: Wakeups;
+  live: Live;
+  notifier: Notifier;
+  outbox: Outbox;
+  metrics: TaskMetrics;
+  consoleUrl: () => string;
+  log: Log;
+}
+
+const endings: Partial<Record<TaskState, TaskEvent>> = {
+  success: "task.succeeded",
+  failed: "task.failed",
+  canceled: "task.canceled",
+  timeout: "task.timeout",
+  lost: "task.lost",
+};
+
+export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
+  const { wakeups, live, metrics, keepers } = parts;
+  const telling = new Set<Promise<void>>();
+
+  function tell(event: TaskEvent, task: Task): void {
+    live.task(event, task);
+    const told = tellOutside(event, task)
+      .catch((error: unknown) =>
+        parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not told"),
+      )
+      .finally(() => telling.delete(told));
+    telling.add(told);
+  }
+
+  async function tellOutside(event: TaskEvent, task: Task): Promise<void> {
+    const project = await keepers.projects.byId(task.projectId);
+    if (!project) return;
+    const stored = await keepers.projects.secrets(project.id);
+    const secretOf = (name: string) => {
+      const found = stored.find((secret) => secret.name === name);
+      return found
+        ? parts.secrets.open(sealedPurpose.projectSecret(project.id, name), found.ciphertext)
+        : null;
+    };
+    if (project.notify.length > 0)
+      parts.notifier.tell(event, task, project, secretOf(reservedSecrets.notify));
+    const token = secretOf(reservedSecrets.status);
+    if (token === null) return;
+    const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
+    const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
+    const call = commitStatusCall(task, project, provider, token, taskUrl);
+    if (call) parts.outbox.send(call);
+  }
+
+  function finished(task: Task): void {
+    metrics.finished(task);
+    wakeups.notify(taskTopic(task.id));
+    wakeups.notify(queueTopic);
+    const event = endings[task.state];
+    if (event) tell(event, task);
+  }
+
+  function changed(task: Task): void {
+    live.task("task.changed", task);
+    wakeups.notify(taskTopic(task.id));
+    if (task.state === "queued") wakeups.notify(queueTopic);
+  }
+
+  return {
+    enqueued({ task, superseded }) {
+      tell("task.queued", task);
+      for (const older of superseded) {
+        if (older.state === "canceled") finished(older);
+        else changed(older);
+      }
+      wakeups.notify(queueTopic);
+    },
+    changed,
+    started(task) {
+      metrics.started(task);
+      tell("task.started", task);
+    },
+    finished,
+    requeued(task) {
+      metrics.leaseLost();
+      tell("task.queued", task);
+      wakeups.notify(taskTopic(task.id));
+      wakeups.notify(queueTopic);
+    },
+    logged: (task, lines) => live.log(task, lines),
+    async flushed() {
+      await Promise.all(telling);
+      await live.flushed();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { Fault } from "../errors.ts";
+import { isCommit, isSafeRef, toFullRef } from "../model/git-ref.ts";
+import type { Project } from "../model/project.ts";
+import type { Store } from "../model/store.ts";
+import { isFinished, type Task } from "../model/task.ts";
+import type { Actions } from "../model/webhook-config.ts";
+import { enqueueTask } from "./queue.ts";
+import { endStages } from "./stages.ts";
+import type { TaskEvents } from "./task-events.ts";
+
+/** What people do with tasks by hand. */
+export interface Trigger {
+  /** Runs a ref; with `commit` that commit of it, which is also how an earlier one is deployed again. */
+  run(
+    project: Project,
+    asked: { ref?: string; commit?: string; actions?: Actions | null },
+    username: string,
+  ): Promise<Task>;
+  rerun(task: Task, project: Project, username: string): Promise<Task>;
+  /** Answers the task as it is then: canceled, or canceling until its runner has ended it. */
+  cancel(task: Task, username: string): Promise<Task>;
+}
+
+export function buildTrigger({ store, events }: { store: Store; events: TaskEvents }): Trigger {
+  async function enqueue(
+    project: Project,
+    order: Pick<Task, "ref" | "commit" | "message" | "actions" | "rerunOf">,
+    username: string,
+  ): Promise<Task> {
+    const now = await store.now();
+    const enqueued = await store.transaction((keepers) =>
+      enqueueTask(
+        keepers,
+        {
+          ...order,
+          project,
+          triggerType: "manual",
+          triggeredBy: username,
+          author: username,
+          causeRef: null,
+          causeCommit: null,
+          deliveryId: null,
+          notBefore: null,
+        },
+        now,
+      ),
+    );
+    events.enqueued(enqueued);
+    return enqueued.task;
+  }
+
+  return {
+    async run(project, asked, username) {
+      const ref = toFullRef(asked.ref ?? project.git.ref);
+      if (!isSafeRef(ref)) throw invalid("ref", "is not the name of a branch or tag");
+      if (asked.commit !== undefined && !isCommit(asked.commit))
+        throw invalid("commit", "must be a whole commit hash of 40 or 64 hex digits");
+      const commit = asked.commit?.toLowerCase() ?? null;
+      const actions = asked.actions ?? null;
+      return enqueue(project, { ref, commit, message: "", actions, rerunOf: null }, username);
+    },
+    rerun: ({ id, ref, commit, message, actions }, project, username) =>
+      enqueue(project, { ref, commit, message, actions, rerunOf: id }, username),
+    async cancel(task, username) {
+      const reason = `canceled by ${username}`;
+      const now = await store.now();
+      const canceled = await store.tasks.change(task.id, {
+        whileIn: ["queued"],
+        set: { state: "canceled", reason, finishedAt: now, stages: endStages(task.stages, "canceled", now) },
+      });
+      if (canceled) {
+        events.finished(canceled);
+        return canceled;
+      }
+      const canceling = await store.tasks.change(task.id, {
+        whileIn: ["dispatched", "running"],
+        set: { state: "canceling", reason },
+      });
+      if (canceling) {
+        events.changed(canceling);
+        return canceling;
+      }
+      const seen = await store.tasks.byId(task.id);
+      if (!seen) throw new Fault("not_found", `There is no task ${task.id}.`);
+      if (isFinished(seen.state)) throw new Fault("conflict", `Task ${task.id} is over: ${seen.state}.`);
+      return seen;
+    },
+  };
+}
+
+function invalid(field: string, message: string): Fault {
+  return new Fault("invalid", `The body is not right: ${field} ${message}.`, {
+    fields: [{ field, message }],
+  });
+}

@@ -1,0 +1,50 @@
+/** Wakes those who wait in this process for something that happened in this process. */
+export interface Wakeups {
+  notify(topic: string): void;
+  /** Resolves at the next notice of the topic, after `ms`, or when the signal is aborted. */
+  wait(topic: string, ms: number, signal: AbortSignal): Promise<void>;
+  /** Wakes all for good. */
+  close(): void;
+}
+
+/** A queued task may have become claimable. */
+export const queueTopic = "queue";
+
+/** The state of a task has changed. */
+export function taskTopic(taskId: number): string {
+  return `task ${taskId}`;
+}
+
+export function buildWakeups(): Wakeups {
+  const waiting = new Map<string, Set<() => void>>();
+  let isClosed = false;
+
+  function wake(topic: string): void {
+    const resolvers = waiting.get(topic);
+    waiting.delete(topic);
+    for (const resolve of resolvers ?? []) resolve();
+  }
+
+  return {
+    notify: wake,
+    wait(topic, ms, signal) {
+      if (isClosed || signal.aborted) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const resolvers = waiting.get(topic) ?? new Set();
+      waiting.set(topic, resolvers.add(resolve));
+      const timer = setTimeout(resolve, ms);
+      const onAbort = () => resolve();
+      signal.addEventListener("abort", onAbort, { once: true });
+      return promise.finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        resolvers.delete(resolve);
+        if (resolvers.size === 0 && waiting.get(topic) === resolvers) waiting.delete(topic);
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const topic of [...waiting.keys()]) wake(topic);
+    },
+  };
+}
