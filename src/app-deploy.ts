@@ -1,26 +1,37 @@
 import { join } from "node:path";
-import { messageOf } from "./errors.ts";
+import { buildManagement } from "./app-management.ts";
 import type { Ground, Part } from "./part.ts";
 import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
 
 /** The deploy service: store, webhook, tasks, management API and console. */
-export async function buildDeployPart({ config, log, clock }: Ground): Promise<Part> {
+export async function buildDeployPart(ground: Ground): Promise<Part> {
+  const { config, log, clock } = ground;
   const store = await openStore({
     url: config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`,
     poolSize: config["database.poolSize"],
     log,
     clock,
   });
-  const { warnings } = await loadDataKey(
-    { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
-    store,
-  );
-  return {
-    routes: {},
-    missing: () => store.check().then(() => null, messageOf),
-    facts: [`database: ${store.describe()}`],
-    warnings,
-    close: () => store.close(),
-  };
+  try {
+    const { secrets, warnings } = await loadDataKey(
+      { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
+      store,
+    );
+    const management = await buildManagement(ground, store, secrets);
+    return {
+      routes: { "/api/*": management.handle, "/docs": management.handle },
+      missing: () =>
+        store.check().then(
+          () => null,
+          () => "the database does not answer",
+        ),
+      facts: [`database: ${store.describe()}`, ...management.facts],
+      warnings,
+      close: () => store.close(),
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

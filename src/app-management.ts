@@ -1,0 +1,50 @@
+import { resolve } from "node:path";
+import { buildCredentials } from "./account/credential.ts";
+import { ensureFirstAdmin } from "./account/first-admin.ts";
+import { buildPasswords } from "./account/password.ts";
+import { buildPermissions } from "./account/permissions.ts";
+import { buildSignIn } from "./account/sign-in.ts";
+import { buildApi } from "./http/api/api.ts";
+import { networksOf } from "./http/client-address.ts";
+import type { Handler } from "./http/server.ts";
+import type { Store } from "./model/store.ts";
+import type { Ground } from "./part.ts";
+import type { Secrets } from "./secrets.ts";
+
+export interface Management {
+  /** Answers `/api/*` and `/docs`. */
+  handle: Handler;
+  facts: string[];
+}
+
+/** Accounts and the management API over them. */
+export async function buildManagement(ground: Ground, store: Store, secrets: Secrets): Promise<Management> {
+  const { config, log, metrics, clock } = ground;
+  const baseUrl = config["server.baseUrl"];
+  const passwords = buildPasswords();
+  const firstAdmin = await ensureFirstAdmin(store, passwords, clock, process.env.SLIPWAY_ADMIN_PASSWORD);
+  const sessionMs = config["auth.sessionHours"] * 3_600_000;
+  const api = buildApi({
+    store,
+    secrets,
+    passwords,
+    credentials: buildCredentials(store, clock),
+    permissions: buildPermissions(store),
+    signIn: buildSignIn({ keepers: store, passwords, clock, sessionMs }),
+    gitUrlRules: {
+      allowLocal: config["tasks.allowLocalRepositories"],
+      samplesDir: resolve(config["data.dir"], "samples"),
+    },
+    trustedProxies: networksOf(config["server.trustedProxies"]),
+    ownOrigins: baseUrl === undefined ? [] : [new URL(baseUrl).origin],
+    clock,
+    log,
+    metrics,
+  });
+  const password = firstAdmin?.generatedPassword;
+  return {
+    handle: (request, server) =>
+      api.fetch(request, { peerAddress: server.requestIP(request)?.address ?? "" }),
+    facts: password ? [`sign in as admin with the password ${password} (shown this once)`] : [],
+  };
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  type Answer,
+  type ApiClient,
+  type ApiServer,
+  adminPassword,
+  startApiServer,
+} from "../support/api-server.ts";
+
+/** Credentials that no text contains by chance. `mark` makes each of them recognisable in whatever form it turns up. */
+const mark = "zQ7x";
+const planted = {
+  wrongPassword: `wrong-password-${mark}`,
+  userPassword: `user-password-${mark}`,
+  newPassword: `new-password-${mark}`,
+  secret: `project-secret-${mark}`,
+  gitToken: `git-token-${mark}`,
+  privateKey: `-----BEGIN OPENSSH PRIVATE KEY-----\nkey-body-${mark}\n-----END OPENSSH PRIVATE KEY-----`,
+  notifyKey: `notify-key-${mark}`,
+  urlPassword: `url-password-${mark}`,
+  bearer: `slp_made-up-bearer-${mark}`,
+  queryCode: `query-code-${mark}`,
+};
+
+let server: ApiServer;
+/** Every answer but the ones whose purpose is to show a new token once. */
+const answers: string[] = [];
+const shownOnce: string[] = [];
+
+beforeAll(async () => {
+  server = await startApiServer();
+});
+afterAll(() => server.stop());
+
+async function call(
+  client: ApiClient,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers = {},
+): Promise<Answer> {
+  const answer = await client.request(method, path, body, headers);
+  const token = (answer.body as { token?: unknown } | null)?.token;
+  if (typeof token === "string") shownOnce.push(token);
+  else answers.push(`${method} ${path.split("?")[0]}: ${JSON.stringify([...answer.headers])} ${answer.text}`);
+  return answer;
+}
+
+/** Uses every way in which the API takes a credential, rightly and wrongly. */
+async function useCredentials(): Promise<void> {
+  const { admin, anonymous } = server;
+  const login = (username: string, password: unknown) =>
+    call(anonymous, "POST", "/api/auth/login", { username, password });
+  await login("admin", planted.wrongPassword);
+  await login(planted.wrongPassword, planted.wrongPassword);
+  await login("admin", { nested: planted.wrongPassword });
+  await call(anonymous, "POST", "/api/auth/login", `{"password":"${planted.wrongPassword}"`);
+  await call(admin, "POST", "/api/users", { username: "carol", password: planted.userPassword });
+  const { token } = (await login("carol", planted.userPassword)).body as { token: string };
+  const carol = server.as(token);
+  const passwords = { oldPassword: planted.wrongPassword, newPassword: planted.newPassword };
+  await call(carol, "POST", "/api/auth/password", passwords);
+  await call(carol, "POST", "/api/auth/password", { ...passwords, oldPassword: planted.userPassword });
+  await call(admin, "PATCH", "/api/users/2", { password: planted.newPassword, extra: planted.newPassword });
+  await call(server.as(planted.bearer), "GET", "/api/auth/me");
+  await call(anonymous, "GET", `/api/auth/me?code=${planted.queryCode}`);
+  await call(anonymous, "GET", "/api/auth/me", undefined, { authorization: `Basic ${planted.bearer}` });
+  await call(anonymous, "GET", "/api/auth/me", undefined, { cookie: `slipway_session=${planted.bearer}` });
+  await call(admin, "POST", "/api/tokens", { name: "ci", scopes: ["admin"] });
+  await call(admin, "POST", "/api/runners", { name: "build-1" });
+  await call(admin, "POST", "/api/runners/1/reset-token");
+  const git = { url: `https://user:${planted.urlPassword}@git.example.com/x.git` };
+  await call(admin, "POST", "/api/projects", { name: "leaky", git });
+  await call(admin, "POST", "/api/projects", { name: "shop", git: { url: "https://git.example.com/x.git" } });
+  const project = "/api/projects/1";
+  await call(admin, "PUT", `${project}/secrets/TOKEN`, { value: planted.secret });
+  await call(admin, "PUT", `${project}/secrets/TOKEN`, { vaule: planted.secret });
+  await call(admin, "PUT", `${project}/secrets/BAD-NAME`, { value: planted.secret });
+  await call(admin, "PUT", `${project}/credential`, { type: "token", token: planted.gitToken });
+  await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.privateKey });
+  await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.gitToken });
+  await call(admin, "PUT", `${project}/keys/notify-key`, { value: planted.notifyKey });
+}
+
+/** Everything that can be read afterwards. */
+async function readEverything(): Promise<void> {
+  const document = await server.anonymous.expect<{ paths: Record<string, object> }>(
+    200,
+    "GET",
+    "/api/openapi.json",
+  );
+  for (const [path, methods] of Object.entries(document.paths)) {
+    if (!("get" in methods)) continue;
+    await call(server.admin, "GET", path.replaceAll(/\{\w+\}/g, "1"));
+  }
+  for (const path of ["/api/audit?pageSize=200", "/metrics", "/docs", "/readyz"])
+    await call(server.admin, "GET", path);
+}
+
+test("no credential appears in any log line or API answer", async () => {
+  await useCredentials();
+  await readEverything();
+  expect(shownOnce.length).toBeGreaterThanOrEqual(4);
+  expect(server.logLines.length).toBeGreaterThan(20);
+  const lines = [...server.logLines, ...answers];
+  expect(lines.filter((line) => line.includes(mark))).toEqual([]);
+  const tokens = shownOnce.filter((token) => lines.some((line) => line.includes(token)));
+  expect(tokens).toEqual([]);
+  expect(lines.filter((line) => line.includes(adminPassword))).toEqual([]);
+}, 60_000);
+
+test("no credential stands in the database file", async () => {
+  const bytes = await Promise.all(
+    ["slipway.db", "slipway.db-wal"].map((name) => Bun.file(`${server.dataDir}/${name}`).text()),
+  );
+  const stored = bytes.join("");
+  expect(stored.length).toBeGreaterThan(1000);
+  for (const credential of [...Object.values(planted), ...shownOnce, adminPassword])
+    expect(stored.includes(credential)).toBe(false);
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+
+let server: ApiServer;
+
+beforeAll(async () => {
+  server = await startApiServer();
+});
+afterAll(() => server.stop());
+
+describe("operators", () => {
+  test("see liveness and readiness without a credential", async () => {
+    expect(await server.anonymous.request("GET", "/livez")).toMatchObject({ status: 200, text: "ok\n" });
+    expect(await server.anonymous.request("GET", "/readyz")).toMatchObject({ status: 200, text: "ready\n" });
+  });
+
+  test("read metrics from internal networks only, while no token is set", async () => {
+    await server.admin.expect(200, "GET", "/api/projects");
+    const metrics = await server.anonymous.request("GET", "/metrics");
+    expect(metrics.status).toBe(200);
+    expect(metrics.text).toContain(
+      'slipway_api_requests_total{method="GET",route="/api/projects",status="200"}',
+    );
+    expect(metrics.text).toContain("slipway_api_request_seconds_bucket");
+    const proxied = await server.anonymous.request("GET", "/metrics", undefined, {
+      "x-forwarded-for": "1.2.3.4",
+    });
+    expect(proxied.status).toBe(403);
+  });
+
+  test("read metrics with metrics.token from anywhere, once it is set", async () => {
+    const guarded = await startApiServer({ "metrics.token": "open-sesame" });
+    expect((await guarded.anonymous.request("GET", "/metrics")).status).toBe(401);
+    expect((await guarded.as("wrong").request("GET", "/metrics")).status).toBe(401);
+    expect((await guarded.as("open-sesame").request("GET", "/metrics")).status).toBe(200);
+    await guarded.stop();
+  });
+});
+
+describe("every answer", () => {
+  test("carries a request id: the proxy's when it looks like one, else our own", async () => {
+    const own = await server.anonymous.request("GET", "/api/auth/me");
+    expect(own.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    const given = await server.anonymous.request("GET", "/api/nothing", undefined, {
+      "x-request-id": "proxy-12345678",
+    });
+    expect(given.headers.get("x-request-id")).toBe("proxy-12345678");
+    const bad = await server.anonymous.request("GET", "/docs", undefined, { "x-request-id": "a b" });
+    expect(bad.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test("of an unknown path is the error shape", async () => {
+    const answer = await server.anonymous.request("GET", "/api/nothing");
+    expect(answer.status).toBe(404);
+    expect(answer.body).toEqual({ error: { code: "not_found", message: expect.stringContaining("/docs") } });
+  });
+
+  test("of a body over the limit is 413, in the error shape", async () => {
+    const answer = await server.anonymous.request("POST", "/api/auth/login", {
+      username: "x".repeat(3_000_000),
+    });
+    expect([answer.status, (answer.body as { error: { code: string } }).error.code]).toEqual([
+      413,
+      "too_large",
+    ]);
+  });
+
+  test("is logged with its path but never with its query", async () => {
+    await server.anonymous.request("GET", "/api/auth/me?code=tell-nobody");
+    const lines = server.logLines.map((line) => JSON.parse(line) as { path?: string });
+    expect(lines).toContainEqual(expect.objectContaining({ path: "/api/auth/me", status: 401 }));
+    expect(server.logLines.join("")).not.toContain("tell-nobody");
+  });
+});
+
+describe("the documentation", () => {
+  test("names every endpoint, needs no script and loads nothing", async () => {
+    const page = await server.anonymous.request("GET", "/docs");
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(page.text).not.toMatch(/<script|<link|src=|@import|url\(/);
+    const document = await server.anonymous.expect<{ paths: Record<string, object> }>(
+      200,
+      "GET",
+      "/api/openapi.json",
+    );
+    for (const path of Object.keys(document.paths)) expect(page.text).toContain(`>${path}<`);
+  });
+
+  test("has a tag, a summary and described answers for every endpoint", async () => {
+    type Operation = {
+      tags?: string[];
+      summary?: string;
+      "x-access"?: string;
+      responses: Record<string, unknown>;
+    };
+    const { paths } = await server.anonymous.expect<{ paths: Record<string, Record<string, Operation>> }>(
+      200,
+      "GET",
+      "/api/openapi.json",
+    );
+    const faulty = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, operation]) => !operation.tags?.length || !operation.summary || !operation["x-access"])
+        .map(([method]) => `${method} ${path}`),
+    );
+    expect(faulty).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Answer, type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+
+/**
+ * Who may call what, written down by hand and apart from the code that decides it. An endpoint that is missing here
+ * fails the first test: say who may call it. A scope after the comma is what an API token needs where it is not the
+ * usual one (read for GET, admin for "admin", write for the rest).
+ */
+const expectations: Record<string, string> = {
+  "POST /api/auth/login": "anonymous",
+  "POST /api/auth/logout": "session",
+  "GET /api/auth/me": "signed-in",
+  "POST /api/auth/password": "session",
+  "GET /api/auth/sessions": "session",
+  "DELETE /api/auth/sessions/{id}": "session",
+  "GET /api/users": "admin",
+  "POST /api/users": "admin",
+  "GET /api/users/{id}": "admin",
+  "PATCH /api/users/{id}": "admin",
+  "DELETE /api/users/{id}": "admin",
+  "DELETE /api/users/{id}/sessions": "admin",
+  "GET /api/groups": "signed-in",
+  "POST /api/groups": "admin",
+  "GET /api/groups/{id}": "group view",
+  "PATCH /api/groups/{id}": "group manage",
+  "DELETE /api/groups/{id}": "admin",
+  "GET /api/groups/{id}/members": "group view",
+  "PUT /api/groups/{id}/members/{userId}": "group manage",
+  "DELETE /api/groups/{id}/members/{userId}": "group manage",
+  "GET /api/projects": "signed-in",
+  "POST /api/projects": "signed-in",
+  "GET /api/projects/{id}": "project view",
+  "PATCH /api/projects/{id}": "project manage",
+  "DELETE /api/projects/{id}": "project manage",
+  "GET /api/projects/{id}/members": "project view",
+  "PUT /api/projects/{id}/members/{userId}": "project manage",
+  "DELETE /api/projects/{id}/members/{userId}": "project manage",
+  "PUT /api/projects/{id}/secrets/{name}": "project manage",
+  "DELETE /api/projects/{id}/secrets/{name}": "project manage",
+  "PUT /api/projects/{id}/credential": "project manage",
+  "DELETE /api/projects/{id}/credential": "project manage",
+  "GET /api/projects/{id}/keys": "project view",
+  "PUT /api/projects/{id}/keys/{kind}": "project manage",
+  "DELETE /api/projects/{id}/keys/{kind}": "project manage",
+  "GET /api/tokens": "signed-in",
+  "POST /api/tokens": "signed-in, admin",
+  "DELETE /api/tokens/{id}": "signed-in, admin",
+  "GET /api/runners": "admin",
+  "POST /api/runners": "admin",
+  "GET /api/runners/{id}": "admin",
+  "PATCH /api/runners/{id}": "admin",
+  "POST /api/runners/{id}/reset-token": "admin",
+  "DELETE /api/runners/{id}": "admin",
+  "GET /api/audit": "admin",
+};
+
+/** What each role holds: of the own project, of the own group; of the foreign ones nobody but an admin holds anything. */
+const roles = {
+  anonymous: { project: "", group: "" },
+  stranger: { project: "", group: "" },
+  viewer: { project: "view", group: "" },
+  manager: { project: "manage", group: "" },
+  "group viewer": { project: "view", group: "view" },
+  "group manager": { project: "manage", group: "manage" },
+  admin: { project: "manage", group: "manage" },
+  "admin's read token": { project: "manage", group: "manage", scope: "read" },
+  "admin's write token": { project: "manage", group: "manage", scope: "write" },
+  "admin's publish token": { project: "manage", group: "manage", scope: "publish" },
+  "admin's admin token": { project: "manage", group: "manage", scope: "admin" },
+  runner: { project: "", group: "", scope: "runner" },
+} as const satisfies Record<string, { project: string; group: string; scope?: string }>;
+type RoleName = keyof typeof roles;
+
+type Outcome = "allowed" | "401" | "403" | "404";
+type Side = "own" | "foreign";
+
+/** The rule in words: the credential, then the kind of caller, then the scope, then the thing. */
+function expected(role: RoleName, method: string, expectation: string, side: Side): Outcome {
+  const [access = "", scope = access === "admin" ? "admin" : method === "GET" ? "read" : "write"] =
+    expectation.split(", ");
+  const held: { project: string; group: string; scope?: string } = roles[role];
+  const isAdmin = role.startsWith("admin");
+  if (access === "anonymous") return "allowed";
+  if (access === "runner") return role === "runner" ? "allowed" : "401";
+  if (role === "anonymous" || role === "runner") return "401";
+  if (access === "session" && held.scope) return "403";
+  if (access === "admin" && !isAdmin) return "403";
+  if (held.scope && !covers(held.scope, scope)) return "403";
+  const [noun, needed] = access.split(" ");
+  if (noun !== "project" && noun !== "group") return "allowed";
+  const permission = side === "own" || isAdmin ? held[noun] : "";
+  if (permission === "") return "404";
+  return permission === needed || permission === "manage" ? "allowed" : "403";
+}
+
+function covers(held: string, needed: string): boolean {
+  return held === "admin" || held === needed || (held === "write" && needed === "read");
+}
+
+/** Input is checked after the permission, so that a wrong body, or a thing inside that is missing, proves the way in. */
+function outcomeOf({ status, text }: Answer): Outcome {
+  if (status === 401) return "401";
+  if (status === 403) return "403";
+  if (status === 404 && text.includes("that you may see")) return "404";
+  if (status >= 500) throw new Error(`answered ${status}: ${text}`);
+  return "allowed";
+}
+
+let server: ApiServer;
+const clients = {} as Record<RoleName, ApiClient>;
+const userIds = {} as Record<"viewer" | "manager" | "group viewer" | "group manager", number>;
+const ids = { own: { project: 0, group: 0 }, foreign: { project: 0, group: 0 } };
+let endpoints: { method: string; path: string; key: string }[] = [];
+
+async function makeThings(side: Side): Promise<void> {
+  const { admin } = server;
+  const label = `${side} ${crypto.randomUUID()}`;
+  const make = async (path: string, body: object) =>
+    (await admin.expect<{ id: number }>(201, "POST", path, body)).id;
+  const group = await make("/api/groups", { name: label });
+  const git = { url: "https://git.example.com/shop.git" };
+  const project = await make("/api/projects", { name: label, git, groupId: group });
+  ids[side] = { project, group };
+  if (side === "foreign") return;
+  const member = (path: string, userId: number, permission: string) =>
+    admin.expect(200, "PUT", `${path}/members/${userId}`, { permission });
+  await member(`/api/projects/${project}`, userIds.viewer, "view");
+  await member(`/api/projects/${project}`, userIds.manager, "manage");
+  await member(`/api/groups/${group}`, userIds["group viewer"], "view");
+  await member(`/api/groups/${group}`, userIds["group manager"], "manage");
+}
+
+beforeAll(async () => {
+  server = await startApiServer();
+  clients.anonymous = server.anonymous;
+  clients.stranger = (await server.newUser("stranger")).client;
+  for (const role of ["viewer", "manager", "group viewer", "group manager"] as const) {
+    const { id, client } = await server.newUser(role.replace(" ", "-"));
+    clients[role] = client;
+    userIds[role] = id;
+  }
+  clients.admin = (await server.newUser("boss", "admin")).client;
+  for (const scope of ["read", "write", "publish", "admin"] as const) {
+    const body = { name: scope, scopes: [scope] };
+    const { token } = await clients.admin.expect<{ token: string }>(201, "POST", "/api/tokens", body);
+    clients[`admin's ${scope} token`] = server.as(token);
+  }
+  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
+    name: "matrix",
+  });
+  clients.runner = server.as(token);
+  await makeThings("own");
+  await makeThings("foreign");
+  const document = await server.anonymous.expect<{ paths: Record<string, object> }>(
+    200,
+    "GET",
+    "/api/openapi.json",
+  );
+  endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((name) => {
+      const method = name.toUpperCase();
+      return { method, path, key: `${method} ${path}` };
+    }),
+  );
+}, 60_000);
+afterAll(() => server.stop());
+
+/** Parameters beside the project or group name things that are not there, so that an allowed call changes nothing. */
+function concrete(path: string, side: Side): string {
+  const noun = path.startsWith("/api/groups") ? "group" : "project";
+  const hasNoun = path.startsWith("/api/groups/") || path.startsWith("/api/projects/");
+  return path
+    .replace("{id}", hasNoun ? String(ids[side][noun]) : "2000000000")
+    .replace("{userId}", "2000000000")
+    .replace("{name}", "NOT_THERE")
+    .replace("{kind}", "status-token");
+}
+
+const destroys = new Set(["DELETE /api/projects/{id}", "DELETE /api/groups/{id}"]);
+/** These succeed without a body and would end what the other calls need. */
+const endsTheSession = new Set(["POST /api/auth/logout"]);
+
+test("every endpoint has an expectation, and every expectation an endpoint", () => {
+  expect(Object.keys(expectations).sort()).toEqual(endpoints.map(({ key }) => key).sort());
+});
+
+describe("each endpoint admits exactly whom it should", () => {
+  const sides: Side[] = ["own", "foreign"];
+  for (const [key, expectation] of Object.entries(expectations)) {
+    test(`${key}: ${expectation}`, async () => {
+      const [method = "", path = ""] = key.split(" ");
+      const seen: Record<string, Outcome> = {};
+      const wanted: Record<string, Outcome> = {};
+      for (const side of sides) {
+        for (const role of Object.keys(roles) as RoleName[]) {
+          const outcome = expected(role, method, expectation, side);
+          if (endsTheSession.has(key) && outcome === "allowed") continue;
+          wanted[`${role}, ${side}`] = outcome;
+          seen[`${role}, ${side}`] = outcomeOf(await clients[role].request(method, concrete(path, side)));
+          if (destroys.has(key) && outcome === "allowed") await makeThings(side);
+        }
+      }
+      expect(seen).toEqual(wanted);
+    }, 30_000);
+  }
+});

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { type App, buildApp } from "../../src/app.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import type { Config } from "../../src/config.ts";
+import { configOf } from "../../src/config-load.ts";
+
+export const adminPassword = "the admin password of tests";
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** Parsed where it is JSON, text otherwise, null when empty. */
+  body: unknown;
+  text: string;
+}
+
+export interface ApiClient {
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** The body of an answer that must have this status. */
+  expect<T = Record<string, unknown>>(
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<T>;
+}
+
+export interface ApiServer {
+  app: App;
+  url: string;
+  dataDir: string;
+  /** Every line that was logged. */
+  logLines: string[];
+  anonymous: ApiClient;
+  admin: ApiClient;
+  /** A client with this bearer token. */
+  as(token: string): ApiClient;
+  signIn(username: string, password: string): Promise<ApiClient>;
+  /** Makes a user and signs it in. */
+  newUser(username: string, role?: "admin" | "user"): Promise<{ id: number; client: ApiClient }>;
+  stop(): Promise<void>;
+}
+
+export const userPassword = "the password of a test user";
+
+/** The deploy role on port 0 with a throw-away SQLite database, signed in as admin. */
+export async function startApiServer(
+  settings: Partial<Config> = {},
+  clock: Clock = systemClock,
+): Promise<ApiServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-api-"));
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
+  process.env.SLIPWAY_ADMIN_PASSWORD = adminPassword;
+  const config = configOf({
+    "server.listen": { host: "127.0.0.1", port: 0 },
+    "data.dir": dataDir,
+    ...settings,
+  });
+  const app = await buildApp(config, "deploy", log, clock);
+  const clientOf = (headers: Record<string, string>) => buildClient(app.url, headers);
+  const anonymous = clientOf({});
+  const as = (token: string) => clientOf({ authorization: `Bearer ${token}` });
+  const signIn = async (username: string, password: string) => {
+    const { token } = await anonymous.expect<{ token: string }>(200, "POST", "/api/auth/login", {
+      username,
+      password,
+    });
+    return as(token);
+  };
+  const admin = await signIn("admin", adminPassword);
+  return {
+    app,
+    url: app.url,
+    dataDir,
+    logLines,
+    anonymous,
+    admin,
+    as,
+    signIn,
+    async newUser(username, role = "user") {
+      const body = { username, password: userPassword, role };
+      const { id } = await admin.expect<{ id: number }>(201, "POST", "/api/users", body);
+      return { id, client: await signIn(username, userPassword) };
+    },
+    async stop() {
+      await app.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function buildClient(url: string, own: Record<string, string>): ApiClient {
+  async function request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const isText = typeof body === "string";
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...own, ...headers },
+      ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : text || null,
+    };
+  }
+  return {
+    request,
+    async expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T> {
+      const answer = await request(method, path, body);
+      if (answer.status !== status)
+        throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text}`);
+      return answer.body as T;
+    },
+  };
+}
