@@ -24,6 +24,8 @@ export const outcomes = {
   fork_not_allowed: { httpStatus: 200, status: "ignored" },
 } as const satisfies Record<DeliveryCode, { httpStatus: number; status: DeliveryStatus }>;
 
+export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...DeliveryCode[]];
+
 /** How a delivery ended. Expected ends are values; only faults are thrown. */
 export interface Outcome {
   code: DeliveryCode;

@@ -60,11 +60,11 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
 
   /** Key and switch may have changed while the delivery waited for the lock. */
   async function recheck(keepers: Keepers, { hook, way }: Arrived): Promise<Hook | Outcome> {
-    if (hook.config.key === null) return hook;
-    const current = await keepers.webhookConfigs.byKey(hook.config.key);
+    const { key } = hook.config;
+    const current = key === null ? hook.config : await keepers.webhookConfigs.byKey(key);
     if (current === null) return { code: "endpoint_not_found", reason: "The key was reset meanwhile." };
     if (way.enabled && !current.enabled)
-      return { code: "webhook_disabled", reason: "The webhook was turned off meanwhile." };
+      return { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
     return current.updatedAt.getTime() === hook.config.updatedAt.getTime()
       ? hook
       : hooks.hookOf(current, hook.projectName);

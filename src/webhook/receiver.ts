@@ -23,7 +23,7 @@ export interface Incoming {
   query: { get(name: string): string | null };
   remoteIp: string;
   /** Reads the body; called at most once, and not before the endpoint is found and enabled. */
-  readBody(): Promise<Uint8Array | "too_large">;
+  readBody(): Promise<Uint8Array | "too_large" | "broken">;
 }
 
 export interface Receiver {
@@ -73,6 +73,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     known.trace.add("enabled", "pass", "", "", "The webhook is enabled.");
     const body = await incoming.readBody();
     if (body === "too_large") return pipeline.refuse(known, tooLarge(options.maxBodyKB, known));
+    if (body === "broken") return refuseFlooding(known, brokenBody);
     return receiveBody(hook, incoming, known, body);
   }
 
@@ -182,6 +183,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
 
 const unknownEndpoint = "There is no such endpoint.";
 const disabled: Outcome = { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
+const brokenBody: Outcome = { code: "invalid_payload", reason: "The body did not arrive whole." };
 
 function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
   const reason = `The body is larger than ${maxBodyKB} KB.`;

@@ -1,0 +1,85 @@
+import { messageOf } from "./errors.ts";
+import { networksOf } from "./http/client-address.ts";
+import { hookRoutes } from "./http/hook-route.ts";
+import type { Routes } from "./http/server.ts";
+import type { DeliverySummary } from "./model/delivery.ts";
+import type { Store } from "./model/store.ts";
+import type { Ground } from "./part.ts";
+import type { Secrets } from "./secrets.ts";
+import type { TaskAnnouncer } from "./task/queue.ts";
+import { buildHookDirectory } from "./webhook/hook-directory.ts";
+import { buildWebhookManagement, type WebhookManagement } from "./webhook/management.ts";
+import { buildPipeline, lockWaitMs } from "./webhook/pipeline.ts";
+import { buildReceiver } from "./webhook/receiver.ts";
+import { buildReplays, type Replays } from "./webhook/replay.ts";
+import { buildRetention } from "./webhook/retention.ts";
+import { buildTestDeliveries, type TestDeliveries } from "./webhook/test-delivery.ts";
+import { buildWebhookMetrics } from "./webhook/webhook-metrics.ts";
+
+export interface WebhookPart {
+  routes: Routes;
+  management: WebhookManagement;
+  tests: TestDeliveries;
+  replays: Replays;
+  /** Begins to clean up old records. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+export interface WebhookPartOptions {
+  store: Store;
+  secrets: Secrets;
+  announcer: TaskAnnouncer;
+  /** For the live console. */
+  onDelivery: (summary: DeliverySummary) => void;
+  baseUrl: () => { url: string; isConfigured: boolean };
+}
+
+/** The webhook of the deploy service: the delivery endpoint and what manages it. */
+export function buildWebhookPart(
+  { config, log, metrics, clock }: Ground,
+  options: WebhookPartOptions,
+): WebhookPart {
+  const { store, secrets, announcer, onDelivery, baseUrl } = options;
+  const debounceSeconds = config["webhook.debounceSeconds"];
+  const maxBodyKB = config["webhook.maxBodyKB"];
+  const counters = buildWebhookMetrics(metrics);
+  const hooks = buildHookDirectory({ keepers: store, secrets, debounceSeconds });
+  const pipeline = buildPipeline({
+    store,
+    hooks,
+    clock,
+    log,
+    metrics: counters,
+    lockWaitMs,
+    announcer,
+    onDelivery,
+  });
+  const receiver = buildReceiver({
+    store,
+    hooks,
+    pipeline,
+    clock,
+    limitPerMinute: config["webhook.limitPerMinute"],
+    maxBodyKB,
+    onFloodWriteFailed: (error) => log.error({ error: messageOf(error) }, "a flood could not be counted"),
+  });
+  const retention = buildRetention({
+    deliveries: store.deliveries,
+    clock,
+    log,
+    retentionDays: config["webhook.deliveryRetentionDays"],
+    cleaned: counters.cleaned,
+  });
+  return {
+    routes: hookRoutes({ receiver, maxBodyKB, trustedProxies: networksOf(config["server.trustedProxies"]) }),
+    management: buildWebhookManagement({ store, secrets, hooks, clock, debounceSeconds, baseUrl }),
+    tests: buildTestDeliveries(pipeline, hooks),
+    replays: buildReplays({ store, pipeline, hooks, clock }),
+    start: () => retention.start(),
+    async close() {
+      await retention.close();
+      await receiver.close();
+    },
+  };
+}

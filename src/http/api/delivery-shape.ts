@@ -1,0 +1,117 @@
+import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
+import { eventNames, providerNames } from "../../model/webhook-config.ts";
+import { deliveryCodes } from "../../webhook/outcome.ts";
+import { listOf, time, z } from "./shape.ts";
+
+export const statusShape = z.enum(deliveryStatuses);
+export const codeShape = z.enum(deliveryCodes);
+
+/** The delivery response body. */
+export const answerShape = z
+  .object({
+    deliveryId: z.number().int(),
+    taskId: z.number().int().optional(),
+    mergedIntoTaskId: z.number().int().optional(),
+    status: statusShape,
+    reason: z.string(),
+    message: z.string(),
+    queued: z.boolean(),
+    queuePosition: z.number().int().optional(),
+    code: codeShape,
+  })
+  .openapi("DeliveryResponse");
+
+export const traceShape = z.array(
+  z
+    .object({
+      step: z.string(),
+      result: z.enum(["pass", "stop", "unknown", "skipped"]),
+      value: z.string(),
+      pattern: z.string(),
+      detail: z.string(),
+    })
+    .openapi("TraceStep"),
+);
+
+const eventShape = z.enum(eventNames);
+const refTypeShape = z.enum(["branch", "tag"]);
+
+export const normalizedShape = z
+  .object({
+    event: eventShape.nullable(),
+    rawEvent: z.string(),
+    rawRef: z.string(),
+    ref: z.string(),
+    refType: refTypeShape.nullable(),
+    commit: z.string().nullable(),
+    message: z.string(),
+    author: z.string(),
+    paths: z.array(z.string()).nullable(),
+    pathsUnknownBecause: z.string().nullable(),
+    nothing: z
+      .object({ code: z.enum(["probe", "ref_deleted", "event_not_allowed"]), reason: z.string() })
+      .nullable(),
+    mergeRequest: z
+      .object({
+        action: z.string().nullable(),
+        title: z.string(),
+        sourceBranch: z.string(),
+        targetBranch: z.string(),
+        fromFork: z.boolean(),
+      })
+      .nullable(),
+    hostDeliveryId: z.string().nullable(),
+  })
+  .openapi("NormalizedEvent");
+
+const none = z.literal("");
+
+export const summaryShape = z
+  .object({
+    id: z.number().int(),
+    project_id: z.number().int(),
+    project_name: z.string(),
+    provider: z.union([z.enum(providerNames), none]),
+    event: z.union([eventShape, none]),
+    ref: z.string(),
+    ref_type: z.union([refTypeShape, none]),
+    commit: z.string(),
+    commit_message: z.string(),
+    author: z.string(),
+    status: statusShape,
+    reason: z.string(),
+    task_id: z.number().int(),
+    remote_ip: z.string(),
+    created_at: time,
+    code: codeShape,
+    http_status: z.number().int(),
+    count: z.number().int(),
+    host_delivery_id: z.string(),
+    repeat_of: z.number().int().nullable(),
+    replay_of: z.number().int().nullable(),
+    merged_into_task_id: z.number().int().nullable(),
+    former_project_id: z.number().int().nullable(),
+  })
+  .openapi("DeliverySummary");
+
+export const deliveryShape = summaryShape
+  .extend({
+    body: z.string(),
+    headers: z.record(z.string(), z.string()),
+    normalized: normalizedShape.nullable(),
+    trace: traceShape,
+  })
+  .openapi("Delivery");
+
+export const deliveryList = listOf(summaryShape, "DeliveryList");
+
+type MaybeWhole = DeliverySummary & Partial<Pick<Delivery, "body" | "headers" | "normalized" | "trace">>;
+
+export function summaryJson(delivery: MaybeWhole) {
+  const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = delivery;
+  return { ...summary, created_at: summary.created_at.toISOString() };
+}
+
+export function deliveryJson(delivery: Delivery) {
+  return { ...delivery, created_at: delivery.created_at.toISOString() };
+}

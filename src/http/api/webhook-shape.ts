@@ -1,0 +1,171 @@
+import {
+  eventNames,
+  providerNames,
+  type WebhookConfig,
+  webhookDefaults,
+} from "../../model/webhook-config.ts";
+import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
+import { id, onlyGiven, strict, text, time, z } from "./shape.ts";
+
+const maxPatterns = 100;
+const maxPatternLength = 256;
+
+const glob = text(maxPatternLength, 1)
+  .refine((value) => value.trim() !== "", "must not be blank")
+  .refine((value) => !/\p{Cc}/u.test(value), "must have no control characters")
+  .openapi({ example: "release/**" });
+
+const globs = z.array(glob).max(maxPatterns).openapi({
+  description:
+    "`*` any characters except `/`, `**` across levels, `**/` zero or more levels, `?` one character.",
+});
+
+/** Headers that the server itself understands cannot carry a secret as well. */
+const reservedHeaders = [
+  "host",
+  "connection",
+  "content-length",
+  "content-type",
+  "transfer-encoding",
+  "upgrade",
+];
+
+const headerName = text(64)
+  .refine((value) => value.trim() === "" || /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value.trim()), {
+    message: "must be the name of a header: letters, digits and -",
+  })
+  .refine((value) => !reservedHeaders.includes(value.trim().toLowerCase()), {
+    message: `must be none of ${reservedHeaders.join(", ")}`,
+  })
+  .openapi({ description: `Blank: ${webhookDefaults.secretHeader}.` });
+
+const queryName = text(64)
+  .refine((value) => value.trim() === "" || /^[\w.~-]+$/.test(value.trim()), {
+    message: "must be the name of a query parameter: letters, digits, . _ ~ -",
+  })
+  .openapi({ description: `Blank: ${webhookDefaults.secretQuery}.` });
+
+const stageName = z.enum(["build", "deploy", "start"]);
+
+const actions = strict({
+  build: z.boolean().optional(),
+  deploy: z.boolean().optional(),
+  start: z.boolean().optional(),
+  fromStage: stageName.nullable().optional(),
+})
+  .refine(leavesAStage, "must leave a stage to run: turn on build, deploy or start")
+  .transform(onlyGiven)
+  .nullable();
+
+function leavesAStage(asked: {
+  build?: boolean | undefined;
+  deploy?: boolean | undefined;
+  start?: boolean | undefined;
+  fromStage?: "build" | "deploy" | "start" | null | undefined;
+}): boolean {
+  const stages = stageName.options;
+  const from = asked.fromStage ? stages.indexOf(asked.fromStage) : 0;
+  return stages.some((stage, index) => index >= from && asked[stage] !== false);
+}
+
+const secret = text(1024).openapi({ description: "Empty or null keeps the stored one. Never returned." });
+
+/** What GET answers and PUT does not take: sent back unchanged by clients that save what they read. */
+const readOnlyNames = [
+  "projectId",
+  "url",
+  "key",
+  "baseUrlConfigured",
+  "secretSet",
+  "secondSecretSet",
+  "effectiveDebounceSeconds",
+  "warnings",
+  "updatedAt",
+] as const;
+const readOnly = Object.fromEntries(
+  readOnlyNames.map((name) => [name, z.unknown().optional().openapi({ description: "Read-only; ignored." })]),
+) as Record<(typeof readOnlyNames)[number], z.ZodOptional<z.ZodUnknown>>;
+
+const fields = {
+  enabled: z.boolean(),
+  provider: z.enum(providerNames),
+  secretHeader: headerName,
+  secretQuery: queryName,
+  verifyMode: z.enum(["token", "hmac"]),
+  signaturePrefix: text(64),
+  signatureEncoding: z.enum(["hex", "base64"]),
+  events: z.array(z.enum(eventNames)).max(eventNames.length),
+  branchFilter: globs,
+  tagFilter: globs,
+  pathFilter: globs,
+  refSource: z.enum(["project", "webhook"]),
+  actions,
+  queuePolicy: z.enum(["always", "skip"]),
+  debounceSeconds: z.number().int().min(0).max(86_400).nullable(),
+  skipCiKeyword: text(100),
+  debounceScope: z.enum(["project", "ref"]),
+  allowForks: z.boolean(),
+};
+
+/** A change of the configuration: every field may be left out. */
+export const webhookBody = strict({
+  ...z.object(fields).partial().shape,
+  secret: secret.nullable().optional(),
+  clearSecret: z.boolean().optional(),
+  secondSecret: secret.nullable().optional(),
+  clearSecondSecret: z.boolean().optional(),
+  secondSecretUntil: time.nullable().optional(),
+  ...readOnly,
+}).openapi("WebhookChange");
+
+export function changeOf(body: z.output<typeof webhookBody>): WebhookChange {
+  const { secret: first, secondSecret, secondSecretUntil, ...rest } = body;
+  const settable = Object.fromEntries(
+    Object.entries(rest).filter(([name]) => !(readOnlyNames as readonly string[]).includes(name)),
+  );
+  return onlyGiven({
+    ...settable,
+    secret: first ?? undefined,
+    secondSecret: secondSecret ?? undefined,
+    secondSecretUntil:
+      typeof secondSecretUntil === "string" ? new Date(secondSecretUntil) : secondSecretUntil,
+  }) as WebhookChange;
+}
+
+export const webhookShape = z
+  .object({
+    projectId: id,
+    url: z.string().nullable().openapi({ description: "Null until first enabled." }),
+    key: z.string().nullable(),
+    baseUrlConfigured: z.boolean(),
+    secretSet: z.boolean(),
+    secondSecretSet: z.boolean(),
+    secondSecretUntil: time.nullable(),
+    ...fields,
+    actions: z
+      .object({
+        build: z.boolean().optional(),
+        deploy: z.boolean().optional(),
+        start: z.boolean().optional(),
+        fromStage: stageName.nullable().optional(),
+      })
+      .nullable(),
+    effectiveDebounceSeconds: z.number().int(),
+    warnings: z.array(z.string()),
+    updatedAt: time,
+  })
+  .openapi("Webhook");
+
+export function webhookJson(config: WebhookConfig, management: WebhookManagement) {
+  const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
+  return {
+    ...rest,
+    ...management.addressOf(config),
+    secretSet: first !== null,
+    secondSecretSet: secondSecret !== null,
+    secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
+    effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
+    warnings: management.warningsOf(config),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,229 @@
+import type { Clock } from "../../clock.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
+import { changedConfig, type WebhookManagement } from "../../webhook/management.ts";
+import type { TestDeliveries } from "../../webhook/test-delivery.ts";
+import { whatIf } from "../../webhook/what-if.ts";
+import { audit, callerOf, projectOf } from "./context.ts";
+import {
+  answerShape,
+  codeShape,
+  normalizedShape,
+  statusShape,
+  summaryJson,
+  summaryShape,
+  traceShape,
+} from "./delivery-shape.ts";
+import { subjectOf } from "./projects.ts";
+import { newApi, route } from "./route.ts";
+import { idParams, json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
+import { changeOf, webhookBody, webhookJson, webhookShape } from "./webhook-shape.ts";
+
+const tags = ["webhook"];
+const params = idParams("id");
+
+const readWebhook = route({
+  method: "get",
+  path: "/projects/{id}/webhook",
+  tags,
+  summary: "Webhook of a project",
+  description: "Configuration and endpoint address. The secret is never returned, only whether it is set.",
+  access: { project: "view" },
+  request: { params },
+  responses: { 200: json("The configuration.", webhookShape) },
+});
+
+const saveWebhook = route({
+  method: "put",
+  path: "/projects/{id}/webhook",
+  tags,
+  summary: "Save the webhook",
+  description:
+    "Fields that are not sent stay. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
+    "secret without downtime send the new `secret` with `secondSecretUntil`: the one so far is accepted until then.",
+  access: { project: "manage" },
+  request: { params, body: jsonBody(webhookBody) },
+  responses: { 200: json("The configuration as it is now.", webhookShape) },
+});
+
+const generateSecret = route({
+  method: "post",
+  path: "/projects/{id}/webhook/generate-secret",
+  tags,
+  summary: "Make a secret",
+  description: "32 random bytes in base64url. It is not saved: paste it into the host, then save it here.",
+  access: { project: "manage" },
+  request: { params },
+  responses: { 200: json("The secret.", z.object({ secret: z.string() })) },
+});
+
+const resetKey = route({
+  method: "post",
+  path: "/projects/{id}/webhook/reset-key",
+  tags,
+  summary: "Reset the address",
+  description:
+    "Makes a new key. The old address is invalid at once. 409 before the webhook was first enabled.",
+  access: { project: "manage" },
+  request: { params },
+  responses: {
+    200: json(
+      "The new address.",
+      z.object({ key: z.string(), url: z.string(), baseUrlConfigured: z.boolean() }),
+    ),
+  },
+});
+
+const decisionShape = z.object({
+  status: statusShape,
+  code: codeShape,
+  reason: z.string(),
+  httpStatus: z.number().int(),
+});
+
+const testWebhook = route({
+  method: "post",
+  path: "/projects/{id}/webhook/test",
+  tags,
+  summary: "Send a test delivery",
+  description:
+    "As fields, or as a host's `payload` with its `headers`. By default a dry run: the decision with its trace, no record, no " +
+    "task. With `dryRun: false` a real task is created, past signature, filters and debounce.",
+  access: { project: "manage" },
+  request: {
+    params,
+    body: jsonBody(
+      strict({
+        dryRun: z.boolean().default(true),
+        event: text(100).optional(),
+        ref: text(300).optional(),
+        refType: z.enum(["branch", "tag"]).optional(),
+        commit: text(64).optional(),
+        message: text(10_000).optional(),
+        author: text(200).optional(),
+        paths: z.array(text(1024)).max(10_000).optional(),
+        payload: z.record(z.string(), z.unknown()).optional(),
+        headers: z.record(headerName(), text(1024)).optional(),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      "The decision of a dry run, or the response of a delivery that created no task.",
+      z.union([
+        z.object({
+          dryRun: z.literal(true),
+          decision: decisionShape,
+          normalized: normalizedShape,
+          trace: traceShape,
+        }),
+        answerShape,
+      ]),
+    ),
+    202: json("A task was created.", answerShape),
+  },
+});
+
+const judgementShape = z.object({ status: statusShape, code: codeShape, reason: z.string() });
+
+const askWhatIf = route({
+  method: "post",
+  path: "/projects/{id}/webhook/what-if",
+  tags,
+  summary: "Try a configuration on past deliveries",
+  description:
+    "Judges the last deliveries again under a configuration that is not saved, and says what would change. Only the filters are " +
+    "asked; debounce and queue depended on the moment.",
+  access: { project: "view" },
+  scope: "read",
+  request: {
+    params,
+    body: jsonBody(
+      strict({ config: webhookBody.default({}), last: z.number().int().min(1).max(200).default(50) }),
+    ),
+  },
+  responses: {
+    200: json(
+      "The deliveries, newest first.",
+      z.object({
+        changed: z.number().int(),
+        items: z.array(
+          z.object({
+            delivery: summaryShape,
+            saved: judgementShape,
+            proposed: judgementShape,
+            changes: z.boolean(),
+          }),
+        ),
+      }),
+    ),
+  },
+});
+
+function headerName() {
+  return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be the name of a header");
+}
+
+export interface WebhookDeps {
+  keepers: Pick<Keepers, "deliveries">;
+  management: WebhookManagement;
+  tests: TestDeliveries;
+  secrets: Secrets;
+  clock: Clock;
+  debounceSeconds: number;
+}
+
+export function webhookApi({ keepers, management, tests, secrets, clock, debounceSeconds }: WebhookDeps) {
+  return newApi()
+    .openapi(readWebhook, async (c) =>
+      c.json(webhookJson(await management.read(projectOf(c).id), management), 200),
+    )
+    .openapi(saveWebhook, async (c) => {
+      const project = projectOf(c);
+      const config = await management.save(project.id, changeOf(c.req.valid("json")), (inside, fields) =>
+        audit(
+          c,
+          { action: "webhook.save", subject: subjectOf(project), projectId: project.id, detail: { fields } },
+          inside,
+        ),
+      );
+      return c.json(webhookJson(config, management), 200);
+    })
+    .openapi(generateSecret, (c) => c.json({ secret: management.generateSecret() }, 200))
+    .openapi(resetKey, async (c) => {
+      const project = projectOf(c);
+      const config = await management.resetKey(project.id, (inside) =>
+        audit(c, { action: "webhook.reset-key", subject: subjectOf(project), projectId: project.id }, inside),
+      );
+      const { url, baseUrlConfigured } = management.addressOf(config);
+      return c.json({ key: config.key ?? "", url: url ?? "", baseUrlConfigured }, 200);
+    })
+    .openapi(testWebhook, async (c) => {
+      const project = projectOf(c);
+      const { dryRun, ...input } = c.req.valid("json");
+      const config = await management.read(project.id);
+      const author = callerOf(c).username;
+      if (dryRun) return c.json(await tests.dryRun(project, config, onlyGiven(input), author), 200);
+      const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
+      await audit(c, {
+        action: "webhook.test",
+        subject: subjectOf(project),
+        projectId: project.id,
+        detail: { deliveryId: answer.body.deliveryId },
+      });
+      return c.json(answer.body, answer.httpStatus as 200);
+    })
+    .openapi(askWhatIf, async (c) => {
+      const { config, last } = c.req.valid("json");
+      const saved = await management.read(projectOf(c).id);
+      const proposed = changedConfig(saved, changeOf(config), secrets, new Date(clock.now()));
+      const items = await whatIf(keepers.deliveries, saved, proposed, last, debounceSeconds);
+      return c.json(
+        {
+          changed: items.filter(({ changes }) => changes).length,
+          items: items.map((item) => ({ ...item, delivery: summaryJson(item.delivery) })),
+        },
+        200,
+      );
+    });
+}

@@ -1,0 +1,185 @@
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import { sealedPurpose } from "../model/sealed.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
+import { randomToken, type Secrets } from "../secrets.ts";
+import type { HookDirectory } from "./hook-directory.ts";
+
+/** Fields that a save may carry; those that are absent stay as they are. */
+export interface WebhookChange
+  extends Partial<
+    Omit<WebhookConfig, "projectId" | "key" | "secret" | "secondSecret" | "secondSecretUntil" | "updatedAt">
+  > {
+  /** Plain text; "" keeps the stored one. */
+  secret?: string;
+  clearSecret?: boolean;
+  /** Accepted beside the first. "" keeps the stored one. */
+  secondSecret?: string;
+  clearSecondSecret?: boolean;
+  /** With a new `secret` and no `secondSecret`, the secret so far becomes the second one until then. */
+  secondSecretUntil?: Date | null;
+}
+
+export interface EndpointAddress {
+  url: string | null;
+  baseUrlConfigured: boolean;
+}
+
+export interface WebhookManagement {
+  read(projectId: number): Promise<WebhookConfig>;
+  /** `audited` runs in the same transaction and is told which fields changed. */
+  save(
+    projectId: number,
+    change: WebhookChange,
+    audited: (keepers: Keepers, changed: string[]) => Promise<void>,
+  ): Promise<WebhookConfig>;
+  resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>): Promise<WebhookConfig>;
+  /** 32 random bytes; not saved. */
+  generateSecret(): string;
+  addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
+  warningsOf(config: WebhookConfig): string[];
+  effectiveDebounceSeconds(config: WebhookConfig): number;
+}
+
+export interface WebhookManagementOptions {
+  store: Store;
+  secrets: Secrets;
+  hooks: HookDirectory;
+  clock: Clock;
+  debounceSeconds: number;
+  /** The configured base address, or the one inferred from where the server listens. */
+  baseUrl: () => { url: string; isConfigured: boolean };
+}
+
+const hookKeyBytes = 24;
+const secretBytes = 32;
+
+export function buildWebhookManagement(options: WebhookManagementOptions): WebhookManagement {
+  const { store, secrets, hooks, clock, baseUrl } = options;
+  const now = () => new Date(clock.now());
+  const read = async (keepers: Keepers, projectId: number) =>
+    (await keepers.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
+
+  async function save(
+    projectId: number,
+    change: WebhookChange,
+    audited: (keepers: Keepers, changed: string[]) => Promise<void>,
+  ): Promise<WebhookConfig> {
+    const config = await store.transaction(async (keepers) => {
+      const before = await read(keepers, projectId);
+      const after = changedConfig(before, change, secrets, now());
+      await keepers.webhookConfigs.save(after);
+      await audited(keepers, changedFields(before, after));
+      return after;
+    });
+    hooks.forget(config.key);
+    return config;
+  }
+
+  async function resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>) {
+    const { before, after } = await store.transaction(async (keepers) => {
+      const before = await read(keepers, projectId);
+      if (before.key === null)
+        throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
+      const after = { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
+      await keepers.webhookConfigs.save(after);
+      await audited(keepers);
+      return { before, after };
+    });
+    hooks.forget(before.key);
+    return after;
+  }
+
+  return {
+    read: (projectId) => read(store, projectId),
+    save,
+    resetKey,
+    generateSecret: () => randomToken(secretBytes),
+    addressOf({ key }) {
+      const { url, isConfigured } = baseUrl();
+      return { url: key === null ? null : `${url}/api/hooks/git/${key}`, baseUrlConfigured: isConfigured };
+    },
+    warningsOf: (config) => warningsOf(config, baseUrl().isConfigured),
+    effectiveDebounceSeconds: (config) => config.debounceSeconds ?? options.debounceSeconds,
+  };
+}
+
+export function defaultConfig(projectId: number, now: Date): WebhookConfig {
+  return {
+    ...webhookDefaults,
+    events: [...webhookDefaults.events],
+    branchFilter: [],
+    tagFilter: [],
+    pathFilter: [],
+    projectId,
+    key: null,
+    secret: null,
+    secondSecret: null,
+    secondSecretUntil: null,
+    updatedAt: now,
+  };
+}
+
+function newHookKey(): string {
+  return randomToken(hookKeyBytes, "hex");
+}
+
+/** The configuration with a change applied; fall-backs that are values of their own are filled in. */
+export function changedConfig(
+  before: WebhookConfig,
+  change: WebhookChange,
+  secrets: Secrets,
+  now: Date,
+): WebhookConfig {
+  const { secret, clearSecret, secondSecret, clearSecondSecret, secondSecretUntil, ...fields } = change;
+  const after: WebhookConfig = { ...before, ...fields, updatedAt: laterThan(before.updatedAt, now) };
+  after.secretHeader = after.secretHeader.trim() || webhookDefaults.secretHeader;
+  after.secretQuery = after.secretQuery.trim() || webhookDefaults.secretQuery;
+  if (after.enabled) after.key ??= newHookKey();
+  if (secondSecretUntil !== undefined) after.secondSecretUntil = secondSecretUntil;
+  if (clearSecret) after.secret = null;
+  if (clearSecondSecret) [after.secondSecret, after.secondSecretUntil] = [null, null];
+  const { projectId } = before;
+  if (secret) {
+    const isRotation = !secondSecret && secondSecretUntil && before.secret !== null;
+    if (isRotation) after.secondSecret = asSecond(before.secret ?? "", projectId, secrets);
+    after.secret = secrets.seal(sealedPurpose.webhookSecret(projectId), secret);
+  }
+  if (secondSecret)
+    after.secondSecret = secrets.seal(sealedPurpose.webhookSecondSecret(projectId), secondSecret);
+  return after;
+}
+
+/** A ciphertext is bound to its place, so that it cannot simply be moved. */
+function asSecond(ciphertext: string, projectId: number, secrets: Secrets): string {
+  const plain = secrets.open(sealedPurpose.webhookSecret(projectId), ciphertext);
+  return secrets.seal(sealedPurpose.webhookSecondSecret(projectId), plain);
+}
+
+/** Every version has a time of its own, so that instances see that theirs is old. */
+function laterThan(before: Date, now: Date): Date {
+  return new Date(Math.max(now.getTime(), before.getTime() + 1));
+}
+
+function changedFields(before: WebhookConfig, after: WebhookConfig): string[] {
+  const names = Object.keys(after) as (keyof WebhookConfig)[];
+  return names.filter(
+    (name) => name !== "updatedAt" && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+}
+
+function warningsOf(config: WebhookConfig, isBaseUrlConfigured: boolean): string[] {
+  const events = config.events.length === 0 ? webhookDefaults.events : config.events;
+  const listens = (event: WebhookConfig["events"][number]) => (events as readonly string[]).includes(event);
+  const warnings: string[] = [];
+  if (config.enabled && config.secret === null)
+    warnings.push("The webhook is enabled without a secret: anyone who knows the address can start builds.");
+  if (!isBaseUrlConfigured)
+    warnings.push("server.baseUrl is not set: the address is inferred and reachable from this machine only.");
+  if (config.tagFilter.length > 0 && !listens("tag"))
+    warnings.push("A tag filter is set, but the event tag is not among the allowed events.");
+  if (config.branchFilter.length > 0 && !listens("push") && !listens("merge_request"))
+    warnings.push("A branch filter is set, but neither push nor merge_request is among the allowed events.");
+  return warnings;
+}

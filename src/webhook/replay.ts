@@ -1,0 +1,97 @@
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Delivery, DeliveryFilter, NormalizedEvent } from "../model/delivery.ts";
+import type { Store } from "../model/store.ts";
+import type { HookDirectory } from "./hook-directory.ts";
+import { isObject } from "./json-reader.ts";
+import type { Answer } from "./outcome.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { providerOf } from "./providers.ts";
+import { readEvent } from "./read-event.ts";
+import { newTrace } from "./trace.ts";
+import { waysIn } from "./ways-in.ts";
+
+export interface Replays {
+  /** Triggers again from a stored delivery, ignoring signature, debounce and event list. */
+  replay(delivery: Delivery, force: boolean): Promise<Answer>;
+  /** Of the deliveries that a filter finds, the latest of each ref that can be replayed; oldest first. */
+  candidates(filter: DeliveryFilter): Promise<Delivery[]>;
+}
+
+const maxLookedAt = 200;
+const maxReplayed = 100;
+
+export interface ReplaysOptions {
+  store: Store;
+  pipeline: Pipeline;
+  hooks: HookDirectory;
+  clock: Clock;
+}
+
+export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
+  return {
+    async replay(delivery, force) {
+      const event = replayableEvent(delivery, force);
+      const config = await store.webhookConfigs.ofProject(delivery.project_id);
+      const project = await store.projects.byId(delivery.project_id);
+      if (config === null || project === null)
+        throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
+      const trace = newTrace();
+      const known = {
+        projectId: project.id,
+        projectName: project.name,
+        provider: delivery.provider,
+        event,
+        body: delivery.body,
+        headers: delivery.headers,
+        hostDeliveryId: delivery.host_delivery_id,
+        remoteIp: waysIn.replay.remoteIp,
+        arrivedAt: new Date(clock.now()),
+        trace,
+        replayOf: delivery.id,
+        formerProjectId: null,
+      };
+      const hook = hooks.hookOf(config, project.name);
+      return pipeline.decide({ way: waysIn.replay, hook, event, trace, known });
+    },
+    async candidates(filter) {
+      const latest = new Map<string, Delivery>();
+      for (const delivery of await store.deliveries.latest(filter, maxLookedAt)) {
+        const ref = `${delivery.project_id} ${delivery.event} ${delivery.ref}`;
+        if (!latest.has(ref) && isReplayable(delivery)) latest.set(ref, delivery);
+        if (latest.size === maxReplayed) break;
+      }
+      return [...latest.values()].reverse();
+    },
+  };
+}
+
+function isReplayable(delivery: Delivery): boolean {
+  return storedEvent(delivery)?.nothing === null && delivery.code !== "signature_invalid";
+}
+
+function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
+  const event = storedEvent(delivery);
+  if (event === null)
+    throw new Fault("conflict", `Delivery ${delivery.id} holds nothing that could be replayed.`);
+  if (delivery.code === "signature_invalid" && !force)
+    throw new Fault(
+      "conflict",
+      `The signature of delivery ${delivery.id} had failed; send force: true if you trust it.`,
+    );
+  return event;
+}
+
+/** The event kept beside the body, exact even where the body was cut; else what the whole body says. */
+function storedEvent(delivery: Delivery): NormalizedEvent | null {
+  if (delivery.project_id === 0) return null;
+  if (delivery.normalized !== null) return delivery.normalized;
+  if (delivery.provider === "") return null;
+  try {
+    const payload: unknown = JSON.parse(delivery.body);
+    if (!isObject(payload)) return null;
+    return readEvent(providerOf(delivery.provider), new Headers(delivery.headers), payload);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,93 @@
+import type { DeliveryCode, DeliveryStatus, NormalizedEvent } from "../model/delivery.ts";
+import type { Project } from "../model/project.ts";
+import type { WebhookConfig } from "../model/webhook-config.ts";
+import type { HookDirectory } from "./hook-directory.ts";
+import { isObject, type JsonObject } from "./json-reader.ts";
+import { type Answer, outcomes } from "./outcome.ts";
+import { parseGenericPayload } from "./payloads.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { providerOf } from "./providers.ts";
+import { readEvent } from "./read-event.ts";
+import type { Known } from "./record.ts";
+import { storedBodyOf } from "./stored-body.ts";
+import { newTrace } from "./trace.ts";
+import { waysIn } from "./ways-in.ts";
+
+/** A sample delivery: a host's payload with its headers, or the fields of our own format. */
+export interface TestInput {
+  event?: string;
+  ref?: string;
+  refType?: "branch" | "tag";
+  commit?: string;
+  message?: string;
+  author?: string;
+  paths?: string[];
+  payload?: JsonObject;
+  headers?: Record<string, string>;
+}
+
+export interface DryRun {
+  dryRun: true;
+  decision: { status: DeliveryStatus; code: DeliveryCode; reason: string; httpStatus: number };
+  normalized: NormalizedEvent;
+  trace: Known["trace"]["steps"];
+}
+
+export interface TestDeliveries {
+  /** The decision alone: nothing is recorded, nothing is created. */
+  dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun>;
+  /** A real delivery with a record and a task, past signature, filters and debounce. */
+  run(project: Project, config: WebhookConfig, input: TestInput, author: string, now: Date): Promise<Answer>;
+}
+
+export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): TestDeliveries {
+  return {
+    async dryRun(project, config, input, author) {
+      const trace = newTrace();
+      const { event } = sampleOf(project, config, input, author);
+      const hook = hooks.hookOf(config, project.name);
+      const { outcome } = await pipeline.preview(hook, event, waysIn.dryRun, trace);
+      const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
+      return { dryRun: true, decision, normalized: event, trace: trace.steps };
+    },
+    async run(project, config, input, author, now) {
+      const trace = newTrace();
+      const { event, text, payload } = sampleOf(project, config, input, author);
+      const hook = hooks.hookOf(config, project.name);
+      const known: Known = {
+        projectId: project.id,
+        projectName: project.name,
+        provider: config.provider,
+        event,
+        body: storedBodyOf(text, payload, hook.secrets().accepted(now.getTime())),
+        headers: {},
+        hostDeliveryId: null,
+        remoteIp: waysIn.test.remoteIp,
+        arrivedAt: now,
+        trace,
+        replayOf: null,
+        formerProjectId: null,
+      };
+      return pipeline.decide({ way: waysIn.test, hook, event, trace, known });
+    },
+  };
+}
+
+function sampleOf(project: Project, config: WebhookConfig, input: TestInput, author: string) {
+  const payload: JsonObject = input.payload ?? samplePayload(project, input, author);
+  const event = isObject(input.payload)
+    ? readEvent(providerOf(config.provider), new Headers(input.headers), payload)
+    : { ...parseGenericPayload(payload, "", null), rawEvent: String(payload.event) };
+  return { event, payload, text: JSON.stringify(payload) };
+}
+
+function samplePayload(project: Project, input: TestInput, author: string): JsonObject {
+  const { payload: _payload, headers: _headers, ...given } = input;
+  return {
+    event: given.refType === "tag" ? "tag" : "push",
+    ref: project.git.ref,
+    message: "Test delivery",
+    author,
+    ...given,
+  };
+}
