@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { buildManagement } from "./app-management.ts";
+import { buildWebhookPart } from "./app-webhook.ts";
+import { buildBaseUrl } from "./base-url.ts";
 import type { Ground, Part } from "./part.ts";
 import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
@@ -18,9 +20,21 @@ export async function buildDeployPart(ground: Ground): Promise<Part> {
       { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
       store,
     );
-    const management = await buildManagement(ground, store, secrets);
+    const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
+    const webhook = buildWebhookPart(ground, {
+      store,
+      secrets,
+      announcer: { enqueued: () => {}, changed: () => {} },
+      onDelivery: () => {},
+      baseUrl: baseUrl.current,
+    });
+    const management = await buildManagement(ground, store, secrets, webhook);
     return {
-      routes: { "/api/*": management.handle, "/docs": management.handle },
+      routes: { ...webhook.routes, "/api/*": management.handle, "/docs": management.handle },
+      started(server) {
+        baseUrl.bound(server.port ?? 0);
+        webhook.start();
+      },
       missing: () =>
         store.check().then(
           () => null,
@@ -28,7 +42,10 @@ export async function buildDeployPart(ground: Ground): Promise<Part> {
         ),
       facts: [`database: ${store.describe()}`, ...management.facts],
       warnings,
-      close: () => store.close(),
+      async close() {
+        await webhook.close();
+        await store.close();
+      },
     };
   } catch (error) {
     await store.close();

@@ -4,6 +4,7 @@ import { ensureFirstAdmin } from "./account/first-admin.ts";
 import { buildPasswords } from "./account/password.ts";
 import { buildPermissions } from "./account/permissions.ts";
 import { buildSignIn } from "./account/sign-in.ts";
+import type { WebhookPart } from "./app-webhook.ts";
 import { buildApi } from "./http/api/api.ts";
 import { networksOf } from "./http/client-address.ts";
 import type { Handler } from "./http/server.ts";
@@ -18,7 +19,12 @@ export interface Management {
 }
 
 /** Accounts and the management API over them. */
-export async function buildManagement(ground: Ground, store: Store, secrets: Secrets): Promise<Management> {
+export async function buildManagement(
+  ground: Ground,
+  store: Store,
+  secrets: Secrets,
+  webhook: WebhookPart,
+): Promise<Management> {
   const { config, log, metrics, clock } = ground;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
@@ -35,6 +41,7 @@ export async function buildManagement(ground: Ground, store: Store, secrets: Sec
       allowLocal: config["tasks.allowLocalRepositories"],
       samplesDir: resolve(config["data.dir"], "samples"),
     },
+    webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
     trustedProxies: networksOf(config["server.trustedProxies"]),
     ownOrigins: baseUrl === undefined ? [] : [new URL(baseUrl).origin],
     clock,

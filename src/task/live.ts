@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { DeliverySummary } from "../model/delivery.ts";
 import type { TaskEvent } from "../model/project.ts";
 import type { LogLine, Task } from "../model/task.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "./task-json.ts";
@@ -7,6 +8,7 @@ import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "./task-j
 /** Messages on `private-project-<id>`; those on `private-project-<id>/task-<id>` are the same, and the log. */
 export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
+  | { type: "delivery"; delivery: DeliverySummary }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
 
 export function projectChannel(projectId: number): string {
@@ -24,6 +26,8 @@ export type PublishToChannel = (channel: string, data: string) => Promise<void>;
 export interface Live {
   task(event: TaskEvent | "task.changed", task: Task): void;
   log(task: Task, lines: LogLine[]): void;
+  /** A delivery was recorded; those of no project are told to nobody. */
+  delivery(delivery: DeliverySummary): void;
   /** Resolves when all that was said is out. */
   flushed(): Promise<void>;
 }
@@ -72,6 +76,9 @@ export function buildLive(publish: PublishToChannel, log: Log): Live {
           from: part[0]?.index ?? 0,
           lines: part,
         });
+    },
+    delivery(delivery) {
+      if (delivery.project_id !== 0) say(projectChannel(delivery.project_id), { type: "delivery", delivery });
     },
     flushed: () => last,
   };

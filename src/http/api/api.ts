@@ -27,9 +27,13 @@ import type { Metrics } from "../../metrics.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { WebhookManagement } from "../../webhook/management.ts";
+import type { Replays } from "../../webhook/replay.ts";
+import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
+import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
 import { describeApi } from "./openapi.ts";
 import { projectMembersApi } from "./project-members.ts";
@@ -40,6 +44,7 @@ import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
 import { tokensApi } from "./tokens.ts";
 import { usersApi } from "./users.ts";
+import { webhookApi } from "./webhook.ts";
 
 export interface ApiDeps {
   store: Store;
@@ -49,6 +54,12 @@ export interface ApiDeps {
   permissions: Permissions;
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
+  webhook: {
+    management: WebhookManagement;
+    tests: TestDeliveries;
+    replays: Replays;
+    debounceSeconds: number;
+  };
   trustedProxies: Networks;
   /** Origins that the console is served from, beside the request's own host. */
   ownOrigins: readonly string[];
@@ -64,7 +75,7 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, clock } = deps;
+  const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, clock } = deps;
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
     .route("/api", usersApi({ store, passwords, clock }))
@@ -72,6 +83,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectsApi({ keepers: store, clock, gitUrlRules }))
     .route("/api", projectMembersApi(store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
+    .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
+    .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
     .route("/api", tokensApi({ keepers: store, clock }))
     .route("/api", runnersApi({ keepers: store, clock }))
     .route("/api", auditApi(store));
