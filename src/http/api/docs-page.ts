@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { curlExample, type Shapes } from "./docs-example.ts";
 import { type DocField, type DocSchema, escapeHtml, fieldTable, prose, schemaBlock } from "./docs-schema.ts";
 import { docsStyle } from "./docs-style.ts";
 
@@ -50,7 +51,7 @@ export function docsPage(document: ApiDocument): string {
 <title>${escapeHtml(title)} API</title><style>${docsStyle}</style></head>
 <body><header><h1>${escapeHtml(title)} API</h1><p>Version ${escapeHtml(version)} · <a href="/api/openapi.json">OpenAPI document</a> · <a href="/">console</a></p>
 ${prose(description)}<nav aria-label="Nouns">${links.join("")}</nav></header>
-<main>${[...byTag].map(([tag, list]) => section(tag, list)).join("")}
+<main>${[...byTag].map(([tag, list]) => section(tag, list, document.components?.schemas ?? {})).join("")}
 <h2 id="shapes" class="plain">Shapes</h2>${shapes.map(([name, schema]) => shape(name, schema)).join("")}</main></body></html>
 `;
 }
@@ -59,11 +60,12 @@ function anchor(tag: string): string {
   return tag.replaceAll(/[^a-z0-9]+/gi, "-");
 }
 
-function section(tag: string, endpoints: Endpoint[]): string {
-  return `<h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>${endpoints.map(endpointBlock).join("")}`;
+function section(tag: string, endpoints: Endpoint[], shapes: Shapes): string {
+  const blocks = endpoints.map((endpoint) => endpointBlock(endpoint, shapes));
+  return `<h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>${blocks.join("")}`;
 }
 
-function endpointBlock({ method, path, operation }: Endpoint): string {
+function endpointBlock({ method, path, operation }: Endpoint, shapes: Shapes): string {
   const access = operation["x-access"] ?? "anonymous";
   const badges = [accessWords[access] ?? `permission: ${access}`];
   if (operation["x-scope"]) badges.push(`token scope: ${operation["x-scope"]}`);
@@ -77,11 +79,13 @@ function endpointBlock({ method, path, operation }: Endpoint): string {
     }),
   );
   const body = operation.requestBody?.content["application/json"]?.schema;
+  const example = curlExample(method, path, access === "anonymous", body ?? null, shapes);
   return `<details id="${method}-${anchor(path)}"><summary><span class="method ${method}">${method}</span><span class="path">${escapeHtml(path)}</span><span class="title">${escapeHtml(operation.summary ?? "")}</span></summary><div class="body">
 ${badges.map((badge) => `<span class="badge">${escapeHtml(badge)}</span>`).join("")}
 ${operation.description ? prose(operation.description) : ""}
 ${parameters.length > 0 ? `<h3>Parameters</h3>${fieldTable(parameters)}` : ""}
 ${body ? `<h3>Body</h3>${schemaBlock(body)}` : ""}
+<h3>Example</h3><pre class="scroll"><code>${escapeHtml(example)}</code></pre>
 <h3>Answers</h3>${answers(operation)}</div></details>`;
 }
 

@@ -1,3 +1,5 @@
+import { maxId } from "./shape.ts";
+
 /** The part of a JSON schema that our own schemas produce. */
 export interface DocSchema {
   $ref?: string;
@@ -7,6 +9,7 @@ export interface DocSchema {
   enum?: unknown[];
   const?: unknown;
   default?: unknown;
+  example?: unknown;
   properties?: Record<string, DocSchema>;
   required?: string[];
   items?: DocSchema;
@@ -73,9 +76,7 @@ export function kindOf(schema: DocSchema): string {
 function limitsOf(schema: DocSchema): string {
   const limits = [
     schema.minimum !== undefined && schema.minimum > -Number.MAX_SAFE_INTEGER ? `from ${schema.minimum}` : "",
-    schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER
-      ? `at most ${schema.maximum}`
-      : "",
+    schema.maximum !== undefined && schema.maximum < maxId ? `at most ${schema.maximum}` : "",
     schema.maxLength !== undefined ? `at most ${schema.maxLength} characters` : "",
     schema.maxItems !== undefined ? `at most ${schema.maxItems} entries` : "",
     schema.default !== undefined ? `default <code>${escapeHtml(JSON.stringify(schema.default))}</code>` : "",

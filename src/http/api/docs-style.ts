@@ -29,10 +29,14 @@ summary:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-
 .badge{display:inline-block;font-size:.8rem;border:1px solid var(--line);background:var(--tint);border-radius:999px;
 padding:.1rem .6rem;margin:.6rem .35rem 0 0}
 .scroll{overflow-x:auto}
+pre{margin:.35rem 0;padding:.7rem .9rem;background:var(--tint);border-radius:8px}
+pre code{padding:0;background:none}
 table{border-collapse:collapse;width:100%;font-size:.92rem}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem .4rem 0;border-top:1px solid var(--line);font-weight:400}
 tr:first-child>*{border-top:0}
 td p,th p{margin:0}
 .place,.limits{color:var(--soft);font-size:.85rem}
 .required{color:var(--delete);font-size:.8rem}
+@media(max-width:40rem){.title{margin-left:0;width:100%}tr{display:block;padding:.35rem 0;border-top:1px solid var(--line)}
+tr:first-child{border-top:0}th,td{display:block;border:0;padding:.1rem 0}}
 `;

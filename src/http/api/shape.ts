@@ -33,10 +33,12 @@ export function text(max: number, min = 0) {
 }
 
 /** The name of a thing: one line that starts and ends with something visible. */
-export const name = text(100, 1).refine(
-  (value) => value === value.trim() && !/\p{Cc}/u.test(value),
-  "must be one line without spaces around it",
-);
+export const name = text(100, 1)
+  .refine(
+    (value) => value === value.trim() && !/\p{Cc}/u.test(value),
+    "must be one line without spaces around it",
+  )
+  .openapi({ example: "shop" });
 
 /** Ids are integers; what the databases cannot hold is no id. */
 export const maxId = 2_147_483_647;
@@ -49,13 +51,13 @@ const pathId = z.coerce.number().int().min(1).max(maxId);
 export function idParams<const N extends string>(...names: N[]) {
   const entries = names.map((name) => [
     name,
-    pathId.openapi({ param: { name, in: "path" }, type: "integer", example: 7 }),
+    pathId.openapi({ param: { name, in: "path" }, type: "integer", minimum: 1, example: 7 }),
   ]);
   return z.object(Object.fromEntries(entries) as Record<N, typeof pathId>);
 }
 
 /** A query parameter that is an id. */
-export const queryId = pathId.openapi({ type: "integer" });
+export const queryId = pathId.openapi({ type: "integer", minimum: 1, example: 7 });
 
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000Z" });
@@ -85,14 +87,14 @@ export const pageQuery = {
     .min(1)
     .max(maxPage)
     .default(1)
-    .openapi({ type: "integer", description: "From 1.", example: 1 }),
+    .openapi({ type: "integer", minimum: 1, default: 1, example: 1 }),
   pageSize: z.coerce
     .number()
     .int()
     .min(1)
     .max(200)
     .default(20)
-    .openapi({ type: "integer", description: "At most 200.", example: 20 }),
+    .openapi({ type: "integer", minimum: 1, maximum: 200, default: 20, example: 20 }),
 };
 
 export function pageOf(query: PageRequest): PageRequest {

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { pick } from "../support/length.ts";
+import { nastyText, type Shapes, type ValueSchema, valuesOf } from "../support/schema-values.ts";
+
+interface Operation {
+  parameters?: { name: string; in: string; schema: ValueSchema }[];
+  requestBody?: { content: Record<string, { schema: ValueSchema }> };
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Shapes };
+}
+
+/** These would end the session that the test runs in, or wait for work. */
+const leftOut = new Set(["post /api/auth/logout", "post /api/runner/claim"]);
+
+let server: ApiServer;
+let client: ApiClient;
+let document: Document;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  client = (await server.newUser("fuzzer", "admin")).client;
+  document = await server.anonymous.expect<Document>(200, "GET", "/api/openapi.json");
+  const git = { url: "https://git.example.com/shop.git" };
+  await client.expect(201, "POST", "/api/groups", { name: "fuzzed" });
+  for (const name of ["one", "two", "three"])
+    await client.expect(201, "POST", "/api/projects", { name, git });
+});
+afterAll(() => server.stop());
+
+/** Ids that exist, ids that cannot, and text; never 2, who is the fuzzer. */
+const pathValue = fc.oneof(
+  fc.constantFrom(
+    "1",
+    "3",
+    "4",
+    "0",
+    "-1",
+    "2147483648",
+    "99999999999999999999",
+    "1e3",
+    "NAME",
+    "status-token",
+  ),
+  nastyText
+    .map((text) => (text.isWellFormed() ? text.slice(0, 300) : "x"))
+    .filter((text) => text !== "2" && text !== ""),
+);
+
+interface Call {
+  method: string;
+  path: string;
+  body?: unknown;
+}
+
+function callsOf(method: string, path: string, operation: Operation): fc.Arbitrary<Call> {
+  const parameters = operation.parameters ?? [];
+  const inPath = parameters.filter((parameter) => parameter.in === "path");
+  const inQuery = parameters.filter((parameter) => parameter.in === "query");
+  const schema = operation.requestBody?.content["application/json"]?.schema;
+  const query = fc.record(
+    Object.fromEntries(
+      inQuery.map(({ name, schema }) => [name, valuesOf(schema, document.components.schemas)]),
+    ),
+    { requiredKeys: [] },
+  );
+  return fc
+    .record({
+      values: fc.tuple(...inPath.map(() => pathValue)),
+      query,
+      body: schema ? valuesOf(schema, document.components.schemas) : fc.constant(undefined),
+    })
+    .map(({ values, query, body }) => {
+      const filled = inPath.reduce(
+        (text, { name }, index) => text.replace(`{${name}}`, () => encodeURIComponent(values[index] ?? "1")),
+        path,
+      );
+      const pairs = Object.entries(query).map(([name, value]) => [name, asText(value)]);
+      const search = new URLSearchParams(Object.fromEntries(pairs)).toString();
+      return { method: method.toUpperCase(), path: search === "" ? filled : `${filled}?${search}`, body };
+    });
+}
+
+function asText(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.toWellFormed().slice(0, 500);
+}
+
+test("no input whatever makes the API answer 500, and every refusal has the error shape", async () => {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      if (leftOut.has(`${method} ${path}`)) continue;
+      await fc.assert(
+        fc.asyncProperty(callsOf(method, path, operation), async (call) => {
+          const answer = await client.request(call.method, call.path, call.body);
+          expect(answer.status).toBeLessThan(500);
+          expect(answer.headers.get("x-request-id")).toBeTruthy();
+          if (answer.status < 400) return;
+          const { error } = answer.body as { error: { code: unknown; message: unknown } };
+          expect([typeof error.code, typeof error.message]).toEqual(["string", "string"]);
+        }),
+        { numRuns: pick(25, 500) },
+      );
+    }
+  }
+  const failures = server.logLines.filter((line) => line.includes('"request failed"'));
+  expect(failures).toEqual([]);
+}, 600_000);
