@@ -1,8 +1,12 @@
+import { type Insertable, type SqlBool, sql } from "kysely";
 import type { Delivery, DeliveryKeeper, DeliveryStatus, DeliverySummary } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { findDeliveries } from "./delivery-list.ts";
+import type { Database } from "./dialect.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
+import type { DeliveryTable } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
 const summaryFields = {
@@ -39,32 +43,69 @@ const shape = rowShape<Delivery, "deliveries">({
   body: plain(),
 });
 
+/** Stated as in the partial index, which serves only queries that say so. */
+const hasHostId = sql<SqlBool>`host_delivery_id <> ''`;
+
+const newColumns = shape.columns.filter((column) => column !== "id");
+
+/** Null in `repeatable_host_id` finds nothing: a replay is no repeat, nor is a delivery without an id of the host. */
+const insertDelivery = fixedQuery(
+  [...newColumns, "repeatable_host_id"],
+  (db, { repeatable_host_id, ...row }: Insertable<DeliveryTable> & { repeatable_host_id: string | null }) =>
+    db
+      .insertInto("deliveries")
+      .values({
+        ...row,
+        repeat_of: db
+          .selectFrom("deliveries")
+          .select("id")
+          .where("host_delivery_id", "=", repeatable_host_id)
+          .where(hasHostId)
+          .where("project_id", "=", row.project_id)
+          .orderBy("created_at")
+          .orderBy("id")
+          .limit(1),
+      })
+      .returning("id"),
+);
+
 /** Values of remote_ip that mark a delivery as no live one. */
 const notLive = ["test", "replay"];
+
+interface Window {
+  project_id: number;
+  since: number;
+}
+
+const acceptedSince = (db: Database, { project_id, since }: Window) =>
+  db
+    .selectFrom("deliveries")
+    .select(["id", "task_id", "created_at"])
+    .where("project_id", "=", project_id)
+    .where("status", "=", "accepted")
+    .where("created_at", ">", since)
+    .where("remote_ip", "not in", notLive)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(1);
+
+const lastAccepted = fixedQuery(["project_id", "since"], acceptedSince);
+const lastAcceptedOfRef = fixedQuery(
+  ["project_id", "since", "ref"],
+  (db, { ref, ...window }: Window & { ref: string }) => acceptedSince(db, window).where("ref", "=", ref),
+);
 
 export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   const { db } = scope;
 
-  const firstWithHostId = (hostDeliveryId: string, projectId: number) =>
-    db
-      .selectFrom("deliveries")
-      .select("id")
-      .where("host_delivery_id", "=", hostDeliveryId)
-      .where("project_id", "=", projectId)
-      .orderBy("id")
-      .limit(1);
-
   return {
     async create(delivery) {
       const isRepeatable = delivery.host_delivery_id !== "" && delivery.replay_of === null;
-      const row = await db
-        .insertInto("deliveries")
-        .values({
-          ...shape.insert(delivery),
-          repeat_of: isRepeatable ? firstWithHostId(delivery.host_delivery_id, delivery.project_id) : null,
-        })
-        .returning("id")
-        .executeTakeFirstOrThrow();
+      const [row] = await insertDelivery(scope, {
+        ...shape.insert(delivery),
+        repeatable_host_id: isRepeatable ? delivery.host_delivery_id : null,
+      });
+      if (row === undefined) throw new Error("The database answered no id for a new delivery.");
       return row.id;
     },
     async byId(id) {
@@ -93,18 +134,11 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
       return rows.map(shape.read);
     },
     async lastAccepted(projectId, since, ref) {
-      const row = await db
-        .selectFrom("deliveries")
-        .select(["id", "task_id", "created_at"])
-        .where("project_id", "=", projectId)
-        .where("status", "=", "accepted")
-        .where("created_at", ">", since.getTime())
-        .where("remote_ip", "not in", notLive)
-        .$if(ref !== undefined, (query) => query.where("ref", "=", ref ?? ""))
-        .orderBy("created_at", "desc")
-        .orderBy("id", "desc")
-        .limit(1)
-        .executeTakeFirst();
+      const values = { project_id: projectId, since: since.getTime() };
+      const [row] =
+        ref === undefined
+          ? await lastAccepted(scope, values)
+          : await lastAcceptedOfRef(scope, { ...values, ref });
       return row === undefined ? null : { ...row, created_at: new Date(row.created_at) };
     },
     async addToCount(id, more) {

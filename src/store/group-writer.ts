@@ -5,7 +5,7 @@ import type { SqliteConnection } from "./sqlite-connection.ts";
 const maxWaiting = 10_000;
 const maxUnitsPerGroup = 512;
 /** A group ends after this long, so that its first units do not wait for a long tail. */
-const maxGroupMs = 20;
+const maxGroupMs = 8;
 /** How long another process may hold the write lock before units are refused. */
 const maxBusyMs = 5_000;
 const busyRetryMs = 10;

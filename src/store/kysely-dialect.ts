@@ -13,7 +13,8 @@ import {
 } from "kysely";
 import type { Dialect } from "./dialect.ts";
 
-export type Execute = <R>(query: CompiledQuery) => Promise<QueryResult<R>>;
+export type Query = Pick<CompiledQuery, "sql" | "parameters">;
+export type Execute = <R>(query: Query) => Promise<QueryResult<R>>;
 
 /**
  * A Kysely dialect whose queries go wherever `execute` sends them. Connections and transactions are the engine's:

@@ -1,10 +1,10 @@
-import { type CompiledQuery, Kysely, type QueryResult } from "kysely";
+import { Kysely, type QueryResult } from "kysely";
 import pg from "pg";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { codeOf, type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
-import { dialectOver } from "./kysely-dialect.ts";
+import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
 import { migrate } from "./migrate.ts";
 import { buildPostgresLocks } from "./postgres-lock.ts";
 import { storable } from "./row.ts";
@@ -44,8 +44,10 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   const locks = buildPostgresLocks({ connect: () => connect(settings) });
   const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
 
+  const execute: Execute = (query) => run(pool, query);
   const scope: Scope = {
-    db: databaseOver((query) => run(pool, query)),
+    db: databaseOver(execute),
+    execute,
     dialect: postgresDialect,
     transact: async (work) => inTransaction(await connection(), work),
   };
@@ -68,7 +70,6 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   };
 }
 
-type Query = Pick<CompiledQuery, "sql" | "parameters">;
 type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
 
 const preparedNames = new Map<string, string>();
@@ -92,7 +93,7 @@ async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<Qu
   }
 }
 
-function databaseOver(execute: <R>(query: Query) => Promise<QueryResult<R>>): Database {
+function databaseOver(execute: Execute): Database {
   return new Kysely<Schema>({ dialect: dialectOver(postgresDialect.name, execute) });
 }
 
@@ -121,8 +122,10 @@ async function rollBackAndRelease(client: pg.PoolClient): Promise<void> {
 
 function innerScope(client: pg.PoolClient): Scope {
   const command = (sql: string) => run(client, { sql, parameters: [] });
+  const execute: Execute = (query) => run(client, query);
   const scope: Scope = {
-    db: databaseOver((query) => run(client, query)),
+    db: databaseOver(execute),
+    execute,
     dialect: postgresDialect,
     async transact(work) {
       await command("savepoint part");

@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { Project, ProjectKeeper } from "../model/project.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import { pageOf } from "./page.ts";
 import { flag, json, plain, rowShape, time } from "./row.ts";
 import { orFault, type Scope } from "./scope.ts";
@@ -19,7 +20,12 @@ const shape = rowShape<Project, "projects">({
   createdAt: time,
 });
 
-export function buildProjectKeeper({ db, dialect }: Scope): ProjectKeeper {
+const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db.selectFrom("projects").selectAll().where("id", "=", id),
+);
+
+export function buildProjectKeeper(scope: Scope): ProjectKeeper {
+  const { db, dialect } = scope;
   const named = <T>(name: string | undefined, work: Promise<T>) =>
     orFault(dialect, work, {
       duplicate: `A project named ${name} already exists.`,
@@ -35,7 +41,7 @@ export function buildProjectKeeper({ db, dialect }: Scope): ProjectKeeper {
       return shape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
     },
     async byId(id) {
-      const row = await db.selectFrom("projects").selectAll().where("id", "=", id).executeTakeFirst();
+      const [row] = await selectProject(scope, { id });
       return row === undefined ? null : shape.read(row);
     },
     async list({ ids, groupId, search }, request) {

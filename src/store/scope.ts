@@ -1,5 +1,6 @@
 import { Fault } from "../errors.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
+import type { Execute } from "./kysely-dialect.ts";
 
 /**
  * Where a keeper runs its queries: the whole database, or one open transaction of it. A single statement on `db` is
@@ -7,6 +8,8 @@ import type { Database, Dialect, Violation } from "./dialect.ts";
  */
 export interface Scope {
   db: Database;
+  /** Runs a query whose text is already made. */
+  execute: Execute;
   dialect: Dialect;
   /** Runs `work` in one transaction; inside of another, as a part of it that is undone alone. */
   transact<T>(work: (inner: Scope) => Promise<T>): Promise<T>;

@@ -7,7 +7,7 @@ import { Fault, messageOf } from "../errors.ts";
 import { type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { begin, buildGroupWriter } from "./group-writer.ts";
-import { dialectOver } from "./kysely-dialect.ts";
+import { dialectOver, type Execute } from "./kysely-dialect.ts";
 import { migrate } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -55,17 +55,15 @@ export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
       inside = buildInnerScope(writer);
     },
   });
-  const db: Database = new Kysely<Schema>({
-    dialect: dialectOver(sqliteDialect.name, async (query) =>
-      isRead(query.sql)
-        ? reader.execute(query)
-        : group.submit(async () => writer.execute(query), { needsSavepoint: false }),
-    ),
-  });
+  const execute: Execute = async (query) =>
+    isRead(query.sql)
+      ? reader.execute(query)
+      : group.submit(async () => writer.execute(query), { needsSavepoint: false });
 
   return {
     scope: {
-      db,
+      db: databaseOver(execute),
+      execute,
       dialect: sqliteDialect,
       transact: (work) => group.submit(() => work(inside.scope), { needsSavepoint: true }),
     },
@@ -84,6 +82,10 @@ export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
   };
 }
 
+function databaseOver(execute: Execute): Database {
+  return new Kysely<Schema>({ dialect: dialectOver(sqliteDialect.name, execute) });
+}
+
 function isRead(sql: string): boolean {
   return sql.startsWith("select") || sql.startsWith("explain");
 }
@@ -91,14 +93,13 @@ function isRead(sql: string): boolean {
 /** The scope of the unit that the writer runs now: there is never more than one. */
 function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void } {
   let isOver = false;
-  const db: Database = new Kysely<Schema>({
-    dialect: dialectOver(sqliteDialect.name, async (query) => {
-      if (isOver) throw new Fault("internal", "This transaction is over.");
-      return writer.execute(query);
-    }),
-  });
+  const execute: Execute = async (query) => {
+    if (isOver) throw new Fault("internal", "This transaction is over.");
+    return writer.execute(query);
+  };
   const scope: Scope = {
-    db,
+    db: databaseOver(execute),
+    execute,
     dialect: sqliteDialect,
     async transact(work) {
       writer.run("savepoint part");
@@ -123,9 +124,7 @@ function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void 
 
 /** The write lock is taken before the first look, so that a second process waits for the first and finds the work done. */
 async function migrateAlone(writer: SqliteConnection): Promise<void> {
-  const db = new Kysely<Schema>({
-    dialect: dialectOver(sqliteDialect.name, async (query) => writer.execute(query)),
-  });
+  const db = databaseOver(async (query) => writer.execute(query));
   await begin(writer);
   try {
     await migrate(db, sqliteDialect);

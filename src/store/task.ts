@@ -1,6 +1,8 @@
-import { type SqlBool, sql } from "kysely";
+import { type Insertable, type SqlBool, sql } from "kysely";
 import { type Task, type TaskFilter, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount, pageOf } from "./page.ts";
+import type { TaskTable } from "./schema.ts";
 import { orFault, type Scope } from "./scope.ts";
 import { claimTask, positionOf } from "./task-claim.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
@@ -18,26 +20,33 @@ const newTask = {
   finishedAt: null,
 } as const satisfies Partial<Task>;
 
+const insertTask = fixedQuery(
+  taskShape.columns.filter((column) => column !== "id"),
+  (db, row: Insertable<TaskTable>) => db.insertInto("tasks").values(row).returning("id"),
+);
+const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db.selectFrom("tasks").selectAll().where("id", "=", id),
+);
+const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
+  db.selectFrom("tasks").selectAll().where("project_id", "=", project_id).where(isUnfinished).orderBy("id"),
+);
+
 export function buildTaskKeeper(scope: Scope): TaskKeeper {
   const { db, dialect } = scope;
-  const byId = async (id: number) => {
-    const row = await db.selectFrom("tasks").selectAll().where("id", "=", id).executeTakeFirst();
-    return row === undefined ? null : taskShape.read(row);
-  };
-
   return {
     ...buildTaskLogKeeper(scope),
     async create(task) {
-      const insert = db
-        .insertInto("tasks")
-        .values(taskShape.insert({ ...task, ...newTask }))
-        .returning("id");
-      const row = await orFault(dialect, insert.executeTakeFirstOrThrow(), {
+      const made = { ...task, ...newTask };
+      const [row] = await orFault(dialect, insertTask(scope, taskShape.insert(made)), {
         missing: `Project ${task.projectId} does not exist.`,
       });
-      return { ...task, ...newTask, id: row.id };
+      if (row === undefined) throw new Error("The database answered no id for a new task.");
+      return { ...made, id: row.id };
     },
-    byId,
+    async byId(id) {
+      const [row] = await selectTask(scope, { id });
+      return row === undefined ? null : taskShape.read(row);
+    },
     list: (filter, request) =>
       pageOf(db, filtered(scope, filter), request, (query) => query.orderBy("id", "desc"), taskShape.read),
     async lastOfProjects(projectIds) {
@@ -60,14 +69,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return rows.map(taskShape.read);
     },
     async unfinishedOfProject(projectId) {
-      const rows = await db
-        .selectFrom("tasks")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .where(isUnfinished)
-        .orderBy("id")
-        .execute();
-      return rows.map(taskShape.read);
+      return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
     },
     async change(id, { whileIn, leaseHash, leaseEndedBefore, set }) {
       const row = await db

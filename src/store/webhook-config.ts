@@ -1,5 +1,6 @@
 import type { WebhookConfig, WebhookConfigKeeper } from "../model/webhook-config.ts";
 import { hashToken } from "../secrets.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import { flag, json, optional, plain, rowShape, time } from "./row.ts";
 import { orFault, type Scope } from "./scope.ts";
 
@@ -30,23 +31,22 @@ const shape = rowShape<WebhookConfig, "webhook_configs">({
   updatedAt: time,
 });
 
+const selectOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
+  db.selectFrom("webhook_configs").selectAll().where("project_id", "=", project_id),
+);
+const selectByKey = fixedQuery(["key"], (db, { key }: { key: string }) =>
+  db.selectFrom("webhook_configs").selectAll().where("key", "=", key),
+);
+
 export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
   const { db } = scope;
   return {
     async ofProject(projectId) {
-      const row = await db
-        .selectFrom("webhook_configs")
-        .selectAll()
-        .where("project_id", "=", projectId)
-        .executeTakeFirst();
+      const [row] = await selectOfProject(scope, { project_id: projectId });
       return row === undefined ? null : shape.read(row);
     },
     async byKey(key) {
-      const row = await db
-        .selectFrom("webhook_configs")
-        .selectAll()
-        .where("key", "=", key)
-        .executeTakeFirst();
+      const [row] = await selectByKey(scope, { key });
       return row === undefined ? null : shape.read(row);
     },
     save: (config) => scope.transact((inner) => save(inner, config)),

@@ -92,7 +92,7 @@ const indexes = [
   "create index deliveries_project on deliveries (project_id, created_at, id)",
   // Also the look-up of the debounce window.
   "create index deliveries_project_status on deliveries (project_id, status, created_at, id)",
-  "create index deliveries_host_id on deliveries (host_delivery_id, created_at, id) where host_delivery_id <> ''",
+  "create index deliveries_host_id on deliveries (host_delivery_id, project_id, created_at, id) where host_delivery_id <> ''",
   'create index deliveries_commit on deliveries ("commit", created_at, id) where "commit" <> \'\'',
   "create index deliveries_ref on deliveries (ref, created_at, id) where ref <> ''",
 

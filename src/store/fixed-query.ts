@@ -1,0 +1,38 @@
+import type { CompiledQuery } from "kysely";
+import type { Database, Dialect } from "./dialect.ts";
+import type { Query } from "./kysely-dialect.ts";
+import type { Scope } from "./scope.ts";
+
+/** Stands for a value while the text of a query is made. */
+class Slot {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/**
+ * A query of the hot path, whose text Kysely makes once per database; after that a use only brings its values by name.
+ * Building and compiling a query costs several times what SQLite needs to run it. `build` must hand the values to the
+ * query as they are and decide nothing by them.
+ */
+export function fixedQuery<Values extends object, Row>(
+  names: readonly (keyof Values & string)[],
+  build: (db: Database, values: Values) => { compile(): CompiledQuery<Row> },
+): (scope: Scope, values: Values) => Promise<Row[]> {
+  const templates = new Map<Dialect["name"], Query>();
+  const templateOf = ({ db, dialect }: Scope): Query => {
+    const known = templates.get(dialect.name);
+    if (known !== undefined) return known;
+    const slots = Object.fromEntries(names.map((name) => [name, new Slot(name)])) as unknown as Values;
+    const { sql, parameters } = build(db, slots).compile();
+    templates.set(dialect.name, { sql, parameters });
+    return { sql, parameters };
+  };
+  return async (scope, values) => {
+    const { sql, parameters } = templateOf(scope);
+    const given = values as Record<string, unknown>;
+    const filled = parameters.map((value) => (value instanceof Slot ? (given[value.name] ?? null) : value));
+    return (await scope.execute<Row>({ sql, parameters: filled })).rows;
+  };
+}
