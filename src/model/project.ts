@@ -88,6 +88,8 @@ export interface ProjectKeeper {
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */
   delete(id: number): Promise<boolean>;
   secrets(id: number): Promise<ProjectSecret[]>;
+  /** Names of the secrets of many projects at once, for lists. */
+  secretNames(ids: number[]): Promise<{ projectId: number; name: string }[]>;
   /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token) carry a leading `:`. */
   setSecret(id: number, name: string, ciphertext: string): Promise<void>;
   deleteSecret(id: number, name: string): Promise<boolean>;

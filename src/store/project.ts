@@ -75,6 +75,13 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         .where("project_id", "=", id)
         .orderBy("name")
         .execute(),
+    secretNames: (ids) =>
+      db
+        .selectFrom("project_secrets")
+        .select(["project_id as projectId", "name"])
+        .where(dialect.isAmong("project_id", ids))
+        .orderBy("name")
+        .execute(),
     async setSecret(id, name, ciphertext) {
       const insert = db
         .insertInto("project_secrets")

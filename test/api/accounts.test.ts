@@ -144,6 +144,14 @@ describe("users", () => {
     ).toEqual(["username", "password"]);
   });
 
+  test("are found by their exact name by anybody signed in", async () => {
+    const { id } = await server.newUser("findable");
+    const { client } = await server.newUser("finder");
+    const found = await client.expect(200, "GET", "/api/users/by-name/FINDABLE");
+    expect(found).toEqual({ id, username: "findable" });
+    expect((await client.request("GET", "/api/users/by-name/find")).status).toBe(404);
+  });
+
   test("include at least one administrator, always", async () => {
     for (const change of [{ disabled: true }, { role: "user" }])
       expect((await server.admin.request("PATCH", "/api/users/1", change)).status).toBe(409);

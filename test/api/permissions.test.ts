@@ -16,6 +16,7 @@ const expectations: Record<string, string> = {
   "GET /api/users": "admin",
   "POST /api/users": "admin",
   "GET /api/users/{id}": "admin",
+  "GET /api/users/by-name/{username}": "signed-in",
   "PATCH /api/users/{id}": "admin",
   "DELETE /api/users/{id}": "admin",
   "DELETE /api/users/{id}/sessions": "admin",

@@ -10,6 +10,7 @@ import {
   idParams,
   json,
   jsonBody,
+  listJson,
   noContent,
   onlyGiven,
   pageOf,
@@ -94,14 +95,19 @@ export interface ProjectsDeps {
 
 export function projectsApi({ keepers: { projects }, clock, gitUrlRules }: ProjectsDeps) {
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
-  const written = async (project: Project) => projectJson(project, await projects.secrets(project.id));
+  const written = async (project: Project) => projectJson(project, await projects.secretNames([project.id]));
 
   return newApi()
     .openapi(listProjects, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
       const ids = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await projects.list(onlyGiven({ ...filter, ids }), pageOf({ page, pageSize }));
-      return c.json({ ...list, items: await Promise.all(list.items.map(written)) }, 200);
+      const names = await projects.secretNames(list.items.map((project) => project.id));
+      const namesOf = Map.groupBy(names, ({ projectId }) => projectId);
+      return c.json(
+        listJson(list, (project) => projectJson(project, namesOf.get(project.id) ?? [])),
+        200,
+      );
     })
     .openapi(createProject, async (c) => {
       const body = c.req.valid("json");

@@ -15,6 +15,7 @@ import {
   onlyGiven,
   pageQuery,
   strict,
+  text,
   z,
 } from "./shape.ts";
 import { newPassword, newUsername, userJson, userShape } from "./user-shape.ts";
@@ -55,6 +56,24 @@ const getUser = route({
   access,
   request: { params: idParams("id") },
   responses: { 200: json("The user.", userShape) },
+});
+
+const findUser = route({
+  method: "get",
+  path: "/users/by-name/{username}",
+  tags,
+  summary: "The id of a user",
+  description:
+    "By its exact name, whatever the case: for the manager who adds a member without being an admin.",
+  access: "signed-in",
+  request: {
+    params: z.object({
+      username: text(256, 1).openapi({ param: { name: "username", in: "path" }, example: "ann" }),
+    }),
+  },
+  responses: {
+    200: json("The user.", z.object({ id: z.number().int(), username: z.string() }).openapi("UserName")),
+  },
 });
 
 const updateUser = route({
@@ -131,6 +150,11 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     .openapi(getUser, async (c) => {
       const { id } = c.req.valid("param");
       return c.json(userJson(found(await store.users.byId(id), `user ${id}`)), 200);
+    })
+    .openapi(findUser, async (c) => {
+      const asked = c.req.valid("param").username;
+      const { id, username } = found(await store.users.byUsername(asked), `user ${asked}`);
+      return c.json({ id, username }, 200);
     })
     .openapi(updateUser, async (c) => {
       const { id } = c.req.valid("param");
