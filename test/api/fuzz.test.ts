@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { type ApiClient, startApiServer } from "../support/api-server.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { pick } from "../support/length.ts";
 import { nastyText, type Shapes, type ValueSchema, valuesOf } from "../support/schema-values.ts";
 
@@ -17,20 +18,16 @@ interface Document {
 /** These would end the session that the test runs in, or wait for work. */
 const leftOut = new Set(["post /api/auth/logout", "post /api/runner/claim"]);
 
-let server: ApiServer;
-let client: ApiClient;
-let document: Document;
-
-beforeAll(async () => {
-  server = await startApiServer();
-  client = (await server.newUser("fuzzer", "admin")).client;
-  document = await server.anonymous.expect<Document>(200, "GET", "/api/openapi.json");
+async function startFuzzed(databaseUrl: string) {
+  const server = await startApiServer({ "database.url": databaseUrl });
+  const { client } = await server.newUser("fuzzer", "admin");
+  const document = await client.expect<Document>(200, "GET", "/api/openapi.json");
   const git = { url: "https://git.example.com/shop.git" };
   await client.expect(201, "POST", "/api/groups", { name: "fuzzed" });
   for (const name of ["one", "two", "three"])
     await client.expect(201, "POST", "/api/projects", { name, git });
-});
-afterAll(() => server.stop());
+  return { server, client, document };
+}
 
 /** Ids that exist, ids that cannot, and text; never 2, who is the fuzzer. */
 const pathValue = fc.oneof(
@@ -57,22 +54,20 @@ interface Call {
   body?: unknown;
 }
 
-function callsOf(method: string, path: string, operation: Operation): fc.Arbitrary<Call> {
+function callsOf(method: string, path: string, operation: Operation, shapes: Shapes): fc.Arbitrary<Call> {
   const parameters = operation.parameters ?? [];
   const inPath = parameters.filter((parameter) => parameter.in === "path");
   const inQuery = parameters.filter((parameter) => parameter.in === "query");
   const schema = operation.requestBody?.content["application/json"]?.schema;
   const query = fc.record(
-    Object.fromEntries(
-      inQuery.map(({ name, schema }) => [name, valuesOf(schema, document.components.schemas)]),
-    ),
+    Object.fromEntries(inQuery.map(({ name, schema }) => [name, valuesOf(schema, shapes)])),
     { requiredKeys: [] },
   );
   return fc
     .record({
       values: fc.tuple(...inPath.map(() => pathValue)),
       query,
-      body: schema ? valuesOf(schema, document.components.schemas) : fc.constant(undefined),
+      body: schema ? valuesOf(schema, shapes) : fc.constant(undefined),
     })
     .map(({ values, query, body }) => {
       const filled = inPath.reduce(
@@ -90,23 +85,32 @@ function asText(value: unknown): string {
   return text.toWellFormed().slice(0, 500);
 }
 
-test("no input whatever makes the API answer 500, and every refusal has the error shape", async () => {
-  for (const [path, operations] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(operations)) {
-      if (leftOut.has(`${method} ${path}`)) continue;
-      await fc.assert(
-        fc.asyncProperty(callsOf(method, path, operation), async (call) => {
-          const answer = await client.request(call.method, call.path, call.body);
-          expect(answer.status).toBeLessThan(500);
-          expect(answer.headers.get("x-request-id")).toBeTruthy();
-          if (answer.status < 400) return;
-          const { error } = answer.body as { error: { code: unknown; message: unknown } };
-          expect([typeof error.code, typeof error.message]).toEqual(["string", "string"]);
-        }),
-        { numRuns: pick(25, 500) },
-      );
+describe.each(await availableDatabases())("on $name", ({ make }) => {
+  test("no input whatever makes the API answer 500, and every refusal has the error shape", async () => {
+    const database = await make();
+    const { server, client, document } = await startFuzzed(database.url);
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(operations)) {
+        if (leftOut.has(`${method} ${path}`)) continue;
+        await fc.assert(
+          fc.asyncProperty(callsOf(method, path, operation, document.components.schemas), (call) =>
+            isAnswered(client, call),
+          ),
+          { numRuns: pick(20, 500) },
+        );
+      }
     }
-  }
-  const failures = server.logLines.filter((line) => line.includes('"request failed"'));
-  expect(failures).toEqual([]);
-}, 600_000);
+    expect(server.logLines.filter((line) => line.includes('"request failed"'))).toEqual([]);
+    await server.stop();
+    await database.remove();
+  }, 600_000);
+});
+
+async function isAnswered(client: ApiClient, call: Call): Promise<void> {
+  const answer = await client.request(call.method, call.path, call.body);
+  expect(answer.status).toBeLessThan(500);
+  expect(answer.headers.get("x-request-id")).toBeTruthy();
+  if (answer.status < 400) return;
+  const { error } = answer.body as { error: { code: unknown; message: unknown } };
+  expect([typeof error.code, typeof error.message]).toEqual(["string", "string"]);
+}

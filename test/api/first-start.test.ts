@@ -1,0 +1,59 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { buildApp } from "../../src/app.ts";
+import { configOf } from "../../src/config-load.ts";
+import { availableDatabases } from "../support/databases.ts";
+
+const log = pino({ level: "silent" });
+const chosen = process.env.SLIPWAY_ADMIN_PASSWORD;
+afterAll(() => {
+  if (chosen !== undefined) process.env.SLIPWAY_ADMIN_PASSWORD = chosen;
+});
+
+async function signIn(url: string, password: string): Promise<number> {
+  const body = JSON.stringify({ username: "admin", password });
+  const headers = { "content-type": "application/json" };
+  return (await fetch(`${url}/api/auth/login`, { method: "POST", headers, body })).status;
+}
+
+const passwordIn = (facts: string[]) =>
+  facts.map((fact) => /the password (\S+)/.exec(fact)?.[1]).find(Boolean);
+
+describe.each(await availableDatabases())("the first start on $name", ({ make }) => {
+  test("makes one admin, also when instances start together; its password is told once and works", async () => {
+    delete process.env.SLIPWAY_ADMIN_PASSWORD;
+    const database = await make();
+    const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
+    const config = configOf({
+      "server.listen": { host: "127.0.0.1", port: 0 },
+      "data.dir": dataDir,
+      "database.url": database.url,
+    });
+    const apps = await Promise.all([1, 2, 3].map(() => buildApp(config, "deploy", log)));
+    const passwords = apps.map((app) => passwordIn(app.facts)).filter((password) => password !== undefined);
+    expect(passwords).toHaveLength(1);
+    for (const app of apps) expect(await signIn(app.url, passwords[0] ?? "")).toBe(200);
+    const later = await buildApp(config, "deploy", log);
+    expect(passwordIn(later.facts)).toBeUndefined();
+    for (const app of [...apps, later]) await app.stop();
+    await database.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 60_000);
+
+  test("takes SLIPWAY_ADMIN_PASSWORD and tells nothing", async () => {
+    process.env.SLIPWAY_ADMIN_PASSWORD = "chosen by the operator";
+    const database = await make();
+    const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
+    const listen = { host: "127.0.0.1", port: 0 };
+    const config = configOf({ "server.listen": listen, "data.dir": dataDir, "database.url": database.url });
+    const app = await buildApp(config, "deploy", log);
+    expect(app.facts.join()).not.toContain("chosen by the operator");
+    expect(await signIn(app.url, "chosen by the operator")).toBe(200);
+    await app.stop();
+    await database.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 60_000);
+});
