@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type App, buildApp } from "../../src/app.ts";
+import { type App, type AppRole, buildApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { configOf } from "../../src/config-load.ts";
@@ -46,10 +46,11 @@ export interface ApiServer {
 
 export const userPassword = "the password of a test user";
 
-/** The deploy role on port 0 with a throw-away SQLite database, signed in as admin. */
+/** A role on port 0 with a throw-away SQLite database, signed in as admin. */
 export async function startApiServer(
   settings: Partial<Config> = {},
   clock: Clock = systemClock,
+  role: AppRole = "deploy",
 ): Promise<ApiServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-api-"));
   const logLines: string[] = [];
@@ -60,7 +61,7 @@ export async function startApiServer(
     "data.dir": dataDir,
     ...settings,
   });
-  const app = await buildApp(config, "deploy", log, clock);
+  const app = await buildApp(config, role, log, clock);
   const clientOf = (headers: Record<string, string>) => buildClient(app.url, headers);
   const anonymous = clientOf({});
   const as = (token: string) => clientOf({ authorization: `Bearer ${token}` });

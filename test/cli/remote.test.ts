@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
+import { buildCli } from "../support/cli.ts";
+
+setDefaultTimeout(30_000);
+
+let server: ApiServer;
+let slipway: ReturnType<typeof buildCli>;
+
+beforeAll(async () => {
+  server = await startApiServer({}, undefined, "start");
+  slipway = buildCli({ SLIPWAY_URL: server.url });
+});
+afterAll(() => server.stop());
+
+test("without a sign-in a command says how to sign in and exits with 4", async () => {
+  const run = await slipway(["user", "list"]);
+  expect(run.exitCode).toBe(4);
+  expect(run.stderr).toContain("slipway login");
+});
+
+test("a server that is not there is named, and the exit code is 3", async () => {
+  const run = await slipway(["online", "--url", "http://127.0.0.1:1"]);
+  expect(run.exitCode).toBe(3);
+  expect(run.stderr).toContain("http://127.0.0.1:1");
+});
+
+test("sign in, make a project, test its hook, list deliveries, make and revoke a token, sign out", async () => {
+  const signedIn = await slipway(["login", "admin"], `${adminPassword}\n`);
+  expect(signedIn).toMatchObject({ exitCode: 0, stderr: "" });
+
+  const made = await slipway([
+    "project",
+    "create",
+    "shop",
+    "https://git.example.com/shop.git",
+    "--build",
+    "make",
+    "--json",
+  ]);
+  const { id } = made.json() as { id: number };
+  expect((await slipway(["project", "list"])).stdout).toContain("https://git.example.com/shop.git");
+
+  const dry = await slipway(["hook", "test", String(id), "--ref", "main", "--message", "hello [skip ci]"]);
+  expect(dry.stdout).toContain("would be ignored (skip_keyword)");
+  expect((await slipway(["hook", "list", "--json"])).json()).toMatchObject({ items: [], total: 0 });
+
+  const token = (await slipway(["token", "create", "ci", "--scopes", "read"])).stdout.trim();
+  const withToken = buildCli({ SLIPWAY_URL: server.url, SLIPWAY_TOKEN: token });
+  expect((await withToken(["project", "list", "--json"])).json()).toMatchObject({ total: 1 });
+  expect((await withToken(["project", "create", "x", "https://git.example.com/x.git"])).exitCode).toBe(4);
+  const listed = (await slipway(["token", "list", "--json"])).json() as { items: { id: number }[] };
+  await slipway(["token", "revoke", String(listed.items[0]?.id)]);
+  expect((await withToken(["project", "list"])).exitCode).toBe(4);
+
+  expect((await slipway(["logout"])).exitCode).toBe(0);
+  expect((await slipway(["project", "list"])).exitCode).toBe(4);
+});
+
+test("publish tells how many received it; online lists users", async () => {
+  const run = await slipway(["publish", "channel", "news", "--data", "hello", "--json"]);
+  expect(run.json()).toMatchObject({ text: "publish success", receivers: 0 });
+  expect((await slipway(["online", "--json"])).json()).toEqual([]);
+  const wrong = await slipway(["publish", "everyone", "--data", "x"]);
+  expect(wrong).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("all, user, temp_user, channel"),
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildCli } from "../support/cli.ts";
+
+setDefaultTimeout(30_000);
+
+const slipway = buildCli({});
+
+function fileOf(yaml: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), "slipway-settings-")), "slipway.yaml");
+  writeFileSync(path, yaml);
+  return path;
+}
+
+test("a misspelt key, a wrong type and a bad URL give three errors in one run, each with key and remedy, exit 2", async () => {
+  const file = fileOf("push:\n  pong-timeot: 60\n  max-connections: many\n  verify-uri: nowhere\n");
+  for (const command of [["config", "check"], ["start"]]) {
+    const run = await slipway([...command, "--config", file]);
+    expect(run.exitCode).toBe(2);
+    expect(run.stderr).toContain("3 settings are wrong");
+    expect(run.stderr).toContain("push.pong-timeot: is no setting; did you mean push.pong-timeout?");
+    expect(run.stderr).toContain('push.max-connections: "many" must be a whole number');
+    expect(run.stderr).toContain(
+      'push.verify-uri: "nowhere" must be a URL that starts with http:// or https://',
+    );
+  }
+});
+
+test("a base URL with a trailing slash is a start-up error", async () => {
+  const run = await slipway(["start", "--server-base-url", "https://deploy.example.com/"]);
+  expect(run.exitCode).toBe(2);
+  expect(run.stderr).toContain("must not end with a /");
+});
+
+test("config print shows what is in force and masks secrets", async () => {
+  const file = fileOf("push:\n  api-keys: [first-key-of-two, second]\n  pong-timeout: 90s\n");
+  const run = await slipway(["config", "print", "--config", file, "--json"]);
+  expect(run.exitCode).toBe(0);
+  expect(run.json()).toMatchObject({ "push.api-keys": "********", "push.pong-timeout": "90000ms" });
+  expect(run.stdout).not.toContain("first-key-of-two");
+});
+
+test("flags win over the environment, the environment over the file", async () => {
+  const file = fileOf("push:\n  max-connections: 1\n  max-message-bytes: 1\n  resume: { messages: 1 }\n");
+  const withEnvironment = buildCli({
+    SLIPWAY_CONFIG: file,
+    SLIPWAY_PUSH_MAX_MESSAGE_BYTES: "2",
+    SLIPWAY_PUSH_RESUME_MESSAGES: "2",
+  });
+  const run = await withEnvironment(["config", "print", "--json", "--push-resume-messages", "3"]);
+  expect(run.json()).toMatchObject({
+    "push.max-connections": 1,
+    "push.max-message-bytes": 2,
+    "push.resume.messages": 3,
+  });
+});
+
+test("every command has --help, and an unknown one exits with 2", async () => {
+  const top = await slipway(["--help"]);
+  const commands = [...top.stdout.matchAll(/^ {2}([a-z]+)[ [<]/gm)].map((match) => match[1] ?? "");
+  expect(commands.length).toBeGreaterThan(12);
+  const named = commands.filter((name) => name !== "help");
+  const runs = await Promise.all(named.map((command) => slipway([command, "--help"])));
+  for (const [i, run] of runs.entries()) {
+    expect(run.exitCode).toBe(0);
+    expect(run.stdout).toContain(`slipway ${named[i]}`);
+  }
+  expect((await slipway(["lunch"])).exitCode).toBe(2);
+});

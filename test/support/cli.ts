@@ -1,0 +1,32 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const main = new URL("../../src/main.ts", import.meta.url).pathname;
+
+export interface CliRun {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  json(): unknown;
+}
+
+/** Runs `slipway` as a person at a shell would: own process, own home folder. */
+export function buildCli(env: Record<string, string>) {
+  const home = mkdtempSync(join(tmpdir(), "slipway-cli-"));
+  return async (args: string[], stdin = ""): Promise<CliRun> => {
+    const child = Bun.spawn([process.execPath, main, ...args], {
+      cwd: home,
+      env: { PATH: process.env.PATH ?? "", HOME: home, ...env },
+      stdin: new Blob([stdin]),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { exitCode, stdout, stderr, json: () => JSON.parse(stdout) as unknown };
+  };
+}
