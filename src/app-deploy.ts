@@ -1,13 +1,22 @@
 import { join } from "node:path";
+import { buildCredentials } from "./account/credential.ts";
+import { buildLocalRunner } from "./app-local-runner.ts";
 import { buildManagement } from "./app-management.ts";
+import type { PushPart } from "./app-push.ts";
+import { buildTaskPart } from "./app-task.ts";
 import { buildWebhookPart } from "./app-webhook.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import type { Ground, Part } from "./part.ts";
 import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
+import { buildLive, type PublishToChannel } from "./task/live.ts";
+import { buildPushClient } from "./task/push-client.ts";
 
-/** The deploy service: store, webhook, tasks, management API and console. */
-export async function buildDeployPart(ground: Ground): Promise<Part> {
+/**
+ * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process, with
+ * which a local runner comes too; null where the deploy service runs alone.
+ */
+export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<Part> {
   const { config, log, clock } = ground;
   const store = await openStore({
     url: config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`,
@@ -21,19 +30,31 @@ export async function buildDeployPart(ground: Ground): Promise<Part> {
       store,
     );
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
+    const credentials = buildCredentials(store, clock);
+    const live = buildLive(publisherFor(config, push), log);
+    const tasks = buildTaskPart(ground, {
+      store,
+      secrets,
+      credentials,
+      live,
+      consoleUrl: () => baseUrl.current().url,
+    });
     const webhook = buildWebhookPart(ground, {
       store,
       secrets,
-      announcer: { enqueued: () => {}, changed: () => {} },
-      onDelivery: () => {},
+      announcer: tasks.events,
+      onDelivery: live.delivery,
       baseUrl: baseUrl.current,
     });
-    const management = await buildManagement(ground, store, secrets, webhook);
+    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
+    const management = await buildManagement(ground, { store, secrets, credentials, webhook, tasks });
     return {
-      routes: { ...webhook.routes, "/api/*": management.handle, "/docs": management.handle },
-      started(server) {
+      routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
+      async started(server) {
         baseUrl.bound(server.port ?? 0);
         webhook.start();
+        await tasks.start();
+        await localRunner?.start(loopbackUrl(config["server.listen"].host, server.port ?? 0));
       },
       missing: () =>
         store.check().then(
@@ -42,8 +63,13 @@ export async function buildDeployPart(ground: Ground): Promise<Part> {
         ),
       facts: [`database: ${store.describe()}`, ...management.facts],
       warnings,
+      async drain() {
+        tasks.drain();
+        localRunner?.drain();
+      },
       async close() {
         await webhook.close();
+        await tasks.close();
         await store.close();
       },
     };
@@ -51,4 +77,21 @@ export async function buildDeployPart(ground: Ground): Promise<Part> {
     await store.close();
     throw error;
   }
+}
+
+function publisherFor(config: Ground["config"], push: PushPart | null): PublishToChannel {
+  const url = config["deploy.push.url"];
+  if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
+  if (!push) return async () => {};
+  return async (channel, data) => {
+    const published = await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
+    if ("code" in published) throw new Error(published.message);
+  };
+}
+
+/** Where the local runner finds the server, whatever it listens on. */
+function loopbackUrl(host: string, port: number): string {
+  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
+  if (host === "::") return `http://[::1]:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

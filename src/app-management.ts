@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
-import { buildCredentials } from "./account/credential.ts";
+import type { Credentials } from "./account/credential.ts";
 import { ensureFirstAdmin } from "./account/first-admin.ts";
 import { buildPasswords } from "./account/password.ts";
 import { buildPermissions } from "./account/permissions.ts";
 import { buildSignIn } from "./account/sign-in.ts";
+import { gitUrlRulesOf, type TaskPart } from "./app-task.ts";
 import type { WebhookPart } from "./app-webhook.ts";
 import { buildApi } from "./http/api/api.ts";
 import { networksOf } from "./http/client-address.ts";
@@ -18,13 +18,17 @@ export interface Management {
   facts: string[];
 }
 
+export interface ManagementOptions {
+  store: Store;
+  secrets: Secrets;
+  credentials: Credentials;
+  webhook: WebhookPart;
+  tasks: TaskPart;
+}
+
 /** Accounts and the management API over them. */
-export async function buildManagement(
-  ground: Ground,
-  store: Store,
-  secrets: Secrets,
-  webhook: WebhookPart,
-): Promise<Management> {
+export async function buildManagement(ground: Ground, options: ManagementOptions): Promise<Management> {
+  const { store, secrets, credentials, webhook, tasks } = options;
   const { config, log, metrics, clock } = ground;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
@@ -34,13 +38,11 @@ export async function buildManagement(
     store,
     secrets,
     passwords,
-    credentials: buildCredentials(store, clock),
+    credentials,
     permissions: buildPermissions(store),
     signIn: buildSignIn({ keepers: store, passwords, clock, sessionMs }),
-    gitUrlRules: {
-      allowLocal: config["tasks.allowLocalRepositories"],
-      samplesDir: resolve(config["data.dir"], "samples"),
-    },
+    gitUrlRules: gitUrlRulesOf(config),
+    trigger: tasks.trigger,
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
     trustedProxies: networksOf(config["server.trustedProxies"]),
     ownOrigins: baseUrl === undefined ? [] : [new URL(baseUrl).origin],

@@ -37,7 +37,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     const push =
       role === "deploy" ? null : await buildPushPart(ground, role === "push" ? null : async () => null);
     if (push) parts.push(push);
-    if (role !== "push") parts.push(await buildDeployPart(ground));
+    if (role !== "push") parts.push(await buildDeployPart(ground, push));
 
     const server = listenOn(config["server.listen"], {
       routes: Object.assign(

@@ -182,6 +182,11 @@ export const settings = {
   "webhook.deliveryRetentionDays": setting(integer(1), 30, "How long delivery records are kept."),
   "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs side by side."),
   "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
+  "tasks.lease": setting(
+    duration,
+    "60s",
+    "How long a silent runner keeps its task. It beats four times in it and gives up after three quarters of it.",
+  ),
   "tasks.stopGrace": setting(duration, "10s", "Time between SIGTERM and SIGKILL."),
   "tasks.logMaxBytes": setting(bytes, "10 MiB", "Largest stored log of one task."),
   "tasks.allowLocalRepositories": setting(
@@ -195,6 +200,11 @@ export const settings = {
     "Allow outgoing webhooks and commit statuses to loopback and private addresses.",
   ),
   "runner.enabled": setting(boolean, true, "Whether `start` runs a local runner."),
+  "runner.workspaces": setting(
+    oneOf("live", "none"),
+    "live",
+    "Which workspaces stay: `live` keeps that of a project's last successful task, `none` keeps none.",
+  ),
   "runner.server": setting(
     url("http", "https"),
     undefined,

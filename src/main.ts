@@ -5,6 +5,7 @@ import { addConfigCommands } from "./cli/config-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
+import { addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
 import { version } from "./version.ts";
 
@@ -16,6 +17,7 @@ const program = new Command("slipway")
   .exitOverride();
 
 addServeCommands(program);
+addRunnerCommand(program);
 addConfigCommands(program);
 addPushCommands(program);
 addDeployCommands(program);

@@ -37,7 +37,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     const now = await store.now();
     const task = await store.tasks.claim({
       runnerId: runner.id,
-      labels: runner.labels,
+      labels: offered(runner, request),
       concurrency: request.concurrency,
       leaseHash: hashToken(lease),
       leaseUntil: new Date(now.getTime() + limits.leaseMs),
@@ -108,4 +108,10 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   const handle = setTimeout(timer.resolve, Math.max(1, ms));
   await Promise.race([woken, timer.promise]);
   clearTimeout(handle);
+}
+
+/** A runner may offer fewer labels than it was registered with, never more: a task brings secrets along. */
+function offered(runner: Runner, request: ClaimRequest): string[] {
+  if (request.labels.length === 0) return runner.labels;
+  return runner.labels.filter((label) => request.labels.includes(label));
 }

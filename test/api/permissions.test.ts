@@ -54,6 +54,12 @@ const expectations: Record<string, string> = {
   "GET /api/webhooks/stats": "signed-in",
   "POST /api/webhooks/deliveries/{id}/replay": "admin",
   "POST /api/webhooks/deliveries/replay": "admin",
+  "POST /api/projects/{id}/tasks": "project manage",
+  "GET /api/tasks": "signed-in",
+  "GET /api/tasks/{id}": "project view",
+  "GET /api/tasks/{id}/log": "project view",
+  "POST /api/tasks/{id}/cancel": "project manage",
+  "POST /api/tasks/{id}/rerun": "project manage",
   "GET /api/tokens": "signed-in",
   "POST /api/tokens": "signed-in, admin",
   "DELETE /api/tokens/{id}": "signed-in, admin",
@@ -121,7 +127,7 @@ function outcomeOf({ status, text }: Answer): Outcome {
 let server: ApiServer;
 const clients = {} as Record<RoleName, ApiClient>;
 const userIds = {} as Record<"viewer" | "manager" | "group viewer" | "group manager", number>;
-const ids = { own: { project: 0, group: 0 }, foreign: { project: 0, group: 0 } };
+const ids = { own: { project: 0, group: 0, task: 0 }, foreign: { project: 0, group: 0, task: 0 } };
 let endpoints: { method: string; path: string; key: string }[] = [];
 
 async function makeThings(side: Side): Promise<void> {
@@ -132,7 +138,8 @@ async function makeThings(side: Side): Promise<void> {
   const group = await make("/api/groups", { name: label });
   const git = { url: "https://git.example.com/shop.git" };
   const project = await make("/api/projects", { name: label, git, groupId: group });
-  ids[side] = { project, group };
+  const task = await make(`/api/projects/${project}/tasks`, {});
+  ids[side] = { project, group, task };
   if (side === "foreign") return;
   const member = (path: string, userId: number, permission: string) =>
     admin.expect(200, "PUT", `${path}/members/${userId}`, { permission });
@@ -179,10 +186,9 @@ afterAll(() => server.stop());
 
 /** Parameters beside the project or group name things that are not there, so that an allowed call changes nothing. */
 function concrete(path: string, side: Side): string {
-  const noun = path.startsWith("/api/groups") ? "group" : "project";
-  const hasNoun = path.startsWith("/api/groups/") || path.startsWith("/api/projects/");
+  const noun = (["project", "group", "task"] as const).find((name) => path.startsWith(`/api/${name}s/`));
   return path
-    .replace("{id}", hasNoun ? String(ids[side][noun]) : "2000000000")
+    .replace("{id}", noun ? String(ids[side][noun]) : "2000000000")
     .replace("{userId}", "2000000000")
     .replace("{name}", "NOT_THERE")
     .replace("{kind}", "status-token");

@@ -59,19 +59,13 @@ export async function startApiServer(
   const config = configOf({
     "server.listen": { host: "127.0.0.1", port: 0 },
     "data.dir": dataDir,
+    "runner.enabled": false,
     ...settings,
   });
   const app = await buildApp(config, role, log, clock);
-  const clientOf = (headers: Record<string, string>) => buildClient(app.url, headers);
-  const anonymous = clientOf({});
-  const as = (token: string) => clientOf({ authorization: `Bearer ${token}` });
-  const signIn = async (username: string, password: string) => {
-    const { token } = await anonymous.expect<{ token: string }>(200, "POST", "/api/auth/login", {
-      username,
-      password,
-    });
-    return as(token);
-  };
+  const anonymous = buildClient(app.url, {});
+  const as = (token: string) => clientWith(app.url, token);
+  const signIn = (username: string, password: string) => signInAt(app.url, username, password);
   const admin = await signIn("admin", adminPassword);
   return {
     app,
@@ -92,6 +86,16 @@ export async function startApiServer(
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+function clientWith(url: string, token: string): ApiClient {
+  return buildClient(url, { authorization: `Bearer ${token}` });
+}
+
+export async function signInAt(url: string, username: string, password: string): Promise<ApiClient> {
+  const body = { username, password };
+  const session = await buildClient(url, {}).expect<{ token: string }>(200, "POST", "/api/auth/login", body);
+  return clientWith(url, session.token);
 }
 
 function buildClient(url: string, own: Record<string, string>): ApiClient {

@@ -27,6 +27,7 @@ import type { Metrics } from "../../metrics.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { Trigger } from "../../task/trigger.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
@@ -42,6 +43,7 @@ import { projectsApi } from "./projects.ts";
 import { answerFaults, prepareRequests } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
+import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
 import { usersApi } from "./users.ts";
 import { webhookApi } from "./webhook.ts";
@@ -54,6 +56,7 @@ export interface ApiDeps {
   permissions: Permissions;
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
+  trigger: Trigger;
   webhook: {
     management: WebhookManagement;
     tests: TestDeliveries;
@@ -85,6 +88,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
+    .route("/api", tasksApi({ store, trigger: deps.trigger }))
     .route("/api", tokensApi({ keepers: store, clock }))
     .route("/api", runnersApi({ keepers: store, clock }))
     .route("/api", auditApi(store));

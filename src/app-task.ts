@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import type { Credentials } from "./account/credential.ts";
+import { runnerRoutes } from "./http/runner-routes.ts";
+import type { Routes } from "./http/server.ts";
+import type { GitUrlRules } from "./model/git-url.ts";
+import type { Store } from "./model/store.ts";
+import type { Ground } from "./part.ts";
+import type { Secrets } from "./secrets.ts";
+import { buildDispatch } from "./task/dispatch.ts";
+import { postGuarded } from "./task/guarded-request.ts";
+import { buildHeldCalls } from "./task/held-calls.ts";
+import { buildLeaseReaper } from "./task/lease-reaper.ts";
+import type { Live } from "./task/live.ts";
+import { buildNotifier } from "./task/notifier.ts";
+import { buildOutbox } from "./task/outbox.ts";
+import { buildTaskEvents, type TaskEvents } from "./task/task-events.ts";
+import { buildTaskMetrics } from "./task/task-metrics.ts";
+import { buildTrigger, type Trigger } from "./task/trigger.ts";
+import { buildWakeups } from "./task/wakeups.ts";
+
+export interface TaskPart {
+  routes: Routes;
+  trigger: Trigger;
+  events: TaskEvents;
+  start(): Promise<void>;
+  /** Gives out no more work; what runs stays with its runner. */
+  drain(): void;
+  close(): Promise<void>;
+}
+
+export interface TaskPartOptions {
+  store: Store;
+  secrets: Secrets;
+  credentials: Credentials;
+  live: Live;
+  /** Address of the console, for links. */
+  consoleUrl: () => string;
+}
+
+const outgoingTimeoutMs = 10_000;
+const closeWithinMs = 3000;
+
+/** Tasks of the deploy service: the queue, the server's half of the runner protocol, and who is told. */
+export function buildTaskPart({ config, log, metrics, clock }: Ground, options: TaskPartOptions): TaskPart {
+  const { store, secrets, consoleUrl } = options;
+  const limits = {
+    leaseMs: config["tasks.lease"],
+    timeoutMs: config["tasks.timeout"],
+    stopGraceMs: config["tasks.stopGrace"],
+    logMaxBytes: config["tasks.logMaxBytes"],
+  };
+  const wakeups = buildWakeups();
+  const taskMetrics = buildTaskMetrics(metrics, store.tasks);
+  const allowInternal = config["tasks.allowInternalNotifications"];
+  const outbox = buildOutbox({
+    post: (request) => postGuarded(request, { allowInternal, timeoutMs: outgoingTimeoutMs }),
+    log,
+    counted: taskMetrics.outgoing,
+  });
+  const events = buildTaskEvents({
+    keepers: store,
+    secrets,
+    wakeups,
+    live: options.live,
+    notifier: buildNotifier({ outbox, clock, consoleUrl }),
+    outbox,
+    metrics: taskMetrics,
+    consoleUrl,
+    log,
+  });
+  const gitUrlRules = gitUrlRulesOf(config);
+  const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
+  const calls = buildHeldCalls({ store, events, wakeups, limits });
+  const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, log });
+  return {
+    routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
+    trigger: buildTrigger({ store, events }),
+    events,
+    start: () => reaper.start(),
+    drain: () => dispatch.close(),
+    async close() {
+      dispatch.close();
+      reaper.stop();
+      wakeups.close();
+      await events.flushed();
+      await outbox.close(closeWithinMs);
+    },
+  };
+}
+
+/** Which clone URLs a project may have. */
+export function gitUrlRulesOf(config: Ground["config"]): GitUrlRules {
+  return {
+    allowLocal: config["tasks.allowLocalRepositories"],
+    samplesDir: resolve(config["data.dir"], "samples"),
+  };
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { localRunnerFiles } from "../app-local-runner.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { Fault } from "../errors.ts";
+import { buildLog } from "../log.ts";
+import { runRunner } from "../runner/runner.ts";
+import type { ServerAddress } from "../runner/server-client.ts";
+import { version } from "../version.ts";
+import { addSettings, configFrom } from "./settings-options.ts";
+
+/** `runner`: the execution side alone, on this or another machine. */
+export function addRunnerCommand(program: Command): void {
+  addSettings(program.command("runner"))
+    .description("run tasks for a deploy service: slipway runner --server URL --token T")
+    .option("--server <url>", "address of the deploy service (runner.server)")
+    .option("--token <token>", "token of this runner (runner.token, better SLIPWAY_RUNNER_TOKEN)")
+    .option("--labels <labels>", "labels to offer, comma-separated (runner.labels)")
+    .addOption(new Option("--local <file>").hideHelp())
+    .action(async (options: Record<string, unknown>) => {
+      const config = await configFrom({
+        ...options,
+        ...aliased(options, "server", "runnerServer"),
+        ...aliased(options, "token", "runnerToken"),
+        ...aliased(options, "labels", "runnerLabels"),
+      });
+      const local = typeof options.local === "string" ? options.local : null;
+      await run(config, local);
+      process.exit(0);
+    });
+}
+
+function aliased(options: Record<string, unknown>, from: string, to: string): Record<string, unknown> {
+  return options[from] === undefined ? {} : { [to]: options[from] };
+}
+
+async function run(config: Config, local: string | null): Promise<void> {
+  const drain = new AbortController();
+  const abandon = new AbortController();
+  // The first signal lets tasks finish; a second one ends them.
+  const onSignal = () => (drain.signal.aborted ? abandon.abort() : drain.abort());
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  await runRunner({
+    address: local === null ? remoteAddress(config) : localAddress(local),
+    labels: config["runner.labels"],
+    concurrency: config["tasks.concurrency"],
+    root: local === null ? resolve(config["data.dir"], "runner") : localRunnerFiles(config["data.dir"]).root,
+    workspacePolicy: config["runner.workspaces"],
+    stopGraceMs: config["tasks.stopGrace"],
+    version,
+    env: process.env,
+    clock: systemClock,
+    log: buildLog(config["log.level"], config["log.format"]),
+    drain: drain.signal,
+    abandon: abandon.signal,
+  });
+}
+
+function remoteAddress(config: Config): () => ServerAddress {
+  const server = config["runner.server"];
+  const token = config["runner.token"];
+  if (!server || !token)
+    throw new Fault(
+      "invalid",
+      "A runner needs the address of its server and a token: slipway runner --server URL --token T. Make the token under Runners in the console.",
+    );
+  return () => ({ server, token });
+}
+
+/** Read for each call: a server that starts again may listen on another port. */
+function localAddress(file: string): () => ServerAddress {
+  return () => JSON.parse(readFileSync(file, "utf8")) as ServerAddress;
+}

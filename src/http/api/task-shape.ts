@@ -1,0 +1,77 @@
+import { taskStates } from "../../model/task.ts";
+import { id, listOf, strict, time, z } from "./shape.ts";
+
+const stageName = z.enum(["build", "deploy", "start"]);
+
+export const actionsBody = strict({
+  build: z.boolean().optional(),
+  deploy: z.boolean().optional(),
+  start: z.boolean().optional(),
+  fromStage: stageName.nullable().optional(),
+}).openapi("Actions", {
+  description: "Missing booleans mean true; `fromStage` drops the stages before it.",
+});
+
+const taskStage = z.object({
+  name: stageName,
+  state: z.enum(["pending", "running", "success", "failed", "skipped", "canceled", "timeout", "lost"]),
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  exitCode: z.number().int().nullable(),
+});
+
+export const taskState = z.enum(taskStates);
+
+/** As task/task-json.ts writes it. */
+export const taskShape = z
+  .object({
+    id,
+    projectId: id,
+    state: taskState,
+    triggerType: z.enum(["webhook", "manual"]),
+    triggeredBy: z.string(),
+    ref: z.string().openapi({ example: "refs/heads/main" }),
+    commit: z.string().nullable().openapi({ description: "After checkout: the commit that ran." }),
+    message: z.string(),
+    author: z.string(),
+    actions: z
+      .object({
+        build: z.boolean().optional(),
+        deploy: z.boolean().optional(),
+        start: z.boolean().optional(),
+        fromStage: stageName.nullable().optional(),
+      })
+      .nullable(),
+    stages: z.array(taskStage),
+    reason: z.string().openapi({ description: "Why it ended as it did, for people." }),
+    attempt: z.number().int(),
+    runnerId: id.nullable(),
+    rerunOf: id.nullable(),
+    supersededBy: id.nullable(),
+    causeRef: z.string().nullable(),
+    causeCommit: z.string().nullable(),
+    queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
+    deliveryId: id.optional(),
+    notBefore: time.nullable(),
+    createdAt: time,
+    startedAt: time.nullable(),
+    finishedAt: time.nullable(),
+  })
+  .openapi("Task");
+
+export const taskList = listOf(taskShape, "TaskList");
+
+export const logShape = z
+  .object({
+    lines: z.array(
+      z.object({
+        index: z.number().int(),
+        stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
+        at: time,
+        text: z.string(),
+      }),
+    ),
+    next: z.number().int().openapi({ description: "The `from` of the next call." }),
+    done: z.boolean().openapi({ description: "No more lines will come." }),
+  })
+  .openapi("TaskLog");

@@ -1,0 +1,185 @@
+import { Fault } from "../../errors.ts";
+import type { Permission } from "../../model/permission.ts";
+import type { Project } from "../../model/project.ts";
+import type { Store } from "../../model/store.ts";
+import { isFinished, type Task } from "../../model/task.ts";
+import { logLineJson, taskJson } from "../../task/task-json.ts";
+import type { Trigger } from "../../task/trigger.ts";
+import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import { idParams, json, jsonBody, onlyGiven, pageOf, pageQuery, queryId, strict, text, z } from "./shape.ts";
+import { actionsBody, logShape, taskList, taskShape, taskState } from "./task-shape.ts";
+
+const tags = ["tasks"];
+const logPage = { usual: 1000, max: 5000 };
+
+const runTask = route({
+  method: "post",
+  path: "/projects/{id}/tasks",
+  tags,
+  summary: "Run a task by hand",
+  description:
+    "The tip of `ref` (the project's own unless given), or a `commit` of it: any earlier one, which is how it is deployed again.",
+  access: { project: "manage" },
+  request: {
+    params: idParams("id"),
+    body: jsonBody(
+      strict({
+        ref: text(255).optional(),
+        commit: text(64).optional(),
+        actions: actionsBody.nullable().optional(),
+      }),
+    ),
+  },
+  responses: { 201: json("The new task.", taskShape) },
+});
+
+const listTasks = route({
+  method: "get",
+  path: "/tasks",
+  tags,
+  summary: "List tasks",
+  description: "Newest first; those of projects that the caller may view.",
+  access: "signed-in",
+  request: {
+    query: strict({
+      ...pageQuery,
+      projectId: queryId.optional(),
+      groupId: queryId.optional(),
+      state: taskState.optional(),
+      ref: text(255).optional().openapi({ description: "The full ref, exact.", example: "refs/heads/main" }),
+    }),
+  },
+  responses: { 200: json("One page of tasks.", taskList) },
+});
+
+const getTask = route({
+  method: "get",
+  path: "/tasks/{id}",
+  tags,
+  summary: "One task",
+  access: "signed-in",
+  request: { params: idParams("id") },
+  responses: { 200: json("The task.", taskShape) },
+});
+
+const getLog = route({
+  method: "get",
+  path: "/tasks/{id}/log",
+  tags,
+  summary: "Lines of a task's log",
+  description: "By index, from `from`. Follow a running task by calling again with `next`.",
+  access: "signed-in",
+  request: {
+    params: idParams("id"),
+    query: strict({
+      from: z.coerce.number().int().min(0).default(0).openapi({ type: "integer" }),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(logPage.max)
+        .default(logPage.usual)
+        .openapi({ type: "integer", description: `At most ${logPage.max}.` }),
+    }),
+  },
+  responses: { 200: json("The lines.", logShape) },
+});
+
+const cancelTask = route({
+  method: "post",
+  path: "/tasks/{id}/cancel",
+  tags,
+  summary: "Cancel a task",
+  description:
+    "A queued one is canceled at once; a running one is `canceling` until its processes have ended.",
+  access: "signed-in",
+  request: { params: idParams("id") },
+  responses: { 200: json("The task as it is now.", taskShape) },
+});
+
+const rerunTask = route({
+  method: "post",
+  path: "/tasks/{id}/rerun",
+  tags,
+  summary: "Run a task again",
+  description: "The same ref, commit and stages as a new task.",
+  access: "signed-in",
+  request: { params: idParams("id") },
+  responses: { 201: json("The new task.", taskShape) },
+});
+
+export interface TasksDeps {
+  store: Store;
+  trigger: Trigger;
+}
+
+export function tasksApi({ store, trigger }: TasksDeps) {
+  const { tasks } = store;
+
+  async function written(task: Task) {
+    if (task.state !== "queued") return taskJson(task);
+    return taskJson(task, await tasks.position(task, await store.now()));
+  }
+
+  async function authorized(
+    c: ApiContext,
+    id: number,
+    permission: Permission,
+  ): Promise<{ task: Task; project: Project }> {
+    // A task that is not there and one of an invisible project look the same.
+    const name = `task ${id} that you may see`;
+    const task = found(await tasks.byId(id), name);
+    const project = await c.var.permissions
+      .authorizeProject(callerOf(c), permission, task.projectId)
+      .catch((fault: unknown) => {
+        if (fault instanceof Fault && fault.code === "not_found") return found<Project>(null, name);
+        throw fault;
+      });
+    return { task, project };
+  }
+
+  async function noted(c: ApiContext, action: string, task: Task, detail = {}): Promise<void> {
+    await audit(c, { action, subject: `task ${task.id}`, projectId: task.projectId, detail });
+  }
+
+  return newApi()
+    .openapi(runTask, async (c) => {
+      const { username } = callerOf(c);
+      const asked = onlyGiven(c.req.valid("json"));
+      const actions = asked.actions ? onlyGiven(asked.actions) : null;
+      const task = await trigger.run(projectOf(c), { ...asked, actions }, username);
+      await noted(c, "task.run", task, { ref: task.ref, commit: task.commit });
+      return c.json(await written(task), 201);
+    })
+    .openapi(listTasks, async (c) => {
+      const { page, pageSize, ...filter } = c.req.valid("query");
+      const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
+      const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), pageOf({ page, pageSize }));
+      return c.json({ ...list, items: await Promise.all(list.items.map(written)) }, 200);
+    })
+    .openapi(getTask, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "view");
+      return c.json(await written(task), 200);
+    })
+    .openapi(getLog, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "view");
+      const { from, limit } = c.req.valid("query");
+      const lines = await tasks.log(task.id, from, limit);
+      const next = from + lines.length;
+      const done = isFinished(task.state) && next >= (await tasks.nextLogIndex(task.id));
+      return c.json({ lines: lines.map(logLineJson), next, done }, 200);
+    })
+    .openapi(cancelTask, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "manage");
+      const canceled = await trigger.cancel(task, callerOf(c).username);
+      await noted(c, "task.cancel", task);
+      return c.json(await written(canceled), 200);
+    })
+    .openapi(rerunTask, async (c) => {
+      const { task, project } = await authorized(c, c.req.valid("param").id, "manage");
+      const again = await trigger.rerun(task, project, callerOf(c).username);
+      await noted(c, "task.rerun", again, { rerunOf: task.id });
+      return c.json(await written(again), 201);
+    });
+}

@@ -1,0 +1,92 @@
+import type { z } from "zod";
+import type { Credentials } from "../account/credential.ts";
+import { Fault, messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Runner } from "../model/runner.ts";
+import {
+  beatRequest,
+  claimRequest,
+  finishRequest,
+  type HeldAnswer,
+  logRequest,
+  runnerPaths,
+  stageRequest,
+} from "../runner/protocol.ts";
+import type { Dispatch } from "../task/dispatch.ts";
+import type { HeldCalls } from "../task/held-calls.ts";
+import { bearerOf } from "./auth.ts";
+import { readText } from "./body.ts";
+import { faultResponse } from "./respond.ts";
+import type { Handler, Routes } from "./server.ts";
+
+export interface RunnerRoutesParts {
+  credentials: Pick<Credentials, "runnerOf">;
+  dispatch: Dispatch;
+  calls: HeldCalls;
+  log: Log;
+}
+
+/** 5,000 lines of 70,000 characters would be more; a runner sends batches of a quarter of a megabyte. */
+const bodyMaxBytes = 16 * 1024 * 1024;
+
+/** The runner protocol, by the token of a runner. Served beside the management API: it is no endpoint for people. */
+export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutesParts): Routes {
+  function endpoint<T>(
+    schema: z.ZodType<T>,
+    answer: (runner: Runner, body: T, signal: AbortSignal) => Promise<Response>,
+  ): { POST: Handler } {
+    return {
+      async POST(request) {
+        try {
+          const runner = await credentials.runnerOf(bearerOf(request.headers));
+          return await answer(runner, await read(request, schema), request.signal);
+        } catch (error) {
+          if (error instanceof Fault) return faultResponse(error);
+          log.error(
+            { path: new URL(request.url).pathname, error: messageOf(error) },
+            "a runner's call failed",
+          );
+          return faultResponse(new Fault("internal", "The call failed; the server's log says why."));
+        }
+      },
+    };
+  }
+
+  return {
+    [runnerPaths.claim]: endpoint(claimRequest, async (runner, body, signal) => {
+      const instruction = await dispatch.claim(runner, body, signal);
+      return instruction ? Response.json(instruction) : new Response(null, { status: 204 });
+    }),
+    [runnerPaths.beat]: endpoint(beatRequest, async (runner, body, signal) =>
+      held(await calls.beat(runner, body, signal)),
+    ),
+    [runnerPaths.log]: endpoint(logRequest, async (runner, body) => held(await calls.log(runner, body))),
+    [runnerPaths.stage]: endpoint(stageRequest, async (runner, body) =>
+      held(await calls.stage(runner, body)),
+    ),
+    [runnerPaths.finish]: endpoint(finishRequest, async (runner, body) =>
+      held(await calls.finish(runner, body)),
+    ),
+  };
+}
+
+async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
+  const text = await readText(request, bodyMaxBytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Fault("malformed", "The body is not JSON.", { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => ({
+    field: issue.path.join("."),
+    message: issue.message,
+  }));
+  throw new Fault("invalid", "The call does not follow the runner protocol.", { fields });
+}
+
+function held(answer: HeldAnswer): Response {
+  return Response.json(answer, { status: answer.why === "lease_lost" ? 409 : 200 });
+}

@@ -1,0 +1,130 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { type App, buildApp } from "../../src/app.ts";
+import type { Config } from "../../src/config.ts";
+import { configOf } from "../../src/config-load.ts";
+import type { LogLineJson, TaskJson } from "../../src/task/task-json.ts";
+import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
+import { eventually } from "./eventually.ts";
+
+/** The whole product on port 0 with its local runner in a process of its own. */
+export interface DeployServer {
+  app: App;
+  url: string;
+  dataDir: string;
+  admin: ApiClient;
+  logLines: string[];
+  /** Makes a project over a repository on this machine. */
+  project(gitUrl: string, scripts: Scripts, more?: Record<string, unknown>): Promise<number>;
+  run(projectId: number, body?: Record<string, unknown>): Promise<TaskJson>;
+  task(id: number): Promise<TaskJson>;
+  /** Waits until the task is in one of these states. */
+  reach(id: number, ...states: TaskJson["state"][]): Promise<TaskJson>;
+  log(id: number): Promise<LogLineJson[]>;
+  /** Waits until a line of the log contains the text. */
+  logged(id: number, text: string): Promise<LogLineJson[]>;
+  runnerPid(): number;
+  stop(): Promise<void>;
+  remove(): void;
+}
+
+export interface Scripts {
+  build?: string;
+  deploy?: string;
+  start?: string;
+}
+
+const finished = ["success", "failed", "canceled", "timeout", "lost"] as const;
+
+export function taskSettings(dataDir: string, settings: Partial<Config> = {}): Config {
+  return configOf({
+    "server.listen": { host: "127.0.0.1", port: 0 },
+    "data.dir": dataDir,
+    "tasks.allowLocalRepositories": true,
+    "tasks.allowInternalNotifications": true,
+    "tasks.stopGrace": 500,
+    "push.drain-delay": 0,
+    "push.drain-period": 0,
+    "webhook.debounceSeconds": 0,
+    ...settings,
+  });
+}
+
+export async function startDeployServer(
+  settings: Partial<Config> = {},
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-task-")),
+): Promise<DeployServer> {
+  process.env.SLIPWAY_ADMIN_PASSWORD = adminPassword;
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
+  const app = await buildApp(taskSettings(dataDir, settings), "start", log);
+  const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  return {
+    app,
+    dataDir,
+    logLines,
+    ...(await deployClient(app.url, dataDir)),
+    stop: () => app.stop(),
+    remove,
+  };
+}
+
+/** The same view of a server that runs elsewhere. */
+export async function deployClient(
+  url: string,
+  dataDir: string,
+): Promise<Omit<DeployServer, "app" | "dataDir" | "logLines" | "stop" | "remove">> {
+  const admin = await signInAt(url, "admin", adminPassword);
+  const task = (id: number) => admin.expect<TaskJson>(200, "GET", `/api/tasks/${id}`);
+  const log = async (id: number) => {
+    const lines: LogLineJson[] = [];
+    for (;;) {
+      const page = await admin.expect<{ lines: LogLineJson[]; next: number }>(
+        200,
+        "GET",
+        `/api/tasks/${id}/log?from=${lines.length}&limit=5000`,
+      );
+      lines.push(...page.lines);
+      if (page.lines.length === 0) return lines;
+    }
+  };
+  return {
+    url,
+    admin,
+    task,
+    log,
+    async project(gitUrl, scripts, more = {}) {
+      const stages = Object.fromEntries(Object.entries(scripts).map(([name, script]) => [name, { script }]));
+      const body = { name: `shop ${crypto.randomUUID()}`, git: { url: gitUrl }, stages, ...more };
+      return (await admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
+    },
+    run: (projectId, body = {}) => admin.expect(201, "POST", `/api/projects/${projectId}/tasks`, body),
+    async reach(id, ...states) {
+      const wanted: readonly string[] = states.length > 0 ? states : finished;
+      let seen = await task(id);
+      await eventually(`task ${id} is ${wanted.join(" or ")}`, async () => {
+        seen = await task(id);
+        if (!wanted.includes(seen.state) && (finished as readonly string[]).includes(seen.state))
+          throw new Error(`task ${id} ended as ${seen.state}: ${seen.reason}`);
+        return wanted.includes(seen.state);
+      });
+      return seen;
+    },
+    async logged(id, text) {
+      let lines: LogLineJson[] = [];
+      await eventually(`the log of task ${id} has "${text}"`, async () => {
+        lines = await log(id);
+        return lines.some((line) => line.text.includes(text));
+      });
+      return lines;
+    },
+    runnerPid: () =>
+      (JSON.parse(readFileSync(join(dataDir, "runner/local.pid"), "utf8")) as { pid: number }).pid,
+  };
+}
+
+export function textOf(lines: LogLineJson[]): string {
+  return lines.map((line) => line.text).join("\n");
+}
