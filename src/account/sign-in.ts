@@ -19,6 +19,8 @@ export interface SignInRequest {
   password: string;
   remoteIp: string;
   userAgent: string;
+  /** What failures are counted by: the address, or the network that one client has to choose from. */
+  limitKey: string;
 }
 
 export interface SignIn {
@@ -26,7 +28,7 @@ export interface SignIn {
   signIn(request: SignInRequest): Promise<{ token: string; session: Session; user: User }>;
   signOut(caller: Caller): Promise<void>;
   /** Needs the old password; ends every other session of the user. Answers how many. */
-  changePassword(caller: Caller, oldPassword: string, newPassword: string, remoteIp: string): Promise<number>;
+  changePassword(caller: Caller, oldPassword: string, newPassword: string, limitKey: string): Promise<number>;
 }
 
 export interface SignInOptions {
@@ -41,9 +43,9 @@ export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOpti
   const byUsername = buildAttemptLimit(perUsername, clock);
 
   /** Counts before the check, so that guesses sent side by side count too; takes it back when the password is right. */
-  async function check(username: string, password: string, remoteIp: string): Promise<User | null> {
+  async function check(username: string, password: string, limitKey: string): Promise<User | null> {
     const name = username.toLowerCase();
-    const waitSeconds = byAddress.take(remoteIp) || byUsername.take(name);
+    const waitSeconds = byAddress.take(limitKey) || byUsername.take(name);
     if (waitSeconds > 0)
       throw new Fault("too_many", `Too many failed sign-ins; try again in ${waitSeconds} s.`, {
         retryAfterSeconds: waitSeconds,
@@ -52,15 +54,15 @@ export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOpti
     const isUsable = user !== null && !user.disabled;
     const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
     if (!isRight || !user) return null;
-    byAddress.forgive(remoteIp);
+    byAddress.forgive(limitKey);
     byUsername.forgive(name);
     const { passwordHash: _, ...shown } = user;
     return shown;
   }
 
   return {
-    async signIn({ username, password, remoteIp, userAgent }) {
-      const user = await check(username, password, remoteIp);
+    async signIn({ username, password, remoteIp, userAgent, limitKey }) {
+      const user = await check(username, password, limitKey);
       if (!user) throw new Fault("unauthenticated", "Username or password is wrong.");
       const token = newToken("session");
       const now = clock.now();
@@ -79,8 +81,8 @@ export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOpti
     async signOut(caller) {
       if (caller.sessionId !== null) await keepers.sessions.delete(caller.sessionId);
     },
-    async changePassword(caller, oldPassword, newPassword, remoteIp) {
-      if (!(await check(caller.username, oldPassword, remoteIp)))
+    async changePassword(caller, oldPassword, newPassword, limitKey) {
+      if (!(await check(caller.username, oldPassword, limitKey)))
         throw new Fault("invalid", "The old password is wrong.", {
           fields: [{ field: "oldPassword", message: "is wrong" }],
         });

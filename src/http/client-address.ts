@@ -51,6 +51,23 @@ function withoutPort(entry: string): string {
   return plainAddress(match?.[1] ?? entry);
 }
 
+/**
+ * What limits per address count by: IPv4 as it is, IPv6 by its /64, because one customer of any provider has that many
+ * addresses to choose from.
+ */
+export function limitKeyOf(address: string): string {
+  const plain = plainAddress(address);
+  if (isIP(plain) !== 6) return plain;
+  const [head = "", tail] = plain.toLowerCase().split("::");
+  const groups = head === "" ? [] : head.split(":");
+  // What `::` stands for is zeros; with fewer than four groups before it they reach into the first half, unless the
+  // groups after it do.
+  const after = tail ? tail.split(":") : [];
+  while (tail !== undefined && groups.length + after.length < 8) groups.push("0");
+  const network = [...groups, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(":")}::/64`;
+}
+
 /** Whether the client spoke https to us or to a proxy that we trust. */
 export function isHttps(request: Request, peerAddress: string, trustedProxies: Networks): boolean {
   if (new URL(request.url).protocol === "https:") return true;

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { clientAddressOf, isHttps, isInternalCaller, networksOf } from "../../src/http/client-address.ts";
+import {
+  clientAddressOf,
+  isHttps,
+  isInternalCaller,
+  limitKeyOf,
+  networksOf,
+} from "../../src/http/client-address.ts";
 
 const proxies = networksOf(["10.0.0.0/8", "fd00::/8"]);
 const forwarded = (value: string) => new Headers({ "x-forwarded-for": value });
@@ -63,4 +69,19 @@ describe("an internal caller", () => {
     ])
       expect(isInternalCaller(new Headers({ [name]: "x" }), "127.0.0.1", internal)).toBe(false);
   });
+});
+
+test("limits count IPv4 by address and IPv6 by its /64, however it is written", () => {
+  expect(limitKeyOf("203.0.113.9")).toBe("203.0.113.9");
+  expect(limitKeyOf("::ffff:203.0.113.9")).toBe("203.0.113.9");
+  for (const address of [
+    "2001:db8:1:2::7",
+    "2001:DB8:1:2:3:4:5:6",
+    "2001:0db8:0001:0002::",
+    "2001:db8:1:2:ffff::",
+  ])
+    expect(limitKeyOf(address)).toBe("2001:db8:1:2::/64");
+  expect(limitKeyOf("2001:db8::1:2:3:4:5")).toBe("2001:db8:0:1::/64");
+  expect(limitKeyOf("::1")).toBe("0:0:0:0::/64");
+  expect(limitKeyOf("")).toBe("");
 });

@@ -2,6 +2,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Session } from "../../model/user.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
+import { limitKeyOf } from "../client-address.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, noContent, strict, text, time, z } from "./shape.ts";
@@ -116,7 +117,9 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const { username, password, cookie } = c.req.valid("json");
       if (cookie) refuseForgery(c.req.raw, ownOrigins);
       const userAgent = c.req.header("user-agent") ?? "";
-      const made = await signIn.signIn({ username, password, userAgent, remoteIp: c.var.clientAddress });
+      const remoteIp = c.var.clientAddress;
+      const limitKey = limitKeyOf(remoteIp);
+      const made = await signIn.signIn({ username, password, userAgent, remoteIp, limitKey });
       const { token, session, user } = made;
       const caller = { userId: user.id, username, role: user.role, scopes: null, sessionId: session.id };
       c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
@@ -144,7 +147,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
         caller,
         body.oldPassword,
         body.newPassword,
-        c.var.clientAddress,
+        limitKeyOf(c.var.clientAddress),
       );
       const detail = { endedSessions: ended };
       await audit(c, { action: "auth.change-password", subject: `user ${caller.username}`, detail });

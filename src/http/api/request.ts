@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
+import { routePath } from "hono/route";
 import { Counter, Histogram } from "prom-client";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -10,7 +11,7 @@ import { readText } from "../body.ts";
 import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiDeps } from "./api.ts";
-import type { ApiEnv } from "./context.ts";
+import type { ApiContext, ApiEnv } from "./context.ts";
 
 /** Large enough for a webhook test with a whole payload in it. */
 const maxBodyBytes = 2 * 1024 * 1024;
@@ -20,34 +21,42 @@ export function prepareRequests(deps: ApiDeps) {
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {
     const startedAt = performance.now();
-    const { peerAddress } = c.env;
-    const request = c.req.raw;
-    const requestId = requestIdOf(request.headers);
-    const clientAddress = clientAddressOf(request.headers, peerAddress, deps.trustedProxies);
+    const requestId = requestIdOf(c.req.raw.headers);
     c.set("requestId", requestId);
-    c.set("clientAddress", clientAddress);
-    c.set("isHttps", isHttps(request, peerAddress, deps.trustedProxies));
-    c.set("credentials", deps.credentials);
-    c.set("permissions", deps.permissions);
-    c.set("keepers", deps.store);
-    c.set("clock", deps.clock);
-    c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
-    // Hono reads a body without a limit; given the text, it does not read again.
-    if (isUnsafe(request.method))
-      Object.assign(c.req.bodyCache, { text: Promise.resolve(await readText(request, maxBodyBytes)) });
-    await next();
+    try {
+      await prepare(c, deps);
+      await next();
+    } catch (thrown) {
+      // Faults of endpoints are answered before they come back here; these are of the preparation itself.
+      c.res = thrownResponse(thrown, deps.log, requestId);
+    }
     c.header("x-request-id", requestId);
     c.header("cache-control", "no-store");
     c.header("x-content-type-options", "nosniff");
     const durationMs = Math.round(performance.now() - startedAt);
-    const path = c.req.path;
-    observe(request.method, c.req.routePath, c.res.status, durationMs);
+    const { method, path } = c.req;
+    const { status } = c.res;
+    observe(method, routePath(c, -1), status, durationMs);
     // Never the query: people put codes and secrets there.
-    deps.log.info(
-      { requestId, method: request.method, path, status: c.res.status, durationMs, clientAddress },
-      "request",
-    );
+    const { clientAddress } = c.var;
+    deps.log.info({ requestId, method, path, status, durationMs, clientAddress }, "request");
   });
+}
+
+async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
+  const request = c.req.raw;
+  const { peerAddress } = c.env;
+  c.set("clientAddress", clientAddressOf(request.headers, peerAddress, deps.trustedProxies));
+  c.set("isHttps", isHttps(request, peerAddress, deps.trustedProxies));
+  c.set("credentials", deps.credentials);
+  c.set("permissions", deps.permissions);
+  c.set("keepers", deps.store);
+  c.set("clock", deps.clock);
+  c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
+  if (!isUnsafe(request.method)) return;
+  const text = await readText(request, maxBodyBytes);
+  // Hono reads a body without a limit; given the text, it does not read again.
+  Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
 }
 
 /** A proxy's own id is kept, so that its log and ours can be laid side by side; it must look like one. */
@@ -75,6 +84,8 @@ function faultOf(thrown: HTTPException): Fault {
   return new Fault("malformed", "The body is not JSON.");
 }
 
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
 function buildObserver(metrics: Metrics) {
   const labelNames = ["method", "route", "status"] as const;
   const requests = new Counter({
@@ -90,7 +101,9 @@ function buildObserver(metrics: Metrics) {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers: [metrics],
   });
-  return (method: string, route: string, status: number, durationMs: number) => {
+  return (named: string, route: string, status: number, durationMs: number) => {
+    // A client may make a method up; the label must not.
+    const method = methods.has(named) ? named : "other";
     requests.inc({ method, route, status: String(status) });
     latency.observe({ method, route }, durationMs / 1000);
   };
