@@ -1,4 +1,4 @@
-import { localBus } from "./bus/local.ts";
+import { openBuses } from "./app-bus.ts";
 import { steadyClock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-load.ts";
@@ -20,6 +20,8 @@ export interface PushPart extends Part {
 
 const verifyTimeoutMs = 3000;
 const maxPendingVerifications = 1000;
+/** Instances see the messages of different publishers in slightly different order. */
+const clusterOverlapMs = 2000;
 
 /** The push gateway: bus, hub, admission and its routes. `ownCodes` is null where no deploy service gives codes out. */
 export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): Promise<PushPart> {
@@ -33,19 +35,23 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
         message: "must be set where `slipway push` runs alone: nobody else could verify a code",
       },
     ]);
-  const bus = localBus();
+  const { bus, outbound, node } = await openBuses(config, log);
+  const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = Math.min(config["push.max-connections"], socketLimit());
-  const gateway = new Gateway(gatewayOptions(config, maxConnections, ownCodes === null), {
-    bus,
-    outbound: null,
-    queuesClientMessages: config["push.queue-client-messages"],
-    codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
-    clock,
-    steady: clock === systemClock ? steadyClock : clock,
-    random: Math.random,
-    metrics,
-    log,
-  });
+  const gateway = new Gateway(
+    { ...gatewayOptions(config, maxConnections, ownCodes === null), node },
+    {
+      bus,
+      outbound,
+      queuesClientMessages: config["push.queue-client-messages"],
+      codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
+      clock,
+      steady: clock === systemClock ? steadyClock : clock,
+      random: Math.random,
+      metrics,
+      log,
+    },
+  );
   const routeOptions = routeOptionsOf(config, log);
   return {
     gateway,
@@ -53,7 +59,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     websocket: pushSocketHandler(gateway, routeOptions) as never,
     started(server) {
       gateway.start(server);
-      bus.start();
+      for (const one of opened) one.start();
     },
     async missing() {
       if (gateway.drain.isDraining) return "draining";
@@ -65,14 +71,17 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     drain: () => gateway.drain.start(),
     async close() {
       gateway.stop();
-      await bus.close();
+      await Promise.all([...opened].map((one) => one.close()));
     },
   };
 }
 
-function gatewayOptions(config: Config, maxConnections: number, isAlone: boolean): GatewayOptions {
+function gatewayOptions(
+  config: Config,
+  maxConnections: number,
+  isAlone: boolean,
+): Omit<GatewayOptions, "node"> {
   return {
-    node: randomToken(6, "hex"),
     bootTag: randomToken(6, "hex"),
     admission: {
       maxConnections,
@@ -99,7 +108,7 @@ function gatewayOptions(config: Config, maxConnections: number, isAlone: boolean
       maxMessages: config["push.resume.messages"],
       maxBytes: config["push.resume.bytes"],
       maxAgeMs: config["push.resume.age"],
-      overlapMs: 0,
+      overlapMs: config["push.cluster-enabled"] ? clusterOverlapMs : 0,
     },
     drain: {
       drainDelayMs: config["push.drain-delay"],

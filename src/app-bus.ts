@@ -1,0 +1,59 @@
+import { readFile } from "node:fs/promises";
+import { type Broker, BrokerBus } from "./bus/broker-bus.ts";
+import type { Bus } from "./bus/bus.ts";
+import { stableInstanceId } from "./bus/instance-id.ts";
+import { kafkaBroker } from "./bus/kafka.ts";
+import { localBus } from "./bus/local.ts";
+import { rabbitmqBroker } from "./bus/rabbitmq.ts";
+import { steadyClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { Fault, messageOf } from "./errors.ts";
+import type { Log } from "./log.ts";
+import { randomToken } from "./secrets.ts";
+
+export interface Buses {
+  /** Carries `broadcast` and `control`. */
+  bus: Bus;
+  /** Carries `client` and `events` to other services; null: there is no queue. */
+  outbound: Bus | null;
+  /** Name of this instance, in messages and at the broker. */
+  node: string;
+}
+
+/** One instance talks to itself. Several, or one whose client messages go to other services, need the queue. */
+export async function openBuses(config: Config, log: Log): Promise<Buses> {
+  const url = config["push.queue.url"];
+  const isCluster = config["push.cluster-enabled"];
+  if (!url || !(isCluster || config["push.queue-client-messages"]))
+    return { bus: localBus(), outbound: null, node: randomToken(6, "hex") };
+  const node = await stableInstanceId(config["data.dir"], config["push.queue.instance-id"]);
+  const queue = new BrokerBus(await brokerOf(url, node, config), {
+    prefix: config["push.queue.prefix"],
+    log,
+    clock: steadyClock,
+    random: Math.random,
+  });
+  return { bus: isCluster ? queue : localBus(), outbound: queue, node };
+}
+
+async function brokerOf(url: string, instanceId: string, config: Config): Promise<Broker> {
+  const options = {
+    url,
+    prefix: config["push.queue.prefix"],
+    instanceId,
+    isDurable: config["push.queue.durability"] === "durable",
+    tlsCa: await authorityIn(config["push.queue.tls-ca"]),
+  };
+  return url.startsWith("amqp")
+    ? rabbitmqBroker(options)
+    : kafkaBroker({ ...options, sasl: config["push.queue.sasl"] });
+}
+
+async function authorityIn(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new Fault("invalid", `push.queue.tls-ca names a file that cannot be read: ${messageOf(error)}`);
+  }
+}
