@@ -27,7 +27,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {
-  if (url.startsWith("sqlite:")) return openSqlite(url.slice("sqlite:".length), clock);
+  if (url.startsWith("sqlite:")) return openSqlite({ path: url.slice("sqlite:".length), log, clock });
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres({ url, log, poolSize });
   throw new Fault("invalid", "database.url must begin with sqlite: or postgres://.");
 }

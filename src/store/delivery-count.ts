@@ -11,7 +11,7 @@ type CountByStatus = DeliveryKeeper["countByStatus"];
 
 /** Deliveries per status and bucket of time, read from one index that holds all it needs. */
 export async function countByStatus(
-  { db, dialect }: Scope,
+  { lists, dialect }: Scope,
   { visibleProjectIds, from, to, bucketSeconds }: Parameters<CountByStatus>[0],
 ): ReturnType<CountByStatus> {
   const bucketMs = bucketSeconds * 1000;
@@ -22,7 +22,7 @@ export async function countByStatus(
   const stepMs = bucketMs * bucketsPerQuery;
   for (let startMs = firstMs; startMs < to.getTime(); startMs += stepMs) {
     const bucket = sql<number>`created_at - created_at % ${sql.lit(bucketMs)}`;
-    const rows = await db
+    const rows = await lists
       .selectFrom("deliveries")
       .select((eb) => [bucket.as("bucket"), "status", eb.fn.sum<number>("count").as("total")])
       .where("created_at", ">=", Math.max(startMs, from.getTime()))
@@ -35,7 +35,6 @@ export async function countByStatus(
       .execute();
     for (const row of rows)
       counts.push({ bucketStart: new Date(row.bucket), status: row.status, count: Number(row.total) });
-    await new Promise((resolve) => setImmediate(resolve));
   }
   return counts;
 }

@@ -1,23 +1,84 @@
+import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryFilter } from "../model/delivery.ts";
+import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
-/** The deliveries that a filter lets through, in no order yet. */
-export function findDeliveries({ db, dialect }: Scope, filter: DeliveryFilter) {
-  const { projectId, groupId, status, code, from, to, search, visibleProjectIds } = filter;
-  let found = db.selectFrom("deliveries");
-  if (projectId !== undefined) found = found.where("project_id", "=", projectId);
-  if (groupId !== undefined)
-    found = found.where("project_id", "in", (eb) =>
-      eb.selectFrom("projects").select("projects.id").where("projects.group_id", "=", groupId),
+type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
+
+/** A filter whose group and permissions are worked out: null stands for every project, and project 0. */
+interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search"> {
+  projectIds: number[] | null;
+}
+
+export async function resolve({ lists }: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
+  const { projectId, groupId, visibleProjectIds, ...rest } = filter;
+  const asked: number[][] = [];
+  if (projectId !== undefined) asked.push([projectId]);
+  if (visibleProjectIds !== undefined) asked.push(visibleProjectIds);
+  if (groupId !== undefined) {
+    const rows = await lists.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
+    asked.push(rows.map((row) => row.id));
+  }
+  const [first, ...others] = asked.map((ids) => new Set(ids));
+  const projectIds =
+    first === undefined ? null : [...first].filter((id) => others.every((ids) => ids.has(id)));
+  return { ...rest, projectIds };
+}
+
+/** All deliveries that a filter lets through, in no order: good for counting. */
+export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
+  const { projectIds, search } = filter;
+  let found = inState(scope, filter);
+  if (projectIds !== null) found = found.where(isOfProjects(scope, projectIds));
+  if (search !== undefined && search !== "") found = found.where((eb) => eb.or(searched(search)));
+  return found;
+}
+
+/**
+ * The newest deliveries that a filter lets through, at least the first `count` of them. Where one index cannot give
+ * them in order (several projects, or a search over three columns), each part gives its own newest by its index, and
+ * only those few are sorted: never all that match.
+ */
+export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
+  const { lists, dialect } = scope;
+  const { projectIds, search } = filter;
+  const newestIds = (found: Deliveries) =>
+    found.select("deliveries.id").orderBy("created_at", "desc").orderBy("deliveries.id", "desc").limit(count);
+  if (search !== undefined && search !== "") {
+    const all = { ...filter, search: "" };
+    const [first, ...more] = searched(search).map((isFound) =>
+      lists.selectFrom(newestIds(matching(scope, all).where(isFound)).as("part")).select("part.id"),
     );
-  if (visibleProjectIds !== undefined) found = found.where(dialect.isAmong("project_id", visibleProjectIds));
+    if (first === undefined) return matching(scope, filter);
+    const ids = more.reduce((union, part) => union.unionAll(part), first);
+    return lists.selectFrom("deliveries").where("deliveries.id", "in", ids);
+  }
+  if (projectIds === null || projectIds.length === 1) return matching(scope, filter);
+  const ids = dialect.ofEach(projectIds, "deliveries", (projectId) =>
+    newestIds(inState(scope, filter).where("project_id", "=", projectId)),
+  );
+  return lists.selectFrom("deliveries").where(sql<SqlBool>`deliveries.id in (${ids})`);
+}
+
+function inState({ lists }: Scope, { status, code, from, to }: ResolvedFilter): Deliveries {
+  let found: Deliveries = lists.selectFrom("deliveries");
   if (status !== undefined) found = found.where("status", "=", status);
   if (code !== undefined) found = found.where("code", "=", code);
   if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
   if (to !== undefined) found = found.where("created_at", "<", to.getTime());
-  if (search !== undefined && search !== "")
-    found = found.where((eb) =>
-      eb.or([eb("host_delivery_id", "=", search), eb("commit", "=", search), eb("ref", "=", search)]),
-    );
   return found;
+}
+
+function isOfProjects({ dialect }: Scope, projectIds: number[]): Expression<SqlBool> {
+  const [only] = projectIds;
+  return projectIds.length === 1
+    ? sql<SqlBool>`project_id = ${only}`
+    : dialect.isAmong("project_id", projectIds);
+}
+
+/** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */
+function searched(search: string): Expression<SqlBool>[] {
+  return ["host_delivery_id", "commit", "ref"].map(
+    (column) => sql<SqlBool>`(${sql.ref(column)} = ${search} and ${sql.ref(column)} <> '')`,
+  );
 }

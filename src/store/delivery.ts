@@ -1,7 +1,7 @@
 import { type Insertable, type SqlBool, sql } from "kysely";
 import type { Delivery, DeliveryKeeper, DeliveryStatus, DeliverySummary } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
-import { findDeliveries } from "./delivery-list.ts";
+import { matching, newest, resolve } from "./delivery-list.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
@@ -114,22 +114,24 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
     },
     async list(filter, request) {
       const { page, pageSize, offset } = sliceOf(request);
-      const found = findDeliveries(scope, filter);
-      const rows = await found
+      const resolved = await resolve(scope, filter);
+      const rows = await newest(scope, resolved, offset + pageSize)
         .select(summaryShape.columns)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(pageSize)
         .offset(offset)
         .execute();
-      return { items: rows.map(summaryShape.read), total: await cappedCount(db, found), page, pageSize };
+      const total = await cappedCount(scope.lists, matching(scope, resolved));
+      return { items: rows.map(summaryShape.read), total, page, pageSize };
     },
     async latest(filter, limit) {
-      const rows = await findDeliveries(scope, filter)
+      const count = Math.min(limit, maxPageSize);
+      const rows = await newest(scope, await resolve(scope, filter), count)
         .selectAll()
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
-        .limit(Math.min(limit, maxPageSize))
+        .limit(count)
         .execute();
       return rows.map(shape.read);
     },

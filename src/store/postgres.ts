@@ -45,8 +45,10 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
 
   const execute: Execute = (query) => run(pool, query);
+  const db = databaseOver(execute);
   const scope: Scope = {
-    db: databaseOver(execute),
+    db,
+    lists: db,
     execute,
     dialect: postgresDialect,
     transact: async (work) => inTransaction(await connection(), work),
@@ -123,8 +125,10 @@ async function rollBackAndRelease(client: pg.PoolClient): Promise<void> {
 function innerScope(client: pg.PoolClient): Scope {
   const command = (sql: string) => run(client, { sql, parameters: [] });
   const execute: Execute = (query) => run(client, query);
+  const db = databaseOver(execute);
   const scope: Scope = {
-    db: databaseOver(execute),
+    db,
+    lists: db,
     execute,
     dialect: postgresDialect,
     async transact(work) {

@@ -8,6 +8,8 @@ import type { Execute } from "./kysely-dialect.ts";
  */
 export interface Scope {
   db: Database;
+  /** For lists and counts, which may take long: they must not hold the loop. */
+  lists: Database;
   /** Runs a query whose text is already made. */
   execute: Execute;
   dialect: Dialect;

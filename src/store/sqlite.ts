@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { Kysely } from "kysely";
 import type { Clock } from "../clock.ts";
 import { Fault, messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
 import { type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { begin, buildGroupWriter } from "./group-writer.ts";
@@ -11,6 +12,7 @@ import { dialectOver, type Execute } from "./kysely-dialect.ts";
 import { migrate } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
+import { buildSqliteBackground, type SqliteBackground } from "./sqlite-background.ts";
 import { connect, type SqliteConnection } from "./sqlite-connection.ts";
 
 /**
@@ -24,8 +26,9 @@ const writerPragmas = [
   "pragma synchronous = normal",
   "pragma foreign_keys = on",
   "pragma busy_timeout = 100",
-  // 16 MiB between checkpoints: rare enough to be cheap, small enough to be short.
-  "pragma wal_autocheckpoint = 4000",
+  // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
+  // anew, is finished here, every 64 MiB.
+  "pragma wal_autocheckpoint = 16000",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
 ];
@@ -36,8 +39,32 @@ const readerPragmas = [
 ];
 
 const unitTimeoutMs = 10_000;
+const checkpointEveryMs = 1_000;
 
-export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
+export interface SqliteOptions {
+  path: string;
+  log: Log;
+  clock: Clock;
+}
+
+/** Starts a checkpoint on the background thread, at most one a second: its syncs would hold the loop. */
+function buildCheckpoint(background: SqliteBackground, log: Log): () => void {
+  let nextAt = performance.now() + checkpointEveryMs;
+  let isRunning = false;
+  return () => {
+    if (isRunning || performance.now() < nextAt) return;
+    isRunning = true;
+    background
+      .execute({ sql: "pragma wal_checkpoint(passive)", parameters: [] })
+      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "a database checkpoint failed"))
+      .finally(() => {
+        isRunning = false;
+        nextAt = performance.now() + checkpointEveryMs;
+      });
+  };
+}
+
+export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<Engine> {
   const file = resolve(path);
   const writer = openWriter(file);
   await migrateAlone(writer);
@@ -45,10 +72,15 @@ export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
   for (const pragma of readerPragmas) reader.run(pragma);
   const wal = await open(`${file}-wal`, "r+");
 
+  const background = buildSqliteBackground(file);
+  const checkpoint = buildCheckpoint(background, log);
   let inside = buildInnerScope(writer);
   const group = buildGroupWriter({
     connection: writer,
-    sync: () => wal.datasync(),
+    async sync() {
+      await wal.datasync();
+      checkpoint();
+    },
     unitTimeoutMs,
     onUnitTimeout() {
       inside.end();
@@ -63,6 +95,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
   return {
     scope: {
       db: databaseOver(execute),
+      lists: databaseOver((query) => background.execute(query)),
       execute,
       dialect: sqliteDialect,
       transact: (work) => group.submit(() => work(inside.scope), { needsSavepoint: true }),
@@ -75,6 +108,7 @@ export async function openSqlite(path: string, clock: Clock): Promise<Engine> {
     lockAcrossInstances: async () => async () => {},
     async close() {
       await group.close();
+      await background.close();
       reader.close();
       await wal.close();
       writer.close();
@@ -97,8 +131,10 @@ function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void 
     if (isOver) throw new Fault("internal", "This transaction is over.");
     return writer.execute(query);
   };
+  const db = databaseOver(execute);
   const scope: Scope = {
-    db: databaseOver(execute),
+    db,
+    lists: db,
     execute,
     dialect: sqliteDialect,
     async transact(work) {

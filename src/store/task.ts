@@ -48,7 +48,13 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return row === undefined ? null : taskShape.read(row);
     },
     list: (filter, request) =>
-      pageOf(db, filtered(scope, filter), request, (query) => query.orderBy("id", "desc"), taskShape.read),
+      pageOf(
+        scope.lists,
+        filtered(scope, filter),
+        request,
+        (query) => query.orderBy("id", "desc"),
+        taskShape.read,
+      ),
     async lastOfProjects(projectIds) {
       const rows = await db
         .selectFrom("tasks")
@@ -119,7 +125,10 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     async countByState() {
       const counts = {} as Record<TaskState, number>;
       for (const state of taskStates)
-        counts[state] = await cappedCount(db, db.selectFrom("tasks").where(isInState(state)));
+        counts[state] = await cappedCount(
+          scope.lists,
+          scope.lists.selectFrom("tasks").where(isInState(state)),
+        );
       return counts;
     },
   };
@@ -130,9 +139,9 @@ function isInState(state: TaskState) {
   return sql<SqlBool>`state = ${sql.lit(state)}`;
 }
 
-function filtered({ db, dialect }: Scope, filter: TaskFilter) {
+function filtered({ lists, dialect }: Scope, filter: TaskFilter) {
   const { projectId, groupId, state, ref, visibleProjectIds } = filter;
-  let found = db.selectFrom("tasks");
+  let found = lists.selectFrom("tasks");
   if (projectId !== undefined) found = found.where("project_id", "=", projectId);
   if (groupId !== undefined)
     found = found.where("project_id", "in", (eb) =>
