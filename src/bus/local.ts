@@ -1,4 +1,4 @@
-import type { Bus, BusHandler, SharedTopic } from "./bus.ts";
+import { alreadyPublished, type Bus, type BusHandler, type SharedTopic } from "./bus.ts";
 
 /**
  * One instance: what is published comes straight back to the subscriber, in the same turn, so that the runtime gathers
@@ -8,10 +8,7 @@ export function localBus(): Bus {
   const handlers = new Map<string, BusHandler>();
   return {
     name: "local",
-    async publish(topic, _key, message) {
-      const handling = handlers.get(topic)?.([message]);
-      if (handling) await handling;
-    },
+    publish: (topic, _key, message) => handlers.get(topic)?.([message]) ?? alreadyPublished,
     subscribe(topic: SharedTopic, handle) {
       handlers.set(topic, handle);
     },

@@ -6,13 +6,17 @@ import { fail } from "./feign-envelope.ts";
 const maxOrderBytes = 64 * 1024;
 
 /** The text of a JSON body, or the failure to answer. */
-export async function readJsonText(request: Request, maxBytes: number): Promise<string | Response> {
-  const type = request.headers.get("content-type");
-  if (type === null || !/^application\/json *(;|$)/i.test(type))
+export function readJsonText(request: Request, maxBytes: number): Promise<string | Response> | Response {
+  const { headers } = request;
+  const type = headers.get("content-type");
+  if (type !== "application/json" && !/^application\/json *(;|$)/i.test(type ?? ""))
     return fail(415, 41501, "Content-Type must be application/json.");
-  const length = Number(request.headers.get("content-length") ?? Number.NaN);
   // The runtime keeps a body to the length that it declares, so it need not be counted.
-  if (length <= maxBytes) return request.text();
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= maxBytes ? request.text() : readCounted(request, maxBytes);
+}
+
+async function readCounted(request: Request, maxBytes: number): Promise<string | Response> {
   const body = await readBody(request, maxBytes);
   return body === "too_large"
     ? fail(413, 41301, `The body is larger than ${maxBytes} bytes.`)

@@ -1,10 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Server } from "bun";
 import { isInternalCaller, type Networks } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
 
 export interface FeignCredentials {
   /** Null: the caller may go on. */
-  refusalOf(request: Request, peerAddress: () => string): Response | null;
+  refusalOf(request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
 }
 
 /**
@@ -12,8 +13,7 @@ export interface FeignCredentials {
  * as keyed hashes, so that neither content nor length shows in the time it takes.
  */
 export function feignCredentials(apiKeys: readonly string[], internal: Networks): FeignCredentials {
-  if (apiKeys.length === 0)
-    return { refusalOf: (request, peer) => refuseOutsiders(request, peer(), internal) };
+  if (apiKeys.length === 0) return insidersOnly(remembering(internal));
   const processKey = randomBytes(32);
   const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
   const digests = apiKeys.map(digestOf);
@@ -36,11 +36,32 @@ function keyOf(headers: Headers): string | null {
   return /^Bearer +(.+)$/i.exec(bearer)?.[1]?.trim() ?? "";
 }
 
-function refuseOutsiders(request: Request, peerAddress: string, internal: Networks): Response | null {
-  if (isInternalCaller(request.headers, peerAddress, internal)) return null;
-  return fail(
-    403,
-    40302,
-    "Only callers inside push.internal-networks, not through a proxy, are served; or set push.api-keys.",
-  );
+function insidersOnly(internal: Networks): FeignCredentials {
+  return {
+    refusalOf(request, server) {
+      if (isInternalCaller(request.headers, server.requestIP(request)?.address ?? "", internal)) return null;
+      return fail(
+        403,
+        40302,
+        "Only callers inside push.internal-networks, not through a proxy, are served; or set push.api-keys.",
+      );
+    },
+  };
+}
+
+const maxRemembered = 10_000;
+
+/** The same few services call again and again; their addresses are looked up once. */
+function remembering(networks: Networks): Networks {
+  const known = new Map<string, boolean>();
+  return {
+    has(address) {
+      const earlier = known.get(address);
+      if (earlier !== undefined) return earlier;
+      if (known.size >= maxRemembered) known.clear();
+      const isInside = networks.has(address);
+      known.set(address, isInside);
+      return isInside;
+    },
+  };
 }

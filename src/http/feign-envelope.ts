@@ -2,11 +2,23 @@ import type { Fault } from "../errors.ts";
 
 /** The success envelope, field for field. */
 export function succeed(data: unknown, headers?: Record<string, string>): Response {
-  return answerJson(
-    `{"code":0,"successful":true,"msg":null,"data":${JSON.stringify(data)},"encrypt":false}`,
-    200,
-    headers,
-  );
+  return answerJson(successBody(data), 200, headers);
+}
+
+/** Of a publish: the envelope is the same each time, so it is written once; what differs stands in headers. */
+export function publishSuccess(text: string): (id: string, receivers: number | null) => Response {
+  const body = successBody(text);
+  return (id, receivers) =>
+    new Response(body, {
+      headers:
+        receivers === null
+          ? { "Content-Type": contentType, "X-Push-Id": id }
+          : { "Content-Type": contentType, "X-Push-Id": id, "X-Push-Receivers": String(receivers) },
+    });
+}
+
+function successBody(data: unknown): string {
+  return `{"code":0,"successful":true,"msg":null,"data":${JSON.stringify(data)},"encrypt":false}`;
 }
 
 /** The failure envelope: exactly three fields. */

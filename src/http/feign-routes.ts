@@ -8,7 +8,7 @@ import { clientMessageStream } from "./client-message-stream.ts";
 import { connectionsReport } from "./connections-report.ts";
 import { readChannelOrder, readDisconnect, readJsonText } from "./feign-bodies.ts";
 import type { FeignCredentials } from "./feign-credentials.ts";
-import { fail, failUnavailable, succeed } from "./feign-envelope.ts";
+import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface FeignOptions {
@@ -23,7 +23,7 @@ type Operation = (request: Request) => Response | Promise<Response>;
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
   return {
-    "/feign/publish": on("POST", (request) => publish(gateway, request, options.maxMessageBytes)),
+    "/feign/publish": on("POST", publisherOf(gateway, options.maxMessageBytes)),
     "/feign/getOnlineUsers": on("GET", () => succeed(gateway.connections.onlineUsers())),
     "/feign/disconnect": on("POST", (request) => disconnect(gateway, request)),
     "/feign/connections": on("GET", (request) => {
@@ -41,18 +41,24 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
 }
 
 function guarded(options: FeignOptions, method: "GET" | "POST", operation: Operation): Handler {
-  return async (request, server) => {
+  const failed = (error: unknown) => failureOf(error, options.log);
+  return (request, server) => {
     const refusal = refusalOf(options, request, server);
     if (refusal) return refusal;
     if (request.method !== method) return fail(405, 40501, `Use ${method} here.`, { allow: method });
     try {
-      return await operation(request);
+      const answer = operation(request);
+      return answer instanceof Promise ? answer.catch(failed) : answer;
     } catch (error) {
-      if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
-      options.log.error({ error: messageOf(error) }, "a /feign request failed");
-      return fail(500, 50001, "Something went wrong on our side; the log has the details.");
+      return failed(error);
     }
   };
+}
+
+function failureOf(error: unknown, log: Log): Response {
+  if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
+  log.error({ error: messageOf(error) }, "a /feign request failed");
+  return fail(500, 50001, "Something went wrong on our side; the log has the details.");
 }
 
 function refusalOf(
@@ -60,25 +66,35 @@ function refusalOf(
   request: Request,
   server: Server<unknown>,
 ): Response | null {
-  return credentials.refusalOf(request, () => server.requestIP(request)?.address ?? "");
+  return credentials.refusalOf(request, server);
 }
 
-async function publish(gateway: Gateway, request: Request, maxMessageBytes: number): Promise<Response> {
+/** The hot path: it waits for the body, and for the bus only where there is something to wait for. */
+function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation {
+  const success = publishSuccess(publisher.successText);
   // Escaped, one byte of data can take six in the body.
-  const text = await readJsonText(request, 6 * maxMessageBytes + 64 * 1024);
-  if (typeof text !== "string") return text;
-  const reading = readPublish(text, maxMessageBytes);
-  const published = isRefusal(reading)
-    ? reading
-    : await gateway.publisher.publish(reading, request.headers.get("idempotency-key"));
-  return publishAnswer(published, gateway.publisher.successText);
-}
+  const maxBodyBytes = 6 * maxMessageBytes + 64 * 1024;
 
-function publishAnswer(published: Published | PublishRefusal, successText: string): Response {
-  if ("status" in published) return fail(published.status, published.code, published.message);
-  const headers: Record<string, string> = { "x-push-id": published.id };
-  if (published.receivers !== null) headers["x-push-receivers"] = String(published.receivers);
-  return succeed(successText, headers);
+  function answer(published: Published | PublishRefusal): Response {
+    return isRefusal(published)
+      ? fail(published.status, published.code, published.message)
+      : success(published.id, published.receivers);
+  }
+
+  function publish(text: string | Response, key: string | null): Response | Promise<Response> {
+    if (typeof text !== "string") return text;
+    const reading = readPublish(text, maxMessageBytes);
+    if (isRefusal(reading)) return answer(reading);
+    const publishing = key === null ? publisher.publish(reading) : publisher.publishOnce(reading, key);
+    return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
+  }
+
+  return (request) => {
+    const reading = readJsonText(request, maxBodyBytes);
+    if (reading instanceof Response) return reading;
+    const key = request.headers.get("idempotency-key");
+    return reading.then((text) => publish(text, key));
+  };
 }
 
 async function disconnect(gateway: Gateway, request: Request): Promise<Response> {

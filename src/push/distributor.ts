@@ -6,12 +6,10 @@ import { fingerprintOf, type Idempotency } from "./idempotency.ts";
 import { type BroadcastMessage, type ControlMessage, readBroadcast, readControl } from "./message.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import type { PushFigures } from "./push-metrics.ts";
-import type { ResumeRing } from "./resume-ring.ts";
 
 export interface DistributorParts {
   bus: Bus;
   hub: Hub;
-  ring: ResumeRing;
   idempotency: Idempotency;
   figures: PushFigures;
   clock: Clock;
@@ -52,9 +50,8 @@ export function distribute(parts: DistributorParts): void {
   });
 }
 
-/** Brokers deliver again after a lost acknowledgement, and callers after a lost answer. */
-function isFirst({ ring, idempotency, clock }: DistributorParts, message: BroadcastMessage): boolean {
-  if (ring.has(message.id)) return false;
+/** Callers send again after a lost answer. What a broker delivers again the bus has dropped already, by id. */
+function isFirst({ idempotency, clock }: DistributorParts, message: BroadcastMessage): boolean {
   const { idempotencyKey, id, targetType, target, data } = message;
   if (idempotencyKey === undefined) return true;
   return idempotency.remember(idempotencyKey, id, fingerprintOf(targetType, target, data), clock.now());

@@ -197,7 +197,6 @@ export class Gateway {
     distribute({
       bus,
       hub,
-      ring,
       idempotency: this.#idempotency,
       figures,
       clock,

@@ -1,62 +1,63 @@
 /** What is remembered of a published message that carried an Idempotency-Key. */
-interface Remembered {
+export interface Remembered {
   id: string;
-  fingerprint: bigint | number;
+  fingerprint: Fingerprint;
   atMs: number;
 }
 
+export type Fingerprint = bigint | number;
+
 export interface IdempotencyOptions {
   windowMs: number;
-  /** Above it the oldest are forgotten early. */
+  /** Above it the older half is forgotten early. */
   maxKeys: number;
 }
 
 export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, maxKeys: 1_000_000 };
 
-/** Keys of messages that were delivered here, in order of delivery. A publish that failed is never among them. */
+/**
+ * Keys of messages that were delivered here; a publish that failed is never among them. They stand in two halves, of
+ * which the older goes as a whole: deleting the oldest of a large map one by one would walk over all deleted before it.
+ */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
-  readonly #remembered = new Map<string, Remembered>();
+  #newer = new Map<string, Remembered>();
+  #older = new Map<string, Remembered>();
+  #turnedAtMs = 0;
 
   constructor(options: IdempotencyOptions) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#remembered.size;
+    return this.#newer.size + this.#older.size;
   }
 
   find(key: string, nowMs: number): Remembered | undefined {
-    const found = this.#remembered.get(key);
+    const found = this.#newer.get(key) ?? this.#older.get(key);
     return found && found.atMs > nowMs - this.#options.windowMs ? found : undefined;
   }
 
   /** False when the key is known already: the message is a repeat and must not be delivered. */
-  remember(key: string, id: string, fingerprint: bigint | number, nowMs: number): boolean {
-    this.forgetOld(nowMs);
-    if (this.#remembered.has(key)) return false;
-    if (this.#remembered.size >= this.#options.maxKeys) this.#forgetFirst();
-    this.#remembered.set(key, { id, fingerprint, atMs: nowMs });
+  remember(key: string, id: string, fingerprint: Fingerprint, nowMs: number): boolean {
+    if (this.find(key, nowMs)) return false;
+    if (this.#newer.size >= this.#options.maxKeys / 2) this.#turn(nowMs);
+    this.#newer.set(key, { id, fingerprint, atMs: nowMs });
     return true;
   }
 
-  /** Keys stand in order of time, so that only the front is looked at. */
   forgetOld(nowMs: number): void {
-    for (const { atMs } of this.#remembered.values()) {
-      if (atMs > nowMs - this.#options.windowMs) return;
-      this.#forgetFirst();
-    }
+    if (this.size > 0 && nowMs - this.#turnedAtMs >= this.#options.windowMs) this.#turn(nowMs);
   }
 
-  #forgetFirst(): void {
-    for (const key of this.#remembered.keys()) {
-      this.#remembered.delete(key);
-      return;
-    }
+  #turn(nowMs: number): void {
+    this.#older = this.#newer;
+    this.#newer = new Map();
+    this.#turnedAtMs = nowMs;
   }
 }
 
 /** The same for the same message: tells a repeat from another message under a key that was used before. */
-export function fingerprintOf(targetType: string, target: string, data: string): bigint | number {
+export function fingerprintOf(targetType: string, target: string, data: string): Fingerprint {
   return Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`);
 }

@@ -16,7 +16,7 @@ export interface PublishRefusal {
 
 const maxTargetBytes = 1024;
 
-export function isRefusal(reading: PublishRequest | PublishRefusal): reading is PublishRefusal {
+export function isRefusal(reading: object): reading is PublishRefusal {
   return "status" in reading;
 }
 
@@ -42,7 +42,7 @@ export function readPublish(text: string, maxMessageBytes: number): PublishReque
   if (typeof target === "string" && target.length > maxTargetBytes)
     return refusal(400, 40003, `target is longer than ${maxTargetBytes} characters.`);
   if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
-  if (data.length > maxMessageBytes || Buffer.byteLength(data) > maxMessageBytes)
+  if (data.length * 3 > maxMessageBytes && Buffer.byteLength(data) > maxMessageBytes)
     return refusal(413, 41301, `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
   return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
 }

@@ -1,8 +1,8 @@
-import type { Bus } from "../bus/bus.ts";
+import { alreadyPublished, type Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Hub } from "./hub.ts";
-import { fingerprintOf, type Idempotency } from "./idempotency.ts";
+import { type Fingerprint, fingerprintOf, type Idempotency } from "./idempotency.ts";
 import { type BroadcastMessage, keyOf } from "./message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "./publish-request.ts";
 
@@ -21,6 +21,11 @@ export interface Published {
   receivers: number | null;
 }
 
+interface InFlight {
+  fingerprint: Fingerprint;
+  published: Promise<Published>;
+}
+
 /** Messages that wait for slow sockets, all publishers together; above it a publish is refused with 503. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 const maxKeyLength = 255;
@@ -29,7 +34,7 @@ const maxKeyLength = 255;
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #isLocal: boolean;
-  readonly #inFlight = new Map<string, { fingerprint: bigint | number; published: Promise<Published> }>();
+  readonly #inFlight = new Map<string, InFlight>();
   #seq = 0;
 
   constructor(parts: PublisherParts) {
@@ -41,12 +46,16 @@ export class Publisher {
     return this.#isLocal ? "publish success" : "publish success, written to the message queue";
   }
 
+  /**
+   * Answers at once where the message went out at once. Rejects with Fault "unavailable" when it could not be put on
+   * the bus.
+   */
+  publish(request: PublishRequest): Published | Promise<Published> {
+    return this.#send(request, undefined);
+  }
+
   /** A repeat of a key answers what its first message was answered, without publishing again. */
-  async publish(
-    request: PublishRequest,
-    idempotencyKey: string | null = null,
-  ): Promise<Published | PublishRefusal> {
-    if (idempotencyKey === null) return this.#send(request, undefined);
+  async publishOnce(request: PublishRequest, idempotencyKey: string): Promise<Published | PublishRefusal> {
     if (idempotencyKey === "" || idempotencyKey.length > maxKeyLength)
       return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxKeyLength} characters.`);
     const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
@@ -54,37 +63,36 @@ export class Publisher {
     if (earlier && earlier.fingerprint !== fingerprint)
       return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
     if (earlier) return earlier.published;
-    const published = this.#send(request, idempotencyKey).finally(() =>
-      this.#inFlight.delete(idempotencyKey),
-    );
+    const published = Promise.resolve(this.#send(request, idempotencyKey));
     this.#inFlight.set(idempotencyKey, { fingerprint, published });
-    return published;
+    try {
+      return await published;
+    } finally {
+      this.#inFlight.delete(idempotencyKey);
+    }
   }
 
   /** Delivered here already, or on its way: two equal requests may arrive together. */
-  #earlier(key: string): { fingerprint: bigint | number; published: Promise<Published> } | undefined {
+  #earlier(key: string): InFlight | undefined {
     const inFlight = this.#inFlight.get(key);
     if (inFlight) return inFlight;
     const { idempotency, clock } = this.#parts;
     const delivered = idempotency.find(key, clock.now());
     if (!delivered) return undefined;
-    const receivers = this.#isLocal ? 0 : null;
-    return {
-      fingerprint: delivered.fingerprint,
-      published: Promise.resolve({ id: delivered.id, receivers }),
-    };
+    const published = Promise.resolve({ id: delivered.id, receivers: this.#isLocal ? 0 : null });
+    return { fingerprint: delivered.fingerprint, published };
   }
 
-  async #send(request: PublishRequest, idempotencyKey: string | undefined): Promise<Published> {
+  #send(
+    { targetType, target, data }: PublishRequest,
+    idempotencyKey: string | undefined,
+  ): Published | Promise<Published> {
     const { bus, hub, clock, node, newId } = this.#parts;
-    if (hub.waitingBytes > maxWaitingBytes)
-      throw new Fault("unavailable", "Too much waits to be delivered; try again in a second.", {
-        retryAfterSeconds: 1,
-      });
-    const { targetType, target, data } = request;
+    if (hub.waitingBytes > maxWaitingBytes) return Promise.reject(tooMuchWaits());
+    const id = newId();
     const message: BroadcastMessage = {
       v: 1,
-      id: newId(),
+      id,
       seq: ++this.#seq,
       ts: clock.now(),
       node,
@@ -94,8 +102,14 @@ export class Publisher {
     };
     if (idempotencyKey !== undefined) message.idempotencyKey = idempotencyKey;
     // Counted before the message goes out: a receiver may close on reading it.
-    const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
-    await bus.publish("broadcast", keyOf(targetType, target), message);
-    return { id: message.id, receivers };
+    const published = { id, receivers: this.#isLocal ? hub.receiversOf(targetType, target) : null };
+    const publishing = bus.publish("broadcast", keyOf(targetType, target), message);
+    return publishing === alreadyPublished ? published : publishing.then(() => published);
   }
+}
+
+function tooMuchWaits(): Fault {
+  return new Fault("unavailable", "Too much waits to be delivered; try again in a second.", {
+    retryAfterSeconds: 1,
+  });
 }

@@ -29,7 +29,6 @@ export class ResumeRing {
   readonly #messages: (BroadcastMessage | undefined)[] = [];
   readonly #sizes: number[] = [];
   readonly #arrivals: number[] = [];
-  readonly #positions = new Map<string, number>();
   #start = 0;
   #end = 0;
   #bytes = 0;
@@ -57,10 +56,6 @@ export class ResumeRing {
     return this.at(this.#end - 1)?.id ?? `${this.#end}@${this.#options.originId}`;
   }
 
-  has(id: string): boolean {
-    return this.#positions.has(id);
-  }
-
   add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
     const { maxMessages, maxBytes } = this.#options;
     if (maxMessages === 0) {
@@ -72,7 +67,7 @@ export class ResumeRing {
     this.#messages[slot] = message;
     this.#sizes[slot] = sizeBytes;
     this.#arrivals[slot] = nowMs;
-    this.#positions.set(message.id, this.#end++);
+    this.#end++;
     this.#bytes += sizeBytes;
     this.forgetOld(nowMs);
   }
@@ -88,7 +83,7 @@ export class ResumeRing {
 
   find(resumeId: string, nowMs: number): ResumePoint {
     this.forgetOld(nowMs);
-    const position = this.#positions.get(resumeId);
+    const position = this.#positionOf(resumeId);
     const after = position === undefined ? this.#namedPlace(resumeId) : position + 1;
     if (after === null || after < this.#start) return { from: this.#end, isComplete: false };
     const isAfterGap = after >= this.#gapAt;
@@ -105,6 +100,13 @@ export class ResumeRing {
   /** The message at a position; undefined when it was forgotten already or is not there yet. */
   at(position: number): BroadcastMessage | undefined {
     return position < this.#start || position >= this.#end ? undefined : this.#at(position);
+  }
+
+  /** Looked for from the newest back, where almost all who resume stand; an index would cost every message. */
+  #positionOf(id: string): number | undefined {
+    for (let position = this.#end - 1; position >= this.#start; position--)
+      if (this.#at(position)?.id === id) return position;
+    return undefined;
   }
 
   /** `<position>@<origin>`, as `lastId` gave it while the ring stood empty. */
@@ -124,8 +126,6 @@ export class ResumeRing {
 
   #forget(): void {
     const slot = this.#start % this.#options.maxMessages;
-    const message = this.#messages[slot];
-    if (message && this.#positions.get(message.id) === this.#start) this.#positions.delete(message.id);
     this.#bytes -= this.#sizes[slot] ?? 0;
     this.#messages[slot] = undefined;
     this.#start++;
