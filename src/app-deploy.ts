@@ -84,8 +84,7 @@ function publisherFor(config: Ground["config"], push: PushPart | null): PublishT
   if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
   if (!push) return async () => {};
   return async (channel, data) => {
-    const published = await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
-    if ("code" in published) throw new Error(published.message);
+    await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
   };
 }
 
