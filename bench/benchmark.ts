@@ -1,0 +1,55 @@
+/** One line of the table at the top: what was measured against what had to be reached. */
+export interface Figure {
+  name: string;
+  measured: string;
+  toReach: string;
+  isReached: boolean;
+}
+
+export interface Table {
+  title: string;
+  head: string[];
+  rows: string[][];
+}
+
+export interface Bar {
+  label: string;
+  value: number;
+}
+
+export interface Plot {
+  /** Name of the file beside docs/performance.md, without `.svg`. */
+  file: string;
+  title: string;
+  unit: string;
+  bars: Bar[];
+}
+
+export interface BenchmarkResult {
+  figures: Figure[];
+  tables: Table[];
+  plots: Plot[];
+}
+
+/** A part of docs/performance.md and the run that writes it. */
+export interface Benchmark {
+  /** As on the command line: `npm run bench -- fan-out`. */
+  name: string;
+  title: string;
+  /** How it was measured, for the page. */
+  method: string;
+  run(progress: (message: string) => void): Promise<BenchmarkResult>;
+}
+
+export function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const high = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? high : (high + (sorted[middle - 1] ?? 0)) / 2;
+}
+
+/** Three significant digits, as a person would write them. */
+export function digits(value: number): string {
+  if (value >= 1_000) return Math.round(value).toLocaleString("en-US");
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}

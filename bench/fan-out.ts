@@ -1,0 +1,148 @@
+import { type Benchmark, digits, median } from "./benchmark.ts";
+import { type LoadProcess, startLoad } from "./load-process.ts";
+import {
+  type ServerProcess,
+  startBareBun,
+  startNodeWs,
+  startOneSend,
+  startSlipway,
+  startVerifyService,
+} from "./server-process.ts";
+
+const connections = 2_000;
+const dataBytes = 100;
+const rounds = 5;
+const burst = 20;
+
+interface Contender {
+  server: ServerProcess;
+  load: LoadProcess;
+  /** Messages of one round: fewer for slower servers, so that rounds take about as long. */
+  messages: number;
+  single: number[];
+  inBursts: number[];
+}
+
+export const fanOut: Benchmark = {
+  name: "fan-out",
+  title: "Fan-out",
+  method: `${connections.toLocaleString("en-US")} WebSocket connections, messages of ${dataBytes} bytes to all of them through \`POST /feign/publish\`: one at a time (the next is published when every connection has got the last), and in bursts of ${burst} requests at once. User and system time of the server process (\`/proc/<pid>/stat\`) per delivery. All servers stand side by side and take turns over ${rounds} rounds; the median counts.`,
+  async run(progress) {
+    const verify = await startVerifyService();
+    const contenders: Contender[] = [];
+    const add = async (server: ServerProcess, messages: number) => {
+      const load = startLoad();
+      const { failed } = await load.run({
+        type: "hold",
+        url: server.url,
+        count: connections,
+        prefix: "user",
+        atOnce: 50,
+      });
+      if (failed > 0) throw new Error(`${server.name} refused ${failed} connections`);
+      contenders.push({ server, load, messages, single: [], inBursts: [] });
+      progress(`${server.name}: ${connections} connections`);
+      return contenders.length - 1;
+    };
+    try {
+      const limit = await add(await startOneSend(), 200);
+      const slipway = await add(await startSlipway(verify.url), 200);
+      const bare = await add(await startBareBun(), 200);
+      const node = await add(await startNodeWs(), 60);
+      for (let round = 0; round <= rounds; round++) {
+        // The first round warms up and is not counted.
+        for (const contender of contenders) await measureRound(contender, round > 0);
+        progress(round === 0 ? "warm" : `round ${round} of ${rounds}`);
+      }
+      return resultOf(contenders, { limit, slipway, bare, node });
+    } finally {
+      for (const { server, load } of contenders) await Promise.all([server.stop(), load.stop()]);
+      await verify.stop();
+    }
+  },
+};
+
+async function measureRound(contender: Contender, isCounted: boolean): Promise<void> {
+  const { server, load, messages } = contender;
+  const perDelivery = async (count: number, atOnce: number) => {
+    const before = server.cpuSeconds();
+    const result = await load.run({
+      type: "broadcast",
+      url: server.url,
+      messages: count,
+      burst: atOnce,
+      dataBytes,
+    });
+    if (result.failed > 0)
+      throw new Error(`${server.name}: ${result.failed} publishes or connections failed`);
+    return ((server.cpuSeconds() - before) * 1e6) / result.count;
+  };
+  const single = await perDelivery(messages, 1);
+  const inBursts = await perDelivery(messages * 2, burst);
+  if (!isCounted) return;
+  contender.single.push(single);
+  contender.inBursts.push(inBursts);
+}
+
+function resultOf(
+  contenders: Contender[],
+  index: Record<"limit" | "slipway" | "bare" | "node", number>,
+): Awaited<ReturnType<Benchmark["run"]>> {
+  const measured = contenders.map(({ server, single, inBursts }) => ({
+    name: server.name,
+    single: median(single),
+    inBursts: median(inBursts),
+  }));
+  const of = (which: keyof typeof index) =>
+    measured[index[which]] ?? { name: "", single: Number.NaN, inBursts: Number.NaN };
+  const [limit, slipway, node] = [of("limit"), of("slipway"), of("node")];
+  const ofLimit = slipway.single / limit.single;
+  const burstOfLimit = slipway.inBursts / limit.single;
+  const lessThanNode = node.single / slipway.single;
+  return {
+    figures: [
+      {
+        name: `server CPU per delivery, ${connections} connections, one at a time`,
+        measured: `${digits(slipway.single)} µs, ${digits(ofLimit)} × the C program`,
+        toReach: "≤ 1.25 × a C program that does one `send` per socket",
+        isReached: ofLimit <= 1.25,
+      },
+      {
+        name: "the same against Node with `ws`",
+        measured: `${digits(lessThanNode)} × less`,
+        toReach: "at least 4 × less",
+        isReached: lessThanNode >= 4,
+      },
+      {
+        name: `the same in bursts of ${burst}`,
+        measured: `${digits(slipway.inBursts)} µs, ${digits(burstOfLimit)} × the C program one at a time`,
+        toReach: "≤ 0.2 × that limit",
+        isReached: burstOfLimit <= 0.2,
+      },
+    ],
+    tables: [
+      {
+        title: "Server CPU per delivery",
+        head: ["server", "one at a time", "of the limit", `bursts of ${burst}`, "of the limit"],
+        rows: measured.map(({ name, single, inBursts }) => [
+          name,
+          `${digits(single)} µs`,
+          `${digits(single / limit.single)} ×`,
+          `${digits(inBursts)} µs`,
+          `${digits(inBursts / limit.single)} ×`,
+        ]),
+      },
+    ],
+    plots: [
+      {
+        file: "performance-fan-out",
+        title: "Server CPU per delivery",
+        unit: "µs",
+        bars: measured.flatMap(({ name, single, inBursts }) => [
+          { label: `${name}, one at a time`, value: single },
+          { label: `${name}, bursts of ${burst}`, value: inBursts },
+        ]),
+      },
+    ],
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * A load generator: a process of its own, so that its cost is not the server's. Takes one order at a time over IPC and
+ * answers with what it saw.
+ */
+import type { Socket } from "bun";
+import type { Order, OrderResult } from "../load-process.ts";
+import { type Counter, openSocket, Poster, publishRequest } from "../raw-client.ts";
+
+const counter: Counter = { bytes: 0 };
+const held: Socket<unknown>[] = [];
+let closed = 0;
+
+const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Promise<OrderResult> } = {
+  async hold({ url, count, prefix, atOnce }) {
+    const startedAt = performance.now();
+    let next = 0;
+    let refused = 0;
+    const open = async () => {
+      while (next < count) {
+        const { socket } = await openSocket(new URL(url), `${prefix}${next++}`, counter, () => closed++);
+        if (socket) held.push(socket);
+        else refused++;
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, open));
+    return { count: count - refused, failed: refused, seconds: (performance.now() - startedAt) / 1000 };
+  },
+
+  async release() {
+    const count = held.length;
+    for (const socket of held.splice(0)) socket.terminate();
+    return { count, failed: 0, seconds: 0 };
+  },
+
+  /** Publishes to all in bursts; the next burst starts when every connection has got the last one. */
+  async broadcast({ url, messages, burst, dataBytes }) {
+    const target = new URL(url);
+    const posters = await Promise.all(Array.from({ length: burst }, () => Poster.connect(target)));
+    const request = publishRequest(target, { targetType: "all", data: "x".repeat(dataBytes) });
+    const frameBytes = dataBytes + (dataBytes < 126 ? 2 : 4);
+    let failed = 0;
+    const startedAt = performance.now();
+    let expected = counter.bytes;
+    for (let sent = 0; sent < messages; sent += burst) {
+      expected += burst * held.length * frameBytes;
+      const statuses = await Promise.all(posters.map((poster) => poster.post(request)));
+      failed += statuses.filter((status) => status !== 200).length;
+      await untilBytes(expected);
+    }
+    const seconds = (performance.now() - startedAt) / 1000;
+    for (const poster of posters) poster.close();
+    return { count: messages * held.length, failed: failed + closed, seconds };
+  },
+
+  /** Publishes to one user after the other, as fast as the answers come. */
+  async target({ url, requests, atOnce, prefix, users, dataBytes }) {
+    const target = new URL(url);
+    const posters = await Promise.all(Array.from({ length: atOnce }, () => Poster.connect(target)));
+    const data = "x".repeat(dataBytes);
+    const texts = Array.from({ length: Math.min(users, 5_000) }, (_, index) => {
+      const user = Math.floor((index * users) / Math.min(users, 5_000));
+      return publishRequest(target, { targetType: "user", target: `${prefix}${user}`, data });
+    });
+    let next = 0;
+    let failed = 0;
+    const startedAt = performance.now();
+    const run = async (poster: Poster) => {
+      while (next < requests) {
+        const status = await poster.post(texts[next++ % texts.length] ?? "");
+        if (status !== 200) failed++;
+      }
+    };
+    await Promise.all(posters.map(run));
+    const seconds = (performance.now() - startedAt) / 1000;
+    for (const poster of posters) poster.close();
+    return { count: requests, failed, seconds };
+  },
+};
+
+const arrivalDeadlineMs = 30_000;
+
+async function untilBytes(expected: number): Promise<void> {
+  const deadline = performance.now() + arrivalDeadlineMs;
+  while (counter.bytes < expected) {
+    if (performance.now() > deadline)
+      throw new Error(`${expected - counter.bytes} bytes of messages did not arrive`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+process.on("message", async (order: Order) => {
+  try {
+    process.send?.(await orders[order.type](order as never));
+  } catch (error) {
+    process.send?.({ count: 0, failed: 1, seconds: 0, error: String(error) });
+  }
+});
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,10 @@
+/** The application's side of a handshake: any code is good, and is its user's name. */
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch(request) {
+    const code = /[?&]code=([^&]*)/.exec(request.url)?.[1] ?? "";
+    return Response.json({ code: 0, successful: true, msg: null, data: code, encrypt: false });
+  },
+});
+console.log(`ready at http://127.0.0.1:${server.port}`);

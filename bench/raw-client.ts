@@ -1,0 +1,112 @@
+import type { Socket } from "bun";
+
+/** A WebSocket client of the least cost: it counts the bytes that arrive after the handshake and answers nothing. */
+export interface Counter {
+  bytes: number;
+}
+
+export type HandshakeResult = "open" | "refused";
+
+const handshakeKey = "dGhlIHNhbXBsZSBub25jZQ==";
+const headEnd = Buffer.from("\r\n\r\n");
+
+/** Opens one connection; `onClose` tells of one that was open. */
+export function openSocket(
+  url: URL,
+  code: string,
+  counter: Counter,
+  onClose: () => void,
+): Promise<{ result: HandshakeResult; socket: Socket<unknown> | undefined }> {
+  return new Promise((resolve) => {
+    let isOpen = false;
+    const request = `GET /ws?code=${code} HTTP/1.1\r\nHost: ${url.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${handshakeKey}\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+    Bun.connect({
+      hostname: url.hostname,
+      port: Number(url.port),
+      socket: {
+        open(socket) {
+          socket.write(request);
+        },
+        data(socket, piece) {
+          if (isOpen) {
+            counter.bytes += piece.length;
+            return;
+          }
+          const end = piece.indexOf(headEnd);
+          isOpen = end > 0 && piece.toString("latin1", 0, 12) === "HTTP/1.1 101";
+          if (!isOpen) socket.terminate();
+          else counter.bytes += piece.length - end - headEnd.length;
+          resolve({ result: isOpen ? "open" : "refused", socket: isOpen ? socket : undefined });
+        },
+        close() {
+          if (isOpen) onClose();
+          resolve({ result: "refused", socket: undefined });
+        },
+        error() {
+          resolve({ result: "refused", socket: undefined });
+        },
+      },
+    }).catch(() => resolve({ result: "refused", socket: undefined }));
+  });
+}
+
+/** One kept-alive HTTP connection that sends a request when the last one was answered. */
+export class Poster {
+  readonly #socket: Socket<unknown>;
+  #waiting: ((status: number) => void) | undefined;
+  #held = "";
+
+  private constructor(socket: Socket<unknown>) {
+    this.#socket = socket;
+  }
+
+  static async connect(url: URL): Promise<Poster> {
+    let poster: Poster | undefined;
+    const socket = await Bun.connect({
+      hostname: url.hostname,
+      port: Number(url.port),
+      socket: {
+        data: (_socket, piece) => poster?.take(piece.toString("latin1")),
+        close: () => poster?.fail(),
+        error: () => poster?.fail(),
+      },
+    });
+    poster = new Poster(socket);
+    return poster;
+  }
+
+  /** Answers the status of the response, 0 when the connection broke. */
+  post(request: string): Promise<number> {
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#socket.end();
+  }
+
+  private take(text: string): void {
+    this.#held += text;
+    const end = this.#held.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(this.#held)?.[1] ?? 0);
+    if (this.#held.length < end + 4 + length) return;
+    const status = Number(this.#held.slice(9, 12));
+    this.#held = "";
+    this.#waiting?.(status);
+  }
+
+  private fail(): void {
+    this.#waiting?.(0);
+  }
+}
+
+export function publishRequest(
+  url: URL,
+  body: { targetType: string; target?: string; data: string },
+): string {
+  const json = JSON.stringify(body);
+  return `POST /feign/publish HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+}

@@ -1,0 +1,52 @@
+/**
+ * Measures and writes docs/performance.md:
+ *
+ *   npm run bench                    everything
+ *   npm run bench -- fan-out         only this part
+ *   npm run bench -- --dry targeted  prints, writes nothing
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { admissions } from "./admissions.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { connectionCost } from "./connections.ts";
+import { fanOut } from "./fan-out.ts";
+import { emptyPage, svgOf, updatePage } from "./page.ts";
+import { targetedPublish } from "./targeted.ts";
+
+const benchmarks: Benchmark[] = [fanOut, targetedPublish, admissions, connectionCost];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { dry: { type: "boolean", default: false } },
+});
+const unknown = positionals.filter((name) => !benchmarks.some((benchmark) => benchmark.name === name));
+if (unknown.length > 0) {
+  const names = benchmarks.map(({ name }) => name).join(", ");
+  console.error(`There is no benchmark ${unknown.join(", ")}; known are ${names}.`);
+  process.exit(2);
+}
+
+const docs = resolve(import.meta.dir, "../docs");
+const chosen = benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+let missed = 0;
+for (const benchmark of chosen) {
+  console.log(`\n${benchmark.title}`);
+  const result = await benchmark.run((message) => console.log(`  … ${message}`));
+  for (const { title, head, rows } of result.tables) {
+    console.log(`  ${title}: ${head.join(" · ")}`);
+    for (const row of rows) console.log(`    ${row.join(" · ")}`);
+  }
+  for (const figure of result.figures) {
+    if (!figure.isReached) missed++;
+    const sign = figure.isReached ? "✓" : "✗";
+    console.log(`  ${sign} ${figure.name}: ${figure.measured} (to reach: ${figure.toReach})`);
+  }
+  if (values.dry) continue;
+  const path = `${docs}/performance.md`;
+  const page = (await Bun.file(path).exists()) ? await Bun.file(path).text() : emptyPage;
+  await Bun.write(path, updatePage(page, benchmark, result));
+  for (const plot of result.plots) await Bun.write(`${docs}/${plot.file}.svg`, svgOf(plot));
+}
+if (missed > 0) console.log(`\n${missed} figures were missed.`);
+process.exit(missed > 0 ? 1 : 0);
