@@ -50,7 +50,7 @@ const expectations: Record<string, string> = {
   "POST /api/projects/{id}/webhook/test": "project manage",
   "POST /api/projects/{id}/webhook/what-if": "project view, read",
   "GET /api/webhooks/deliveries": "signed-in",
-  "GET /api/webhooks/deliveries/{id}": "signed-in",
+  "GET /api/webhooks/deliveries/{id}": "project view",
   "GET /api/webhooks/stats": "signed-in",
   "POST /api/webhooks/deliveries/{id}/replay": "admin",
   "POST /api/webhooks/deliveries/replay": "admin",
@@ -127,8 +127,17 @@ function outcomeOf({ status, text }: Answer): Outcome {
 let server: ApiServer;
 const clients = {} as Record<RoleName, ApiClient>;
 const userIds = {} as Record<"viewer" | "manager" | "group viewer" | "group manager", number>;
-const ids = { own: { project: 0, group: 0, task: 0 }, foreign: { project: 0, group: 0, task: 0 } };
+const none = { project: 0, group: 0, task: 0, delivery: 0 };
+const ids = { own: none, foreign: none };
 let endpoints: { method: string; path: string; key: string }[] = [];
+
+/** One delivery of the project, through its own hook. */
+async function deliver(project: number): Promise<number> {
+  const path = `/api/projects/${project}/webhook`;
+  const { key } = await server.admin.expect<{ key: string }>(200, "PUT", path, { enabled: true });
+  const hook = await server.anonymous.request("POST", `/api/hooks/git/${key}`, { event: "unknown" });
+  return (hook.body as { deliveryId: number }).deliveryId;
+}
 
 async function makeThings(side: Side): Promise<void> {
   const { admin } = server;
@@ -139,7 +148,7 @@ async function makeThings(side: Side): Promise<void> {
   const git = { url: "https://git.example.com/shop.git" };
   const project = await make("/api/projects", { name: label, git, groupId: group });
   const task = await make(`/api/projects/${project}/tasks`, {});
-  ids[side] = { project, group, task };
+  ids[side] = { project, group, task, delivery: await deliver(project) };
   if (side === "foreign") return;
   const member = (path: string, userId: number, permission: string) =>
     admin.expect(200, "PUT", `${path}/members/${userId}`, { permission });
@@ -187,8 +196,10 @@ afterAll(() => server.stop());
 /** Parameters beside the project or group name things that are not there, so that an allowed call changes nothing. */
 function concrete(path: string, side: Side): string {
   const noun = (["project", "group", "task"] as const).find((name) => path.startsWith(`/api/${name}s/`));
+  const isDelivery = path.startsWith("/api/webhooks/deliveries/");
+  const id = noun ? ids[side][noun] : isDelivery ? ids[side].delivery : 2_000_000_000;
   return path
-    .replace("{id}", noun ? String(ids[side][noun]) : "2000000000")
+    .replace("{id}", String(id))
     .replace("{userId}", "2000000000")
     .replace("{name}", "NOT_THERE")
     .replace("{kind}", "status-token");
@@ -220,5 +231,28 @@ describe("each endpoint admits exactly whom it should", () => {
       }
       expect(seen).toEqual(wanted);
     }, 30_000);
+  }
+});
+
+test("lists show only what the caller may view", async () => {
+  const lists = ["/api/projects", "/api/groups", "/api/tasks", "/api/webhooks/deliveries"];
+  const seen = async (role: RoleName, path: string) =>
+    (await clients[role].expect<{ items: object[] }>(200, "GET", `${path}?pageSize=200`)).items.map(
+      (item) => {
+        const ofProject =
+          "projectId" in item ? item.projectId : "project_id" in item ? item.project_id : null;
+        return ofProject ?? ("id" in item ? item.id : null);
+      },
+    );
+  for (const path of lists) {
+    const noun = path === "/api/groups" ? "group" : "project";
+    expect(await seen("stranger", path)).toEqual([]);
+    expect(await seen("admin", path)).toContain(ids.foreign[noun]);
+    const own = await seen("group viewer", path);
+    expect(own).toContain(ids.own[noun]);
+    expect(own).not.toContain(ids.foreign[noun]);
+    const filtered = `projectId=${ids.foreign.project}`;
+    if (path === "/api/tasks" || path === "/api/webhooks/deliveries")
+      expect(await clients.viewer.expect(200, "GET", `${path}?${filtered}`)).toMatchObject({ total: 0 });
   }
 });

@@ -213,7 +213,7 @@ async function visibleDelivery(
   const caller = callerOf(c);
   const visible = await c.var.permissions.visibleProjectIds(caller);
   const isVisible = delivery !== null && (visible === undefined || visible.includes(delivery.project_id));
-  return found(isVisible ? delivery : null, `delivery ${deliveryId}`);
+  return found(isVisible ? delivery : null, `delivery ${deliveryId} that you may see`);
 }
 
 function auditReplay(c: ApiContext, delivery: Delivery, detail: Record<string, unknown>): Promise<void> {
