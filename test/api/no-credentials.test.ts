@@ -20,6 +20,10 @@ const planted = {
   urlPassword: `url-password-${mark}`,
   bearer: `slp_made-up-bearer-${mark}`,
   queryCode: `query-code-${mark}`,
+  hookSecret: `hook-secret-${mark}`,
+  nextHookSecret: `next-hook-secret-${mark}`,
+  wrongHookSecret: `wrong-hook-secret-${mark}`,
+  payloadPassword: `payload-password-${mark}`,
 };
 
 let server: ApiServer;
@@ -80,6 +84,32 @@ async function useCredentials(): Promise<void> {
   await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.privateKey });
   await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.gitToken });
   await call(admin, "PUT", `${project}/keys/notify-key`, { value: planted.notifyKey });
+  await useHook(project);
+}
+
+/** The delivery endpoint takes its secret in a header or the query, and payloads carry what hosts put into them. */
+async function useHook(project: string): Promise<void> {
+  const { admin, anonymous } = server;
+  const saved = await call(admin, "PUT", `${project}/webhook`, { enabled: true, secret: planted.hookSecret });
+  await call(admin, "PUT", `${project}/webhook`, {
+    secret: planted.nextHookSecret,
+    secondSecretUntil: "2099-01-01T00:00:00Z",
+  });
+  const hook = `/api/hooks/git/${(saved.body as { key: string }).key}`;
+  const payload = {
+    event: "push",
+    ref: "refs/heads/main",
+    password: planted.payloadPassword,
+    x: planted.hookSecret,
+  };
+  await call(anonymous, "POST", hook, payload, { "x-cicd-token": planted.hookSecret });
+  await call(anonymous, "POST", hook, payload, { "x-cicd-token": planted.wrongHookSecret });
+  await call(anonymous, "POST", `${hook}?secret=${planted.nextHookSecret}`, payload);
+  await call(anonymous, "POST", `${hook}?secret=${planted.wrongHookSecret}`, payload);
+  await call(admin, "POST", `${project}/webhook/test`, {
+    payload,
+    headers: { "x-cicd-token": planted.hookSecret },
+  });
 }
 
 /** Everything that can be read afterwards. */
@@ -101,6 +131,8 @@ test("no credential appears in any log line or API answer", async () => {
   await useCredentials();
   await readEverything();
   expect(shownOnce.length).toBeGreaterThanOrEqual(4);
+  for (const outcome of ["accepted", "signature_invalid"])
+    expect(answers.join()).toContain(`"code":"${outcome}"`);
   expect(server.logLines.length).toBeGreaterThan(20);
   const lines = [...server.logLines, ...answers];
   expect(lines.filter((line) => line.includes(mark))).toEqual([]);

@@ -82,6 +82,15 @@ describe("every answer", () => {
     expect(answer.headers.get("x-request-id")).toBeTruthy();
   });
 
+  test("of a body nested without end is 400, at once", async () => {
+    const deep = `{"payload":{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}}`;
+    const answer = await server.admin.request("POST", "/api/projects/1/webhook/test", deep);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain("nested deeper");
+    const quoted = { username: `${"[".repeat(200)}"\\${"{".repeat(200)}`, password: "x" };
+    expect((await server.anonymous.request("POST", "/api/auth/login", quoted)).status).toBe(422);
+  });
+
   test("is logged with its path but never with its query", async () => {
     await server.anonymous.request("GET", "/api/auth/me?code=tell-nobody");
     const lines = server.logLines.map((line) => JSON.parse(line) as { path?: string });

@@ -7,7 +7,7 @@ import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
 import { identify, isUnsafe } from "../auth.ts";
-import { readText } from "../body.ts";
+import { readText, refuseDeepJson } from "../body.ts";
 import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiDeps } from "./api.ts";
@@ -55,6 +55,7 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
   if (!isUnsafe(request.method)) return;
   const text = await readText(request, maxBodyBytes);
+  refuseDeepJson(text);
   // Hono reads a body without a limit; given the text, it does not read again.
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
 }
