@@ -1,0 +1,35 @@
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "./eventually.ts";
+
+/** Processes that scripts under test write down: each appends its pid to one file. */
+export interface ProcessWatch {
+  file: string;
+  /** Waits until this many have written themselves down. */
+  all(count: number): Promise<number[]>;
+  alive(): number[];
+}
+
+export function watchProcesses(): ProcessWatch {
+  const file = join(mkdtempSync(join(tmpdir(), "slipway-pids-")), "pids");
+  const pids = () =>
+    existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean).map(Number) : [];
+  return {
+    file,
+    async all(count) {
+      await eventually(`${count} processes have begun`, () => pids().length >= count);
+      return pids();
+    },
+    alive: () => pids().filter(isAlive),
+  };
+}
+
+/** Whether it runs; a zombie that its parent has not looked at yet does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,49 @@
+import type { RunTask } from "../../src/runner/protocol.ts";
+import type { ApiClient } from "./api-server.ts";
+
+/** A runner that does only what a test tells it: the protocol by hand. */
+export interface ProtocolRunner {
+  id: number;
+  token: string;
+  /** One claim; null when the server has no work for it within its wait. */
+  claim(signal?: AbortSignal): Promise<RunTask | null>;
+  call(
+    name: "beat" | "log" | "stage" | "finish",
+    held: Pick<RunTask, "taskId" | "attempt" | "lease">,
+    more: Record<string, unknown>,
+  ): Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+export async function registerRunner(
+  url: string,
+  admin: ApiClient,
+  options: { name: string; labels?: string[]; concurrency?: number },
+): Promise<ProtocolRunner> {
+  const { name, labels = [], concurrency = 1 } = options;
+  const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
+    name,
+    labels,
+  });
+  const post = (path: string, body: unknown, signal?: AbortSignal) =>
+    fetch(`${url}/api/runner/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...(signal ? { signal } : {}),
+    });
+  return {
+    id,
+    token,
+    async claim(signal) {
+      const response = await post("claim", { labels: [], concurrency, version: "test", holding: [] }, signal);
+      if (response.status === 204) return null;
+      if (response.status !== 200)
+        throw new Error(`claim answered ${response.status}: ${await response.text()}`);
+      return (await response.json()) as RunTask;
+    },
+    async call(path, { taskId, attempt, lease }, more) {
+      const response = await post(path, { taskId, attempt, lease, ...more });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+  };
+}

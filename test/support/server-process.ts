@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { adminPassword } from "./api-server.ts";
+import { deployClient } from "./deploy-server.ts";
+import { eventually } from "./eventually.ts";
+
+/** `slipway start` as a process of its own, so that it can be killed. */
+export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> {
+  pid: number;
+  /** Sends a signal and waits for the end; answers the exit code. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
+}
+
+const main = join(import.meta.dir, "../../src/main.ts");
+
+export async function startServerProcess(
+  dataDir: string,
+  settings: Record<string, string> = {},
+): Promise<ServerProcess> {
+  const flags = {
+    "server-listen": "127.0.0.1:0",
+    "data-dir": dataDir,
+    "tasks-allow-local-repositories": "true",
+    "tasks-allow-internal-notifications": "true",
+    "tasks-stop-grace": "500ms",
+    "push-drain-delay": "0s",
+    "push-drain-period": "0s",
+    "log-format": "json",
+    ...settings,
+  };
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      main,
+      "start",
+      ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
+    ],
+    {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: adminPassword },
+    },
+  );
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const chunk of stream) output += Buffer.from(chunk).toString();
+  };
+  void collect(child.stdout);
+  void collect(child.stderr);
+  let url = "";
+  await eventually("the server listens", () => {
+    if (child.exitCode !== null) throw new Error(`the server ended: ${output}`);
+    url = /"url":"([^"]+)"[^\n]*"msg":"listening"/.exec(output)?.[1] ?? "";
+    return url !== "";
+  });
+  return {
+    ...(await deployClient(url, dataDir)),
+    pid: child.pid,
+    async end(signal) {
+      child.kill(signal);
+      return child.exited;
+    },
+  };
+}

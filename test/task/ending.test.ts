@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { watchProcesses } from "../support/process-watch.ts";
+
+let server: DeployServer;
+let repository: GitRepository;
+
+beforeAll(async () => {
+  repository = makeRepository();
+  repository.push({ "app.txt": "one\n" });
+  server = await startDeployServer({ "tasks.concurrency": 8 });
+}, 60_000);
+afterAll(async () => {
+  await server.stop();
+  server.remove();
+  repository.remove();
+});
+
+const cancel = (id: number) => server.admin.expect<{ state: string }>(200, "POST", `/api/tasks/${id}/cancel`);
+
+/** A script with a child in its group and one in a session of its own; both write their pids down. */
+const family = (file: string) => `
+sh -c 'echo $$ >>${file}; exec sleep 300' &
+setsid sh -c 'echo $$ >>${file}; exec sleep 300' &
+echo $$ >>${file}
+`;
+
+describe("a task that is canceled", () => {
+  test("while queued never runs", async () => {
+    const projectId = await server.project(repository.url, { build: "echo begun; sleep 300" });
+    const first = await server.run(projectId);
+    await server.logged(first.id, "begun");
+    const second = await server.run(projectId);
+    expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
+    expect(await cancel(second.id)).toMatchObject({ state: "canceled", reason: "canceled by admin" });
+    await cancel(first.id);
+    await server.reach(first.id, "canceled");
+    expect(await server.log(second.id)).toEqual([]);
+  });
+
+  test("while running is canceling until all its processes have ended, then canceled", async () => {
+    const watch = watchProcesses();
+    const projectId = await server.project(repository.url, {
+      build: `${family(watch.file)} echo begun; wait`,
+      deploy: "echo never",
+    });
+    const { id } = await server.run(projectId);
+    await watch.all(3);
+    await server.logged(id, "begun");
+    expect(await cancel(id)).toMatchObject({ state: "canceling" });
+    const task = await server.reach(id, "canceled");
+    expect(watch.alive()).toEqual([]);
+    expect(task.reason).toBe("canceled by admin");
+    expect(task.stages.map(({ state }) => state)).toEqual(["canceled", "canceled", "skipped"]);
+    expect(textOf(await server.log(id))).not.toContain("never");
+  });
+
+  test("while it starts a service takes the service with it", async () => {
+    const watch = watchProcesses();
+    const projectId = await server.project(repository.url, {
+      start: `${family(watch.file)} echo begun; sleep 300`,
+    });
+    const { id } = await server.run(projectId);
+    await watch.all(3);
+    await cancel(id);
+    await server.reach(id, "canceled");
+    expect(watch.alive()).toEqual([]);
+  });
+
+  test("when it is over stays as it is", async () => {
+    const projectId = await server.project(repository.url, { build: "true" });
+    const { id } = await server.run(projectId);
+    await server.reach(id, "success");
+    const answer = await server.admin.request("POST", `/api/tasks/${id}/cancel`);
+    expect(answer.status).toBe(409);
+    expect((await server.task(id)).state).toBe("success");
+  });
+});
+
+describe("nothing survives a task", () => {
+  test("that runs over its time and ignores SIGTERM", async () => {
+    const watch = watchProcesses();
+    const script = `trap '' TERM; ${family(watch.file)} echo begun; while :; do sleep 1; done`;
+    const projectId = await server.project(repository.url, {}, { stages: { build: { script, timeout: 1 } } });
+    const { id } = await server.run(projectId);
+    const task = await server.reach(id, "timeout");
+    expect(watch.alive()).toEqual([]);
+    expect(task.reason).toBe("build ran longer than 1 s");
+    expect(task.stages[0]).toMatchObject({ state: "timeout", exitCode: 137 });
+  });
+
+  test("that leaves children behind in build or deploy", async () => {
+    const watch = watchProcesses();
+    const projectId = await server.project(repository.url, {
+      build: `${family(watch.file)} echo built`,
+      deploy: `${family(watch.file)} echo deployed`,
+    });
+    const { id } = await server.run(projectId);
+    await server.reach(id, "success");
+    expect(watch.alive()).toEqual([]);
+    expect(textOf(await server.log(id))).toContain("were ended");
+  });
+
+  test("whose start fails its health check", async () => {
+    const watch = watchProcesses();
+    const start = {
+      script: `${family(watch.file)} echo started`,
+      healthCheck: { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 1 },
+    };
+    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const { id } = await server.run(projectId);
+    const task = await server.reach(id, "failed");
+    expect(task.reason).toContain("The health check of 127.0.0.1:1 did not pass within 1 s");
+    expect(watch.alive()).toEqual([]);
+  });
+});
+
+describe("a service that start leaves in the background", () => {
+  test("lives on, and its health check is waited for", async () => {
+    const watch = watchProcesses();
+    const start = {
+      script: `sh -c 'echo $$ >>${watch.file}; touch ready; exec sleep 300' >service.log 2>&1 &`,
+      healthCheck: { type: "command", command: "test -f ready", timeoutSeconds: 10 },
+    };
+    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    expect(watch.alive()).toHaveLength(1);
+    for (const pid of watch.alive()) process.kill(pid, "SIGKILL");
+    const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
+    expect(project).toMatchObject({ liveTaskId: task.id });
+  });
+});
+
+describe("a project with supersede", () => {
+  test("queued: a new task cancels the one that waits, not the one that runs", async () => {
+    const projectId = await server.project(
+      repository.url,
+      { build: "echo begun; sleep 300" },
+      { supersede: "queued" },
+    );
+    const running = await server.run(projectId);
+    await server.logged(running.id, "begun");
+    const waiting = await server.run(projectId);
+    const newest = await server.run(projectId);
+    expect(await server.task(waiting.id)).toMatchObject({
+      state: "canceled",
+      supersededBy: newest.id,
+      reason: `superseded by task ${newest.id}`,
+    });
+    expect((await server.task(running.id)).state).toBe("running");
+    for (const { id } of [newest, running]) await cancel(id);
+    await server.reach(running.id, "canceled");
+  });
+
+  test("running: a new task ends the one that runs", async () => {
+    const projectId = await server.project(
+      repository.url,
+      { build: "echo begun; sleep 300" },
+      { supersede: "running" },
+    );
+    const running = await server.run(projectId);
+    await server.logged(running.id, "begun");
+    const newest = await server.run(projectId);
+    expect(await server.reach(running.id, "canceled")).toMatchObject({ supersededBy: newest.id });
+    await server.logged(newest.id, "begun");
+    await cancel(newest.id);
+    await server.reach(newest.id, "canceled");
+  });
+});

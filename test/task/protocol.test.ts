@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { RunTask } from "../../src/runner/protocol.ts";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { deployClient } from "../support/deploy-server.ts";
+import { type ProtocolRunner, registerRunner } from "../support/protocol-runner.ts";
+
+let server: ApiServer;
+let client: Awaited<ReturnType<typeof deployClient>>;
+let runner: ProtocolRunner;
+
+beforeAll(async () => {
+  server = await startApiServer({ "tasks.logMaxBytes": 1000 });
+  client = await deployClient(server.url, server.dataDir);
+  runner = await registerRunner(server.url, server.admin, { name: "by hand", concurrency: 20 });
+}, 60_000);
+afterAll(() => server.stop());
+
+const scripts = { build: "make", deploy: "make deploy" };
+const repository = "https://git.example.com/shop.git";
+
+async function claimed(more: Record<string, unknown> = {}): Promise<RunTask> {
+  const projectId = await client.project(repository, scripts, more);
+  const { id } = await client.run(projectId);
+  const instruction = await runner.claim();
+  if (instruction?.taskId !== id) throw new Error(`claimed ${instruction?.taskId} instead of ${id}`);
+  return instruction;
+}
+
+const stage = (held: RunTask, name: string, state: string) =>
+  runner.call("stage", held, { stage: name, state, exitCode: state === "running" ? null : 0 });
+const finish = (held: RunTask, state = "success", reason = "") =>
+  runner.call("finish", held, { state, reason });
+const lines = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    stage: "build",
+    at: new Date().toISOString(),
+    text: `line ${index}`,
+  }));
+
+describe("the one instruction", () => {
+  test("carries the task, its fencing token and the project's stages, environment and limits", async () => {
+    const held = await claimed({ env: { COLOUR: "red" } });
+    expect(held).toMatchObject({
+      type: "run_task",
+      attempt: 1,
+      repo: { url: repository, credential: null, allowLocal: false },
+      ref: "refs/heads/main",
+      commit: null,
+      stages: [{ name: "build" }, { name: "deploy" }],
+      env: { COLOUR: "red", CI_REF_NAME: "main", CI_TRIGGER: "manual", CI_TRIGGERED_BY: "admin" },
+      logFrom: 0,
+    });
+    expect((await client.task(held.taskId)).state).toBe("dispatched");
+    await finish(held);
+  });
+
+  test("is given only to a runner that is registered and not disabled", async () => {
+    const stranger = await registerRunner(server.url, server.admin, { name: "stranger" });
+    await server.admin.expect(200, "PATCH", `/api/runners/${stranger.id}`, { disabled: true });
+    expect(stranger.claim()).rejects.toThrow("401");
+  });
+
+  test("of a project with labels goes only to a runner that is registered with all of them", async () => {
+    const projectId = await client.project(repository, scripts, { labels: ["gpu"] });
+    const { id } = await client.run(projectId);
+    const waiting = new AbortController();
+    const nothing = runner.claim(waiting.signal).catch(() => null);
+    const labelled = await registerRunner(server.url, server.admin, {
+      name: "strong",
+      labels: ["gpu", "arm"],
+    });
+    const held = await labelled.claim();
+    expect(held?.taskId).toBe(id);
+    waiting.abort();
+    expect(await nothing).toBeNull();
+    if (held) await labelled.call("finish", held, { state: "success", reason: "" });
+  });
+
+  test("is not lost on a runner that went away while it waited", async () => {
+    const leaving = new AbortController();
+    const gone = runner.claim(leaving.signal).catch(() => "gone");
+    leaving.abort();
+    expect(await gone).toBe("gone");
+    const held = await claimed();
+    expect(held.attempt).toBe(1);
+    await finish(held);
+  });
+});
+
+describe("a runner's calls", () => {
+  test("move the task through its states, and saying a thing twice changes nothing", async () => {
+    const held = await claimed();
+    await stage(held, "checkout", "running");
+    expect((await client.task(held.taskId)).state).toBe("running");
+    await runner.call("stage", held, {
+      stage: "checkout",
+      state: "success",
+      exitCode: 0,
+      commit: "a".repeat(40),
+      message: "Sell apples",
+    });
+    await stage(held, "build", "running");
+    await stage(held, "build", "success");
+    const before = await client.task(held.taskId);
+    expect(before).toMatchObject({ commit: "a".repeat(40), message: "Sell apples" });
+    await stage(held, "build", "success");
+    expect(await client.task(held.taskId)).toEqual(before);
+    await stage(held, "deploy", "running");
+    await stage(held, "deploy", "success");
+    await finish(held);
+    const done = await client.task(held.taskId);
+    expect(done.state).toBe("success");
+    expect((await finish(held, "failed", "again")).status).toBe(409);
+    expect(await client.task(held.taskId)).toEqual(done);
+  });
+
+  test("about the log are acknowledged by index: doubles are dropped and gaps refused", async () => {
+    const held = await claimed();
+    const send = async (from: number, count: number) =>
+      (await runner.call("log", held, { from, lines: lines(from + count).slice(from) })).body.ack;
+    expect(await send(0, 3)).toBe(3);
+    expect(await send(0, 3)).toBe(3);
+    expect(await send(1, 4)).toBe(5);
+    expect(await send(9, 1)).toBe(5);
+    expect((await client.log(held.taskId)).map((line) => line.text)).toEqual(
+      lines(5).map((line) => line.text),
+    );
+    await finish(held);
+  });
+
+  test("hear of a cancel at once, in the answer to a beat that waits", async () => {
+    const held = await claimed();
+    const beat = runner.call("beat", held, { waitMs: 20_000 });
+    await server.admin.expect(200, "POST", `/api/tasks/${held.taskId}/cancel`);
+    expect(await beat).toEqual({ status: 200, body: { continue: false, why: "canceled" } });
+    expect((await stage(held, "checkout", "running")).body).toMatchObject({
+      continue: false,
+      why: "canceled",
+    });
+    await finish(held, "canceled", "canceled");
+    expect(await client.task(held.taskId)).toMatchObject({ state: "canceled", reason: "canceled by admin" });
+  });
+
+  test("that do not follow the protocol are refused", async () => {
+    const held = await claimed();
+    expect((await runner.call("stage", held, { stage: "rm", state: "running", exitCode: null })).status).toBe(
+      422,
+    );
+    expect((await runner.call("finish", held, { state: "lost", reason: "" })).status).toBe(422);
+    await finish(held);
+  });
+});

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive } from "../support/process-watch.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+let dataDir: string;
+let repository: GitRepository;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
+  repository = makeRepository();
+  repository.push({ "app.txt": "one\n" });
+  server = await startServerProcess(dataDir);
+}, 60_000);
+afterAll(async () => {
+  const runner = server.runnerPid();
+  await server.end("SIGTERM");
+  await eventually("the idle runner ends with its server", () => !isAlive(runner));
+  repository.remove();
+  rmSync(dataDir, { recursive: true, force: true });
+}, 60_000);
+
+/** Prints a count over some seconds, so that a server can go and come back meanwhile. */
+const count = "i=1; while [ $i -le 60 ]; do echo $i; i=$((i+1)); sleep 0.05; done";
+const counted = Array.from({ length: 60 }, (_, index) => String(index + 1));
+
+describe("kill -9 of the server", () => {
+  test("mid-run: the runner reconnects, the log has neither gap nor double, the result arrives", async () => {
+    const projectId = await server.project(repository.url, { build: count, deploy: "echo deployed" });
+    const { id } = await server.run(projectId);
+    await server.logged(id, "5");
+    const runner = server.runnerPid();
+    await server.end("SIGKILL");
+    server = await startServerProcess(dataDir);
+    const task = await server.reach(id, "success");
+    expect(task.attempt).toBe(1);
+    expect(server.runnerPid()).toBe(runner);
+    const lines = await server.log(id);
+    expect(lines.map((line) => line.index)).toEqual(lines.map((_, index) => index));
+    expect(lines.filter((line) => line.stage === "build").map((line) => line.text)).toEqual(counted);
+  }, 60_000);
+});
+
+describe("SIGTERM of the server", () => {
+  test("leaves a running task to its runner, which finishes it at the next server and then ends itself", async () => {
+    const projectId = await server.project(repository.url, { build: count });
+    const { id } = await server.run(projectId);
+    await server.logged(id, "5");
+    const runner = server.runnerPid();
+    expect(await server.end("SIGTERM")).toBe(0);
+    expect(isAlive(runner)).toBe(true);
+    server = await startServerProcess(dataDir);
+    expect(server.runnerPid()).not.toBe(runner);
+    const task = await server.reach(id, "success");
+    expect(task.attempt).toBe(1);
+    const lines = await server.log(id);
+    expect(lines.filter((line) => line.stage === "build").map((line) => line.text)).toEqual(counted);
+    await eventually("the drained runner ends", () => !isAlive(runner));
+  }, 60_000);
+});
