@@ -1,5 +1,6 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryFilter } from "../model/delivery.ts";
+import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
@@ -10,19 +11,8 @@ interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from"
   projectIds: number[] | null;
 }
 
-export async function resolve({ lists }: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
-  const { projectId, groupId, visibleProjectIds, ...rest } = filter;
-  const asked: number[][] = [];
-  if (projectId !== undefined) asked.push([projectId]);
-  if (visibleProjectIds !== undefined) asked.push(visibleProjectIds);
-  if (groupId !== undefined) {
-    const rows = await lists.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
-    asked.push(rows.map((row) => row.id));
-  }
-  const [first, ...others] = asked.map((ids) => new Set(ids));
-  const projectIds =
-    first === undefined ? null : [...first].filter((id) => others.every((ids) => ids.has(id)));
-  return { ...rest, projectIds };
+export async function resolve(scope: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
+  return { ...filter, projectIds: await askedProjects(scope, filter) };
 }
 
 /** All deliveries that a filter lets through, in no order: good for counting. */
@@ -40,7 +30,7 @@ export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
  * only those few are sorted: never all that match.
  */
 export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
-  const { lists, dialect } = scope;
+  const { lists } = scope;
   const { projectIds, search } = filter;
   const newestIds = (found: Deliveries) =>
     found.select("deliveries.id").orderBy("created_at", "desc").orderBy("deliveries.id", "desc").limit(count);
@@ -54,10 +44,9 @@ export function newest(scope: Scope, filter: ResolvedFilter, count: number): Del
     return lists.selectFrom("deliveries").where("deliveries.id", "in", ids);
   }
   if (projectIds === null || projectIds.length === 1) return matching(scope, filter);
-  const ids = dialect.ofEach(projectIds, "deliveries", (projectId) =>
-    newestIds(inState(scope, filter).where("project_id", "=", projectId)),
+  return newestOfProjects(scope, "deliveries", projectIds, (isOfProject) =>
+    newestIds(inState(scope, filter).where(isOfProject)),
   );
-  return lists.selectFrom("deliveries").where(sql<SqlBool>`deliveries.id in (${ids})`);
 }
 
 function inState({ lists }: Scope, { status, code, from, to }: ResolvedFilter): Deliveries {
@@ -67,13 +56,6 @@ function inState({ lists }: Scope, { status, code, from, to }: ResolvedFilter): 
   if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
   if (to !== undefined) found = found.where("created_at", "<", to.getTime());
   return found;
-}
-
-function isOfProjects({ dialect }: Scope, projectIds: number[]): Expression<SqlBool> {
-  const [only] = projectIds;
-  return projectIds.length === 1
-    ? sql<SqlBool>`project_id = ${only}`
-    : dialect.isAmong("project_id", projectIds);
 }
 
 /** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */

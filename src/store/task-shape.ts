@@ -1,5 +1,5 @@
-import { type SqlBool, sql } from "kysely";
-import type { Task, TaskStage } from "../model/task.ts";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Task, TaskStage, TaskState } from "../model/task.ts";
 import { type Field, json, optional, plain, rowShape, time } from "./row.ts";
 
 type StoredStage = Omit<TaskStage, "startedAt" | "finishedAt"> & {
@@ -57,3 +57,8 @@ export const taskShape = rowShape<Task, "tasks">({
 export const isQueued = sql<SqlBool>`state = 'queued'`;
 export const isHeld = sql<SqlBool>`state in ('dispatched', 'running', 'canceling')`;
 export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'running', 'canceling')`;
+
+/** As a literal, so that the partial indexes over unfinished tasks serve it too. */
+export function isInState(state: TaskState): RawBuilder<SqlBool> {
+  return sql<SqlBool>`state = ${sql.lit(state)}`;
+}

@@ -1,12 +1,13 @@
-import { type Insertable, type SqlBool, sql } from "kysely";
-import { type Task, type TaskFilter, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
+import type { Insertable } from "kysely";
+import { type Task, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
 import { fixedQuery } from "./fixed-query.ts";
-import { cappedCount, pageOf } from "./page.ts";
+import { cappedCount } from "./page.ts";
 import type { TaskTable } from "./schema.ts";
 import { orFault, type Scope } from "./scope.ts";
 import { claimTask, positionOf } from "./task-claim.ts";
+import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
-import { isHeld, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
+import { isHeld, isInState, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
 
 const newTask = {
   state: "queued",
@@ -47,14 +48,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       const [row] = await selectTask(scope, { id });
       return row === undefined ? null : taskShape.read(row);
     },
-    list: (filter, request) =>
-      pageOf(
-        scope.lists,
-        filtered(scope, filter),
-        request,
-        (query) => query.orderBy("id", "desc"),
-        taskShape.read,
-      ),
+    list: (filter, request) => listTasks(scope, filter, request),
     async lastOfProjects(projectIds) {
       const rows = await db
         .selectFrom("tasks")
@@ -132,23 +126,4 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return counts;
     },
   };
-}
-
-/** As a literal, so that the partial indexes over unfinished tasks serve it too. */
-function isInState(state: TaskState) {
-  return sql<SqlBool>`state = ${sql.lit(state)}`;
-}
-
-function filtered({ lists, dialect }: Scope, filter: TaskFilter) {
-  const { projectId, groupId, state, ref, visibleProjectIds } = filter;
-  let found = lists.selectFrom("tasks");
-  if (projectId !== undefined) found = found.where("project_id", "=", projectId);
-  if (groupId !== undefined)
-    found = found.where("project_id", "in", (eb) =>
-      eb.selectFrom("projects").select("projects.id").where("projects.group_id", "=", groupId),
-    );
-  if (state !== undefined) found = found.where(isInState(state));
-  if (ref !== undefined) found = found.where("ref", "=", ref);
-  if (visibleProjectIds !== undefined) found = found.where(dialect.isAmong("project_id", visibleProjectIds));
-  return found;
 }
