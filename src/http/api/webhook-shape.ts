@@ -11,8 +11,8 @@ const maxPatterns = 100;
 const maxPatternLength = 256;
 
 const glob = text(maxPatternLength, 1)
-  .refine((value) => value.trim() !== "", "must not be blank")
-  .refine((value) => !/\p{Cc}/u.test(value), "must have no control characters")
+  .refine((value) => value === "" || value.trim() !== "", "must not be blank")
+  .refine((value) => !/[^\P{Cc}\0]/u.test(value), "must have no control characters")
   .openapi({ example: "release/**" });
 
 const globs = z.array(glob).max(maxPatterns).openapi({
