@@ -71,6 +71,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     drain: () => gateway.drain.start(),
     async close() {
       gateway.stop();
+      await gateway.cluster?.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },
   };

@@ -24,7 +24,11 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
   return {
     "/feign/publish": on("POST", publisherOf(gateway, options.maxMessageBytes)),
-    "/feign/getOnlineUsers": on("GET", () => succeed(gateway.connections.onlineUsers())),
+    "/feign/getOnlineUsers": on("GET", (request) => {
+      const scope = new URL(request.url).searchParams.get("scope");
+      const isCluster = scope === "cluster";
+      return succeed(isCluster ? gateway.onlineUsersOfCluster() : gateway.connections.onlineUsers());
+    }),
     "/feign/disconnect": on("POST", (request) => disconnect(gateway, request)),
     "/feign/connections": on("GET", (request) => {
       const userId = new URL(request.url).searchParams.get("userId");

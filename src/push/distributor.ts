@@ -12,6 +12,8 @@ export interface DistributorParts {
   hub: Hub;
   idempotency: Idempotency;
   figures: PushFigures;
+  /** Told of every message, so that one that is missing is noticed. */
+  arrived: (message: BroadcastMessage) => void;
   clock: Clock;
   log: Log;
   newId: () => string;
@@ -34,8 +36,12 @@ export function distribute(parts: DistributorParts): void {
     const messages: BroadcastMessage[] = [];
     for (const value of values) {
       const message = readBroadcast(value, identify);
-      if (!message) skip();
-      else if (isFirst(parts, message)) messages.push(message);
+      if (!message) {
+        skip();
+        continue;
+      }
+      parts.arrived(message);
+      if (isFirst(parts, message)) messages.push(message);
       else figures.repeated++;
     }
     return hub.deliver(messages);

@@ -5,10 +5,11 @@ import type { Metrics } from "../metrics.ts";
 import { Admission, type AdmissionOptions, type RefusedAdmission } from "./admission.ts";
 import { Channels } from "./channels.ts";
 import { type ClientMessageOptions, ClientMessages } from "./client-messages.ts";
+import { ClusterPresence, presenceBeatMs } from "./cluster-presence.ts";
 import { CodeVerifier, type CodeVerifierParts, type Identity } from "./code-verifier.ts";
 import { Connection } from "./connection.ts";
 import { Connections } from "./connections.ts";
-import { Control, type ControlParts } from "./control.ts";
+import { Control } from "./control.ts";
 import { distribute } from "./distributor.ts";
 import { Drain, type DrainOptions } from "./drain.ts";
 import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "./grants.ts";
@@ -25,6 +26,7 @@ import { newFigures, registerPushMetrics } from "./push-metrics.ts";
 import { RateWindow } from "./rate-window.ts";
 import { ResumeRing, type ResumeRingOptions } from "./resume-ring.ts";
 import { type SendBufferOptions, SendBuffers } from "./send-buffer.ts";
+import { SequenceGaps, sequenceGapsDefaults } from "./sequence-gaps.ts";
 import { SocketEvents } from "./socket-events.ts";
 
 export interface GatewayOptions {
@@ -53,7 +55,6 @@ export interface GatewayParts {
   /** Whether client messages are among what is written. */
   queuesClientMessages: boolean;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
-  presence?: ControlParts["presence"];
   /** For people and other services: the time of a message. */
   clock: Clock;
   /** For deadlines. */
@@ -78,7 +79,9 @@ export class Gateway {
   readonly control: Control;
   readonly drain: Drain;
   readonly hub: Hub;
-  readonly presence: Presence;
+  /** What is known of the other instances; null on one instance. */
+  readonly cluster: ClusterPresence | null;
+  readonly presence: Presence | ClusterPresence;
   readonly publisher: Publisher;
   readonly ring: ResumeRing;
   readonly sendBuffers: SendBuffers;
@@ -89,6 +92,7 @@ export class Gateway {
   readonly #heartbeat: Heartbeat;
   readonly #idempotency = new Idempotency(idempotencyDefaults);
   readonly #figures = newFigures();
+  readonly #gaps: SequenceGaps;
   readonly #publicGrants: ChannelGrants;
   readonly #newConnectionId: () => string;
   readonly #tickMs: number;
@@ -118,6 +122,7 @@ export class Gateway {
       connections,
       sendBuffers,
       ring,
+      cluster: () => this.cluster,
       placesTaken: () => this.admission.placesTaken,
       verificationsPending: () => this.admission.pending,
     });
@@ -136,18 +141,45 @@ export class Gateway {
       connections,
       figures,
     });
-    this.presence = new Presence({
-      connections,
-      clock: steady,
-      graceMs: presenceGraceMs,
-      tell: (type, userId) => {
-        const event: PresenceEvent = { v: 1, id: newId(), ts: clock.now(), node, type, userId };
-        outbound?.publish("events", userId, event).catch(() => complainEvents());
-      },
-    });
     const complainEvents = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
+    const tell = async (type: PresenceEvent["type"], userId: string) => {
+      const event: PresenceEvent = { v: 1, id: newId(), ts: clock.now(), node, type, userId };
+      await outbound?.publish("events", userId, event);
+    };
+    const isOnlineHere = (userId: string) => connections.isOnline(userId);
+    this.cluster =
+      bus.name === "local"
+        ? null
+        : new ClusterPresence({
+            bus,
+            node,
+            boot: bootTag,
+            newId,
+            isOnlineHere,
+            clock,
+            steady,
+            beatMs: presenceBeatMs,
+            graceMs: presenceGraceMs,
+            tell,
+            onEventsLost: complainEvents,
+          });
+    this.presence =
+      this.cluster ??
+      new Presence({
+        isOnline: isOnlineHere,
+        clock: steady,
+        graceMs: presenceGraceMs,
+        tell: (type, userId) => void tell(type, userId).catch(complainEvents),
+      });
+    this.#gaps = new SequenceGaps({
+      ...sequenceGapsDefaults,
+      onGap: (count) => {
+        figures.missing += count;
+        ring.markGap();
+      },
+    });
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
       sendBuffers,
@@ -176,7 +208,7 @@ export class Gateway {
       sendBuffers,
       node,
       newId,
-      presence: parts.presence ?? (() => {}),
+      presence: (message) => this.cluster?.heard(message),
     });
     this.publisher = new Publisher({ bus, hub, idempotency: this.#idempotency, clock, node, newId });
     this.sockets = new SocketEvents({
@@ -199,6 +231,7 @@ export class Gateway {
       hub,
       idempotency: this.#idempotency,
       figures,
+      arrived: (message) => this.#gaps.seen(message, steady.now()),
       clock,
       log,
       newId,
@@ -223,9 +256,15 @@ export class Gateway {
     this.#heartbeat.tick(nowMs);
     this.hub.tick();
     this.presence.tick(nowMs);
+    this.#gaps.tick(nowMs);
     this.drain.tick(nowMs);
     this.ring.forgetOld(nowMs);
     this.#idempotency.forgetOld(nowMs);
+  }
+
+  /** Users online on all instances, as far as this one has heard; it never asks and waits. */
+  onlineUsersOfCluster(): string[] {
+    return this.cluster?.onlineUsers() ?? this.connections.onlineUsers();
   }
 
   /** The connection of an admitted handshake, to be put into its socket. */

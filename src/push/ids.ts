@@ -6,3 +6,8 @@ export function idMaker(tag: string): () => string {
   let count = 0;
   return () => `${tag}-${(++count).toString(36)}`;
 }
+
+/** The tag of the start that made an id. */
+export function tagOf(id: string): string {
+  return id.slice(0, id.lastIndexOf("-"));
+}

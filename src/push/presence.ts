@@ -1,8 +1,7 @@
 import type { Clock } from "../clock.ts";
-import type { Connections } from "./connections.ts";
 
 export interface PresenceParts {
-  connections: Connections;
+  isOnline: (userId: string) => boolean;
   clock: Clock;
   graceMs: number;
   /** Told once when a user's first normal connection opens, and once when none has been open for the grace. */
@@ -11,7 +10,7 @@ export interface PresenceParts {
 
 export const presenceGraceMs = 5000;
 
-/** Which users came and went on this instance. A reconnect within the grace is neither. */
+/** Which users came and went. A reconnect within the grace is neither. */
 export class Presence {
   readonly #parts: PresenceParts;
   readonly #told = new Set<string>();
@@ -22,11 +21,6 @@ export class Presence {
     this.#parts = parts;
   }
 
-  /** Users that have been told online and not offline. */
-  get known(): ReadonlySet<string> {
-    return this.#told;
-  }
-
   opened(userId: string): void {
     this.#leaving.delete(userId);
     if (this.#told.has(userId)) return;
@@ -35,8 +29,8 @@ export class Presence {
   }
 
   closed(userId: string): void {
-    const { connections, clock, graceMs } = this.#parts;
-    if (!connections.isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
+    const { isOnline, clock, graceMs } = this.#parts;
+    if (!isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
   }
 
   tick(nowMs: number): void {

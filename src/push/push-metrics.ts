@@ -14,6 +14,8 @@ export interface PushFigures {
   /** Messages on the bus that were no messages. */
   unreadable: number;
   repeated: number;
+  /** Numbers in the sequence of a publisher that never arrived. */
+  missing: number;
   clientMessages: Record<"accepted" | "ignored" | "failed", number>;
   closes: Map<string, number>;
   admissions: Map<string, number>;
@@ -28,6 +30,7 @@ export function newFigures(): PushFigures {
     dropped: 0,
     unreadable: 0,
     repeated: 0,
+    missing: 0,
     clientMessages: { accepted: 0, ignored: 0, failed: 0 },
     closes: new Map(),
     admissions: new Map(),
@@ -54,6 +57,8 @@ export interface PushMetricsParts {
   connections: Connections;
   sendBuffers: SendBuffers;
   ring: ResumeRing;
+  /** Null on one instance. */
+  cluster: () => { nodeCount: number; userCount: number } | null;
   /** Places taken, waiting verifications included. */
   placesTaken: () => number;
   verificationsPending: () => number;
@@ -113,6 +118,12 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => sendBuffers.bufferedBytes,
   );
   gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
+  gauge("cluster_instances", "Instances heard of, this one included.", () => parts.cluster()?.nodeCount ?? 1);
+  gauge(
+    "cluster_users",
+    "Users online on all instances.",
+    () => parts.cluster()?.userCount ?? connections.onlineUsers().length,
+  );
   gauge("resume_messages", "Messages kept for clients that resume.", () => ring.size);
   gauge("resume_bytes", "Bytes of messages kept for clients that resume.", () => ring.bytes);
   gauge("loop_lag_seconds", "Largest delay of the event loop since the last reading.", () => {
@@ -134,6 +145,12 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
   );
   counter("unreadable_total", "Messages on the bus that were no messages.", null, () =>
     one(figures.unreadable),
+  );
+  counter(
+    "missing_total",
+    "Messages of an instance, by its running numbers, that never arrived here.",
+    null,
+    () => one(figures.missing),
   );
   counter("repeated_total", "Messages skipped as repeats.", null, () => one(figures.repeated));
   return new Histogram({

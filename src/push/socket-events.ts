@@ -21,7 +21,7 @@ export interface SocketEventParts {
   drain: Drain;
   heartbeat: Heartbeat;
   hub: Hub;
-  presence: Presence;
+  presence: Pick<Presence, "opened" | "closed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
   figures: PushFigures;

@@ -1,0 +1,244 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Clock } from "../clock.ts";
+import { ClusterView, digestOf, type NodeView } from "./cluster-view.ts";
+import { EventJournal, type PresenceEventType } from "./event-journal.ts";
+import type { ControlMessage } from "./message.ts";
+import { Presence } from "./presence.ts";
+import { type PresenceNote, readPresenceNote } from "./presence-note.ts";
+
+export interface ClusterPresenceParts {
+  bus: Bus;
+  node: string;
+  boot: string;
+  newId: () => string;
+  isOnlineHere: (userId: string) => boolean;
+  /** For people and for the order of instances. */
+  clock: Clock;
+  /** For deadlines. */
+  steady: Clock;
+  beatMs: number;
+  graceMs: number;
+  tell: (type: PresenceEventType, userId: string) => Promise<void>;
+  onEventsLost: () => void;
+}
+
+export const presenceBeatMs = 5_000;
+/** Heard for the last time before it died, an instance is gone within three beats of its death. */
+const beatsUntilDead = 2.5;
+const usersPerPart = 2_000;
+/** What the instance that spoke until now told in its last moment may be told twice; nothing may be told never. */
+const takeOverMarginMs = 1_000;
+
+type Announced = PresenceNote extends infer Note
+  ? Note extends PresenceNote
+    ? Omit<Note, "boot" | "startedAt">
+    : never
+  : never;
+
+/**
+ * Who is online on any instance. Each announces its changes and, every beat, a digest of its list; who sees that he
+ * differs asks for the whole list. Nothing waits for an answer: what is asked for is answered from what is known.
+ * The oldest instance tells other services who came and went.
+ */
+export class ClusterPresence {
+  readonly #parts: ClusterPresenceParts;
+  readonly #view: ClusterView;
+  readonly #own: NodeView;
+  readonly #grace: Presence;
+  readonly #journal: EventJournal;
+  readonly #startedAtMs: number;
+  readonly #startedAt: number;
+  #joined = new Set<string>();
+  #left = new Set<string>();
+  #owesList = true;
+  #lastBeatMs = Number.NEGATIVE_INFINITY;
+  #lastTickMs: number;
+  #askedAtMs = new Map<string, number>();
+  #speaker: { node: string; heardAtMs: number } | null = null;
+  #wasReady = false;
+
+  constructor(parts: ClusterPresenceParts) {
+    const { steady, graceMs, beatMs, node, boot, clock } = parts;
+    this.#parts = parts;
+    this.#startedAtMs = steady.now();
+    this.#lastTickMs = this.#startedAtMs;
+    this.#startedAt = clock.now();
+    this.#journal = new EventJournal({
+      tell: parts.tell,
+      clock: steady,
+      keepMs: 4 * beatMs,
+      onLost: parts.onEventsLost,
+    });
+    this.#view = new ClusterView({
+      appeared: (userId) => this.#grace.opened(userId),
+      vanished: (userId) => this.#grace.closed(userId),
+    });
+    this.#grace = new Presence({
+      isOnline: (userId) => this.#view.has(userId),
+      clock: steady,
+      graceMs,
+      tell: (type, userId) => this.#journal.add(type, userId),
+    });
+    const own = this.#view.nodeOf(node, { boot, startedAt: this.#startedAt });
+    if (!own) throw new Error("A new view knows no other life of this instance.");
+    this.#own = own;
+  }
+
+  get nodeCount(): number {
+    return this.#view.nodes.size;
+  }
+
+  get userCount(): number {
+    return this.#view.userCount;
+  }
+
+  onlineUsers(): string[] {
+    return this.#view.users();
+  }
+
+  /** A normal connection of the user was opened here. */
+  opened(userId: string): void {
+    if (this.#own.users.has(userId)) return;
+    this.#view.enter(this.#own, userId);
+    if (!this.#left.delete(userId)) this.#joined.add(userId);
+  }
+
+  /** A normal connection of the user was closed here. */
+  closed(userId: string): void {
+    if (!this.#own.users.has(userId) || this.#parts.isOnlineHere(userId)) return;
+    this.#view.leave(this.#own, userId);
+    if (!this.#joined.delete(userId)) this.#left.add(userId);
+  }
+
+  heard(message: ControlMessage & { type: "presence" }): void {
+    const { node } = this.#parts;
+    const note = readPresenceNote(message);
+    if (!note || message.node === node) return;
+    if (note.kind === "bye") {
+      if (this.#view.nodes.get(message.node)?.boot === note.boot) this.#view.drop(message.node);
+      return;
+    }
+    const view = this.#view.nodeOf(message.node, note);
+    if (!view) return;
+    view.heardAtMs = this.#parts.steady.now();
+    if (note.kind !== "ask") this.#view.apply(view, note);
+    else if (note.of === null || note.of === node) this.#owesList = true;
+  }
+
+  tick(nowMs: number): void {
+    const { bus, beatMs } = this.#parts;
+    const isReady = bus.state().ready;
+    // While the queue was away, or this process asleep, nobody could be heard: that is no sign of death.
+    if (!isReady || !this.#wasReady || nowMs - this.#lastTickMs > beatMs) this.#hearAll(nowMs);
+    this.#lastTickMs = nowMs;
+    if (isReady && !this.#wasReady) this.#say({ kind: "ask", of: null });
+    this.#wasReady = isReady;
+    this.#grace.tick(nowMs);
+    if (!isReady) return;
+    this.#announce(nowMs);
+    this.#buryDead(nowMs);
+    this.#askStale(nowMs);
+    this.#speak(nowMs);
+  }
+
+  /** Ends in order: the others need not wait for this instance to be missed. */
+  async leave(): Promise<void> {
+    if (this.#parts.bus.state().ready) await this.#publish({ kind: "bye" }).catch(() => {});
+  }
+
+  #hearAll(nowMs: number): void {
+    for (const view of this.#view.nodes.values()) view.heardAtMs = nowMs;
+  }
+
+  #announce(nowMs: number): void {
+    const own = this.#own;
+    const hasChanged = this.#joined.size > 0 || this.#left.size > 0;
+    if (hasChanged) {
+      own.n += 1;
+      const [joined, left] = [[...this.#joined], [...this.#left]];
+      this.#joined.clear();
+      this.#left.clear();
+      // In a list that is sent anyway the changes are contained.
+      if (joined.length + left.length > usersPerPart) this.#owesList = true;
+      if (!this.#owesList) this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, left });
+    }
+    if (this.#owesList) this.#sayList();
+    else if (!hasChanged && nowMs - this.#lastBeatMs < this.#parts.beatMs) return;
+    else if (!hasChanged) this.#say({ kind: "beat", n: own.n, digest: digestOf(own) });
+    this.#lastBeatMs = nowMs;
+  }
+
+  #sayList(): void {
+    this.#owesList = false;
+    const own = this.#own;
+    const users = [...own.users];
+    const parts = Math.max(1, Math.ceil(users.length / usersPerPart));
+    for (let index = 0; index < parts; index++) {
+      const some = users.slice(index * usersPerPart, (index + 1) * usersPerPart);
+      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some });
+    }
+  }
+
+  #buryDead(nowMs: number): void {
+    for (const [node, view] of this.#view.nodes) {
+      if (view !== this.#own && nowMs - view.heardAtMs > beatsUntilDead * this.#parts.beatMs)
+        this.#view.drop(node);
+    }
+  }
+
+  #askStale(nowMs: number): void {
+    for (const [node, view] of this.#view.nodes) {
+      if (!view.isStale || view === this.#own) continue;
+      if (nowMs - (this.#askedAtMs.get(node) ?? Number.NEGATIVE_INFINITY) < this.#parts.beatMs) continue;
+      this.#askedAtMs.set(node, nowMs);
+      this.#say({ kind: "ask", of: node });
+    }
+    for (const node of this.#askedAtMs.keys()) if (!this.#view.nodes.has(node)) this.#askedAtMs.delete(node);
+  }
+
+  #speak(nowMs: number): void {
+    // A newcomer cannot know yet that it is not alone.
+    if (nowMs - this.#startedAtMs < this.#parts.beatMs) return;
+    const before = this.#speaker;
+    const oldest = this.#oldest();
+    this.#speaker = { node: oldest, heardAtMs: this.#view.nodes.get(oldest)?.heardAtMs ?? nowMs };
+    if (oldest !== this.#parts.node) {
+      this.#journal.forgetOld(nowMs);
+      return;
+    }
+    if (before && before.node !== oldest) this.#journal.forgetBefore(before.heardAtMs - takeOverMarginMs);
+    void this.#journal.flush();
+  }
+
+  #oldest(): string {
+    let oldest = this.#parts.node;
+    let since = this.#startedAt;
+    for (const [node, { startedAt }] of this.#view.nodes) {
+      if (startedAt > since || (startedAt === since && node >= oldest)) continue;
+      oldest = node;
+      since = startedAt;
+    }
+    return oldest;
+  }
+
+  /** What is lost on the way shows in the next digest; after a refusal the whole list is told. */
+  #say(note: Announced): void {
+    this.#publish(note).catch(() => {
+      this.#owesList = true;
+    });
+  }
+
+  #publish(note: Announced): Promise<void> {
+    const { bus, node, boot, newId } = this.#parts;
+    const message: ControlMessage = {
+      v: 1,
+      id: newId(),
+      node,
+      type: "presence",
+      boot,
+      startedAt: this.#startedAt,
+      ...note,
+    };
+    return bus.publish("control", node, message);
+  }
+}

@@ -1,0 +1,133 @@
+import type { Digest, PresenceNote } from "./presence-note.ts";
+
+/** What is known of one instance. */
+export interface NodeView {
+  readonly boot: string;
+  readonly startedAt: number;
+  readonly users: Set<string>;
+  hash: number;
+  /** Number of the last change that was applied. */
+  n: number;
+  heardAtMs: number;
+  /** True while what is known is known to be wrong: its list has to be asked for. */
+  isStale: boolean;
+  /** Parts of a list that is arriving. */
+  parts: string[][];
+}
+
+export interface ClusterViewEvents {
+  /** A user is online somewhere, after having been nowhere. */
+  appeared(userId: string): void;
+  vanished(userId: string): void;
+}
+
+/** Who is online where, as far as this instance has heard. Pure: it knows neither time nor bus. */
+export class ClusterView {
+  readonly nodes = new Map<string, NodeView>();
+  /** On how many instances a user is. */
+  readonly #places = new Map<string, number>();
+  readonly #events: ClusterViewEvents;
+
+  constructor(events: ClusterViewEvents) {
+    this.#events = events;
+  }
+
+  get userCount(): number {
+    return this.#places.size;
+  }
+
+  has(userId: string): boolean {
+    return this.#places.has(userId);
+  }
+
+  users(): string[] {
+    return [...this.#places.keys()];
+  }
+
+  /** The instance in this life of it; what an earlier life had said is forgotten. Null for one that speaks too late. */
+  nodeOf(node: string, { boot, startedAt }: { boot: string; startedAt: number }): NodeView | null {
+    const known = this.nodes.get(node);
+    if (known?.boot === boot) return known;
+    if (known && known.startedAt > startedAt) return null;
+    const fresh: NodeView = {
+      boot,
+      startedAt,
+      users: new Set(),
+      hash: 0,
+      n: 0,
+      heardAtMs: 0,
+      // Nothing is known of it yet: its whole list has to come first.
+      isStale: true,
+      parts: [],
+    };
+    this.drop(node);
+    this.nodes.set(node, fresh);
+    return fresh;
+  }
+
+  enter(view: NodeView, userId: string): void {
+    if (view.users.has(userId)) return;
+    view.users.add(userId);
+    view.hash ^= hashOf(userId);
+    const places = this.#places.get(userId) ?? 0;
+    this.#places.set(userId, places + 1);
+    if (places === 0) this.#events.appeared(userId);
+  }
+
+  leave(view: NodeView, userId: string): void {
+    if (!view.users.delete(userId)) return;
+    view.hash ^= hashOf(userId);
+    const places = (this.#places.get(userId) ?? 1) - 1;
+    if (places > 0) {
+      this.#places.set(userId, places);
+      return;
+    }
+    this.#places.delete(userId);
+    this.#events.vanished(userId);
+  }
+
+  drop(node: string): void {
+    const view = this.nodes.get(node);
+    if (!view) return;
+    for (const userId of [...view.users]) this.leave(view, userId);
+    this.nodes.delete(node);
+  }
+
+  apply(view: NodeView, note: Extract<PresenceNote, { kind: "delta" | "beat" | "part" }>): void {
+    if (note.kind === "part") this.#collect(view, note);
+    else if (note.kind === "delta" && !view.isStale) {
+      if (note.n !== view.n + 1) view.isStale = true;
+      else {
+        for (const userId of note.left) this.leave(view, userId);
+        for (const userId of note.joined) this.enter(view, userId);
+        view.n = note.n;
+      }
+    }
+    if (view.n !== note.n || !isSame(digestOf(view), note.digest)) view.isStale = true;
+  }
+
+  #collect(view: NodeView, note: Extract<PresenceNote, { kind: "part" }>): void {
+    if (note.index === 0) view.parts = [];
+    if (note.index !== view.parts.length) return;
+    view.parts.push(note.users);
+    if (view.parts.length < note.parts) return;
+    const users = new Set(view.parts.flat());
+    view.parts = [];
+    for (const userId of [...view.users]) if (!users.has(userId)) this.leave(view, userId);
+    for (const userId of users) this.enter(view, userId);
+    view.n = note.n;
+    view.isStale = false;
+  }
+}
+
+export function digestOf({ users, hash }: NodeView): Digest {
+  return { users: users.size, hash: hash >>> 0 };
+}
+
+function isSame(left: Digest, right: Digest): boolean {
+  return left.users === right.users && left.hash === right.hash;
+}
+
+function hashOf(userId: string): number {
+  return Bun.hash.xxHash32(userId);
+}

@@ -1,0 +1,76 @@
+import type { Clock } from "../clock.ts";
+
+export type PresenceEventType = "online" | "offline";
+
+interface Entry {
+  type: PresenceEventType;
+  userId: string;
+  atMs: number;
+}
+
+export interface EventJournalParts {
+  /** Tells other services; rejects while the queue is away. */
+  tell(type: PresenceEventType, userId: string): Promise<void>;
+  clock: Clock;
+  /** How long those who do not speak keep what the speaker has to tell. */
+  keepMs: number;
+  /** Events were given up because too many wait. */
+  onLost(): void;
+}
+
+const maxEntries = 100_000;
+const chunk = 500;
+
+/**
+ * Events that every instance sees and one of them tells. The others keep them for a while, so that the one that takes
+ * over after a death tells what the dead one may not have told. What cannot be told now is told later, in order.
+ */
+export class EventJournal {
+  readonly #parts: EventJournalParts;
+  #entries: Entry[] = [];
+  #isFlushing = false;
+
+  constructor(parts: EventJournalParts) {
+    this.#parts = parts;
+  }
+
+  get waiting(): number {
+    return this.#entries.length;
+  }
+
+  add(type: PresenceEventType, userId: string): void {
+    if (this.#entries.length >= maxEntries) {
+      this.#entries.shift();
+      this.#parts.onLost();
+    }
+    this.#entries.push({ type, userId, atMs: this.#parts.clock.now() });
+  }
+
+  /** For those who do not speak. */
+  forgetOld(nowMs: number): void {
+    this.forgetBefore(nowMs - this.#parts.keepMs);
+  }
+
+  /** From now on this instance speaks; what happened before was told by another. */
+  forgetBefore(atMs: number): void {
+    const first = this.#entries.findIndex((entry) => entry.atMs >= atMs);
+    this.#entries.splice(0, first === -1 ? this.#entries.length : first);
+  }
+
+  /** Tells what waits. A failure leaves the rest for the next time. */
+  async flush(): Promise<void> {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    while (this.#entries.length > 0) {
+      const told = this.#entries.splice(0, chunk);
+      const results = await Promise.allSettled(
+        told.map(({ type, userId }) => this.#parts.tell(type, userId)),
+      );
+      const failed = told.filter((_, index) => results[index]?.status === "rejected");
+      if (failed.length === 0) continue;
+      this.#entries.unshift(...failed);
+      break;
+    }
+    this.#isFlushing = false;
+  }
+}

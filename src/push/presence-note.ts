@@ -1,0 +1,55 @@
+import { isRecord } from "./message.ts";
+
+/** Enough to see that two lists of users differ, without sending either. */
+export interface Digest {
+  users: number;
+  /** Exclusive or over the hashes of all user ids, so that it is kept up to date by each change. */
+  hash: number;
+}
+
+/** Which life of which instance speaks. `startedAt` orders instances by age. */
+interface Speaker {
+  boot: string;
+  startedAt: number;
+}
+
+/**
+ * What an instance announces to the others: changes, a beat, or the whole list in parts. `n` numbers the changes, so that
+ * a lost one is seen; the digest is the state after them.
+ */
+export type PresenceNote = Speaker &
+  (
+    | { kind: "delta"; n: number; digest: Digest; joined: string[]; left: string[] }
+    | { kind: "beat"; n: number; digest: Digest }
+    | { kind: "part"; n: number; digest: Digest; index: number; parts: number; users: string[] }
+    /** Asks one instance, or all of them, for their whole list. */
+    | { kind: "ask"; of: string | null }
+    /** The instance ends in order. */
+    | { kind: "bye" }
+  );
+
+/** Null for anything that no instance of ours has written. */
+export function readPresenceNote(value: Record<string, unknown>): PresenceNote | null {
+  if (typeof value.boot !== "string" || typeof value.startedAt !== "number") return null;
+  const { kind } = value;
+  if (kind === "bye") return value as unknown as PresenceNote;
+  if (kind === "ask")
+    return value.of === null || typeof value.of === "string" ? (value as unknown as PresenceNote) : null;
+  if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
+  const isUsable =
+    kind === "beat" ||
+    (kind === "delta" && isTexts(value.joined) && isTexts(value.left)) ||
+    (kind === "part" &&
+      typeof value.index === "number" &&
+      typeof value.parts === "number" &&
+      isTexts(value.users));
+  return isUsable ? (value as unknown as PresenceNote) : null;
+}
+
+function isDigest(value: unknown): value is Digest {
+  return isRecord(value) && typeof value.users === "number" && typeof value.hash === "number";
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}

@@ -1,0 +1,244 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Bus, BusMessage } from "../../src/bus/bus.ts";
+import { localBus } from "../../src/bus/local.ts";
+import { manualClock } from "../../src/clock.ts";
+import { ClusterPresence } from "../../src/push/cluster-presence.ts";
+import type { ControlMessage } from "../../src/push/message.ts";
+
+const beatMs = 5_000;
+const graceMs = 5_000;
+
+type PresenceMessage = ControlMessage & { type: "presence" };
+
+/** Instances in one room: what one says all hear, unless the line is cut. */
+class Room {
+  readonly clock = manualClock();
+  readonly nodes = new Map<string, { presence: ClusterPresence; here: Map<string, number> }>();
+  readonly events: string[] = [];
+  isLineUp = true;
+  canTell = true;
+  said: PresenceMessage[] = [];
+  #starts = 0;
+
+  start(node: string): void {
+    const here = new Map<string, number>();
+    this.#starts += 1;
+    const boot = `boot-${this.#starts}`;
+    let ids = 0;
+    const presence = new ClusterPresence({
+      bus: this.#bus(),
+      node,
+      boot,
+      newId: () => `${boot}-${++ids}`,
+      isOnlineHere: (userId) => (here.get(userId) ?? 0) > 0,
+      clock: this.clock,
+      steady: this.clock,
+      beatMs,
+      graceMs,
+      tell: async (type, userId) => {
+        if (!this.canTell) throw new Error("the queue is away");
+        this.events.push(`${type} ${userId}`);
+      },
+      onEventsLost: () => {},
+    });
+    this.nodes.set(node, { presence, here });
+    this.clock.advance(1);
+  }
+
+  #bus(): Bus {
+    return {
+      ...localBus(),
+      state: () => ({ ready: this.isLineUp, detail: "" }),
+      publish: async (_topic, _key, message: BusMessage) => {
+        if (!this.isLineUp) throw new Error("the queue is away");
+        const copy = JSON.parse(JSON.stringify(message)) as PresenceMessage;
+        this.said.push(copy);
+        for (const { presence } of this.nodes.values()) presence.heard(copy);
+      },
+    };
+  }
+
+  #node(node: string) {
+    const found = this.nodes.get(node);
+    if (!found) throw new Error(`${node} does not run.`);
+    return found;
+  }
+
+  open(node: string, userId: string): void {
+    const { here, presence } = this.#node(node);
+    here.set(userId, (here.get(userId) ?? 0) + 1);
+    presence.opened(userId);
+  }
+
+  close(node: string, userId: string): void {
+    const { here, presence } = this.#node(node);
+    here.set(userId, (here.get(userId) ?? 1) - 1);
+    presence.closed(userId);
+  }
+
+  kill(node: string): void {
+    this.nodes.delete(node);
+  }
+
+  online(node: string): string[] {
+    return this.#node(node).presence.onlineUsers().sort();
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 500) {
+      this.clock.advance(500);
+      for (const { presence } of this.nodes.values()) presence.tick(this.clock.now());
+      await Bun.sleep(0);
+    }
+  }
+}
+
+async function roomOf(...nodes: string[]): Promise<Room> {
+  const room = new Room();
+  for (const node of nodes) room.start(node);
+  await room.pass(beatMs + 1_000);
+  return room;
+}
+
+test("every instance knows who is online on any of them", async () => {
+  const room = await roomOf("a", "b", "c");
+  room.open("a", "anna");
+  room.open("b", "bert");
+  room.open("c", "anna");
+  await room.pass(1_000);
+  for (const node of ["a", "b", "c"]) expect(room.online(node)).toEqual(["anna", "bert"]);
+  room.close("a", "anna");
+  await room.pass(1_000);
+  expect(room.online("b")).toEqual(["anna", "bert"]);
+  room.close("c", "anna");
+  await room.pass(1_000);
+  expect(room.online("b")).toEqual(["bert"]);
+});
+
+test("an instance that starts later learns the whole list", async () => {
+  const room = await roomOf("a");
+  for (let user = 0; user < 5_000; user++) room.open("a", `user-${user}`);
+  await room.pass(1_000);
+  room.start("b");
+  await room.pass(2_000);
+  expect(room.online("b")).toHaveLength(5_000);
+});
+
+test("an instance that died vanishes within three beats, and its users are told offline once", async () => {
+  const room = await roomOf("a", "b", "c");
+  room.open("a", "anna");
+  room.open("b", "bert");
+  room.open("b", "anna");
+  await room.pass(1_000);
+  expect(room.events).toEqual(["online anna", "online bert"]);
+  room.kill("b");
+  await room.pass(3 * beatMs);
+  expect(room.online("a")).toEqual(["anna"]);
+  expect(room.online("c")).toEqual(["anna"]);
+  await room.pass(graceMs + 1_000);
+  expect(room.events).toEqual(["online anna", "online bert", "offline bert"]);
+});
+
+test("when the instance that tells the events dies, the next one tells what it may not have told", async () => {
+  const room = await roomOf("a", "b", "c");
+  room.open("b", "bert");
+  await room.pass(1_000);
+  room.open("a", "anna");
+  await room.pass(500);
+  room.kill("a");
+  room.open("b", "ben");
+  await room.pass(3 * beatMs + graceMs + 1_000);
+  expect(room.events.filter((event) => event === "online ben")).toHaveLength(1);
+  expect(room.events.filter((event) => event === "offline anna")).toHaveLength(1);
+  expect(room.events.filter((event) => event === "online bert")).toHaveLength(1);
+});
+
+test("an instance that ends in order is gone at once", async () => {
+  const room = await roomOf("a", "b");
+  room.open("b", "bert");
+  await room.pass(1_000);
+  await room.nodes.get("b")?.presence.leave();
+  room.kill("b");
+  expect(room.online("a")).toEqual([]);
+  await room.pass(graceMs + 1_000);
+  expect(room.events).toEqual(["online bert", "offline bert"]);
+});
+
+test("a restart under the same name replaces what the earlier life had said", async () => {
+  const room = await roomOf("a", "b");
+  room.open("b", "bert");
+  room.open("b", "ben");
+  await room.pass(1_000);
+  room.kill("b");
+  room.start("b");
+  room.open("b", "bert");
+  await room.pass(1_000);
+  expect(room.online("a")).toEqual(["bert"]);
+  await room.pass(graceMs + 1_000);
+  expect(room.events).toEqual(["online bert", "online ben", "offline ben"]);
+});
+
+test("while the queue is away nobody is declared dead, and afterwards all agree again", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  room.open("b", "bert");
+  await room.pass(1_000);
+  room.isLineUp = false;
+  room.canTell = false;
+  room.open("a", "alex");
+  room.close("b", "bert");
+  await room.pass(10 * beatMs);
+  expect(room.online("a")).toEqual(["alex", "anna", "bert"]);
+  room.isLineUp = true;
+  room.canTell = true;
+  await room.pass(3 * beatMs);
+  expect(room.online("a")).toEqual(["alex", "anna"]);
+  expect(room.online("b")).toEqual(["alex", "anna"]);
+  expect(room.events).toEqual(["online anna", "online bert", "online alex", "offline bert"]);
+});
+
+test("a move to another instance within the grace is no event", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(1_000);
+  room.close("a", "anna");
+  await room.pass(2_000);
+  room.open("b", "anna");
+  await room.pass(4 * beatMs);
+  expect(room.events).toEqual(["online anna"]);
+});
+
+test("an idle cluster says one beat per instance and beat", async () => {
+  const room = await roomOf("a", "b");
+  room.said = [];
+  await room.pass(10 * beatMs);
+  expect(room.said.length).toBeLessThanOrEqual(22);
+});
+
+test("whatever happens, and whatever is lost on the way, all views agree in the end", async () => {
+  const step = fc.record({
+    node: fc.constantFrom("a", "b", "c"),
+    userId: fc.constantFrom("u1", "u2", "u3", "u4"),
+    what: fc.constantFrom("open", "close", "cut", "mend", "wait"),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const room = await roomOf("a", "b", "c");
+      for (const { node, userId, what } of steps) {
+        if (what === "open") room.open(node, userId);
+        if (what === "close" && (room.nodes.get(node)?.here.get(userId) ?? 0) > 0) room.close(node, userId);
+        if (what === "cut" || what === "mend") room.isLineUp = what === "mend";
+        if (what === "wait") await room.pass(500);
+      }
+      room.isLineUp = true;
+      await room.pass(3 * beatMs);
+      const all = [...room.nodes.values()].flatMap(({ here }) =>
+        [...here].filter(([, count]) => count > 0).map(([userId]) => userId),
+      );
+      const expected = [...new Set(all)].sort();
+      for (const node of ["a", "b", "c"]) expect(room.online(node)).toEqual(expected);
+    }),
+    { numRuns: 50 },
+  );
+}, 30_000);

@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { SequenceGaps } from "../../src/push/sequence-gaps.ts";
+
+function watch(limits: { maxAwaited?: number } = {}) {
+  const gaps: number[] = [];
+  const watched = new SequenceGaps({
+    lateMs: 5_000,
+    maxSources: 2,
+    maxAwaited: 100,
+    onGap: (count) => gaps.push(count),
+    ...limits,
+  });
+  const hear = (tag: string, nowMs: number, ...numbers: number[]) => {
+    for (const seq of numbers) watched.seen({ id: `${tag}-x`, seq }, nowMs);
+  };
+  return { watched, gaps, hear };
+}
+
+test("a number that never comes is counted once it is late", () => {
+  const { watched, gaps, hear } = watch();
+  hear("a", 0, 7, 8, 11);
+  watched.tick(4_999);
+  expect(gaps).toEqual([]);
+  watched.tick(5_000);
+  expect(gaps).toEqual([2]);
+  watched.tick(60_000);
+  expect(gaps).toEqual([2]);
+});
+
+test("numbers out of order are no gap", () => {
+  const { watched, gaps, hear } = watch();
+  hear("a", 0, 1, 4, 2, 3, 5, 3);
+  watched.tick(60_000);
+  expect(gaps).toEqual([]);
+});
+
+test("each start of a publisher counts for itself, and messages without a number do not count", () => {
+  const { watched, gaps, hear } = watch();
+  hear("first-life", 0, 500);
+  hear("second-life", 0, 1, 2);
+  hear("", 0, 0);
+  watched.tick(60_000);
+  expect(gaps).toEqual([]);
+});
+
+test("a gap larger than what is awaited is counted at once", () => {
+  const { watched, gaps, hear } = watch({ maxAwaited: 10 });
+  hear("a", 0, 1, 1_002);
+  expect(gaps).toEqual([990]);
+  watched.tick(5_000);
+  expect(gaps).toEqual([990, 10]);
+});
