@@ -61,8 +61,14 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
           () => null,
           () => "the database does not answer",
         ),
-      facts: [`database: ${store.describe()}`, ...management.facts],
-      warnings,
+      facts: [
+        `database: ${store.describe()}`,
+        localRunner
+          ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
+          : "runner: none on this machine; add one with `slipway runner`",
+        ...management.facts,
+      ],
+      warnings: [...warnings, ...baseUrlWarnings(config["server.baseUrl"])],
       async drain() {
         tasks.drain();
         localRunner?.drain();
@@ -77,6 +83,11 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     await store.close();
     throw error;
   }
+}
+
+function baseUrlWarnings(baseUrl: string | undefined): string[] {
+  if (baseUrl) return [];
+  return ["server.baseUrl is not set: webhook addresses are good for this machine only."];
 }
 
 function publisherFor(config: Ground["config"], push: PushPart | null): PublishToChannel {

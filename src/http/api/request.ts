@@ -39,7 +39,12 @@ export function prepareRequests(deps: ApiDeps) {
     observe(method, routePath(c, -1), status, durationMs);
     // Never the query: people put codes and secrets there.
     const { clientAddress } = c.var;
-    deps.log.info({ requestId, method, path, status, durationMs, clientAddress }, "request");
+    // A console that is open reads all day; what changes or fails is what an operator looks for.
+    const isQuietRead = method === "GET" && status < 400;
+    deps.log[isQuietRead ? "debug" : "info"](
+      { requestId, method, path, status, durationMs, clientAddress },
+      "request",
+    );
   });
 }
 
