@@ -6,17 +6,28 @@ import type { PushPart } from "./app-push.ts";
 import { buildTaskPart } from "./app-task.ts";
 import { buildWebhookPart } from "./app-webhook.ts";
 import { buildBaseUrl } from "./base-url.ts";
+import { consolePages } from "./http/console.ts";
+import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "./http/push-desk.ts";
 import type { Ground, Part } from "./part.ts";
+import type { OwnCodes } from "./push/code-verifier.ts";
+import { buildPushCodes } from "./push/own-codes.ts";
 import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
 import { buildLive, type PublishToChannel } from "./task/live.ts";
 import { buildPushClient } from "./task/push-client.ts";
 
+export interface DeployPart extends Part {
+  /** Verifies the codes that this service gave out. */
+  ownCodes: OwnCodes;
+}
+
+const rootDir = join(import.meta.dir, "..");
+
 /**
  * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process, with
  * which a local runner comes too; null where the deploy service runs alone.
  */
-export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<Part> {
+export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<DeployPart> {
   const { config, log, clock } = ground;
   const store = await openStore({
     url: config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`,
@@ -47,8 +58,18 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       baseUrl: baseUrl.current,
     });
     const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
-    const management = await buildManagement(ground, { store, secrets, credentials, webhook, tasks });
+    const codes = buildPushCodes(store.pushCodes, clock);
+    const management = await buildManagement(ground, {
+      store,
+      secrets,
+      credentials,
+      webhook,
+      tasks,
+      push: { codes, desk: pushDeskOf(config, push) },
+    });
     return {
+      ownCodes: codes.redeem,
+      fetch: consolePages({ rootDir, cacheDir: join(rootDir, ".cache", "console") }),
       routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
       async started(server) {
         baseUrl.bound(server.port ?? 0);
@@ -104,4 +125,10 @@ function loopbackUrl(host: string, port: number): string {
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function pushDeskOf(config: Ground["config"], push: PushPart | null): PushDesk {
+  const url = config["deploy.push.url"];
+  if (url) return remotePushDesk({ url, apiKey: config["deploy.push.apiKey"] });
+  return push ? localPushDesk(push.gateway) : noPushDesk;
 }

@@ -6,6 +6,7 @@ import { buildSignIn } from "./account/sign-in.ts";
 import { gitUrlRulesOf, type TaskPart } from "./app-task.ts";
 import type { WebhookPart } from "./app-webhook.ts";
 import { buildApi } from "./http/api/api.ts";
+import type { PushDeps } from "./http/api/push.ts";
 import { networksOf } from "./http/client-address.ts";
 import type { Handler } from "./http/server.ts";
 import type { Store } from "./model/store.ts";
@@ -24,11 +25,12 @@ export interface ManagementOptions {
   credentials: Credentials;
   webhook: WebhookPart;
   tasks: TaskPart;
+  push: PushDeps;
 }
 
 /** Accounts and the management API over them. */
 export async function buildManagement(ground: Ground, options: ManagementOptions): Promise<Management> {
-  const { store, secrets, credentials, webhook, tasks } = options;
+  const { store, secrets, credentials, webhook, tasks, push } = options;
   const { config, log, metrics, clock } = ground;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
@@ -44,6 +46,7 @@ export async function buildManagement(ground: Ground, options: ManagementOptions
     gitUrlRules: gitUrlRulesOf(config),
     trigger: tasks.trigger,
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
+    push,
     trustedProxies: networksOf(config["server.trustedProxies"]),
     ownOrigins: baseUrl === undefined ? [] : [new URL(baseUrl).origin],
     clock,

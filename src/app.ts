@@ -8,6 +8,7 @@ import { type Handler, listenOn, type Routes } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Ground, Part } from "./part.ts";
+import type { OwnCodes } from "./push/code-verifier.ts";
 
 export type AppRole = "start" | "push" | "deploy";
 
@@ -34,10 +35,18 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     for (const part of parts.toReversed()) await part.close();
   };
   try {
+    // The gateway is built first, and asks the deploy service about codes once that is there.
+    let ownCodes: OwnCodes = async () => null;
     const push =
-      role === "deploy" ? null : await buildPushPart(ground, role === "push" ? null : async () => null);
+      role === "deploy"
+        ? null
+        : await buildPushPart(ground, role === "push" ? null : (question) => ownCodes(question));
     if (push) parts.push(push);
-    if (role !== "push") parts.push(await buildDeployPart(ground, push));
+    if (role !== "push") {
+      const deploy = await buildDeployPart(ground, push);
+      ownCodes = deploy.ownCodes;
+      parts.push(deploy);
+    }
 
     const server = listenOn(config["server.listen"], {
       routes: Object.assign(

@@ -14,6 +14,7 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
     normal: connections.normal,
     temporary: connections.temporary,
     users: connections.users,
+    published: gateway.published,
     maxConnections: admission.maxConnections,
     verifying: admission.pending,
     isDraining: drain.isDraining,

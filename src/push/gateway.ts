@@ -239,6 +239,11 @@ export class Gateway {
     });
   }
 
+  /** Messages distributed here since the start. */
+  get published(): number {
+    return Object.values(this.#figures.messages).reduce((sum, count) => sum + count, 0);
+  }
+
   start(fanout: Fanout): void {
     this.hub.attach(fanout);
     this.#tickedAtMs = this.#steady.now();

@@ -39,7 +39,9 @@ import { groupsApi } from "./groups.ts";
 import { describeApi } from "./openapi.ts";
 import { projectMembersApi } from "./project-members.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
+import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
+import { type PushDeps, pushApi } from "./push.ts";
 import { answerFaults, prepareRequests } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
@@ -63,6 +65,7 @@ export interface ApiDeps {
     replays: Replays;
     debounceSeconds: number;
   };
+  push: PushDeps;
   trustedProxies: Networks;
   /** Origins that the console is served from, beside the request's own host. */
   ownOrigins: readonly string[];
@@ -78,7 +81,7 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, clock } = deps;
+  const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, push, clock } = deps;
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
     .route("/api", usersApi({ store, passwords, clock }))
@@ -89,6 +92,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
     .route("/api", tasksApi({ store, trigger: deps.trigger }))
+    .route("/api", projectTasksApi(store))
+    .route("/api", pushApi(push))
     .route("/api", tokensApi({ keepers: store, clock }))
     .route("/api", runnersApi({ keepers: store, clock }))
     .route("/api", auditApi(store));

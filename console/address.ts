@@ -1,0 +1,45 @@
+import { useSearchParams } from "wouter";
+
+/** Filters that live in the address bar, so that a list can be linked, reloaded and gone back to. */
+export function useAddressFilters<const Name extends string>(
+  names: readonly Name[],
+): [Record<Name, string>, (change: Partial<Record<Name, string>>) => void] {
+  const [search, setSearch] = useSearchParams();
+  const filters = Object.fromEntries(names.map((name) => [name, search.get(name) ?? ""])) as Record<
+    Name,
+    string
+  >;
+  const change = (values: Partial<Record<Name, string>>) =>
+    setSearch((before) => {
+      before.delete("page");
+      for (const name of names) {
+        const value = values[name];
+        if (value === undefined) continue;
+        if (value === "") before.delete(name);
+        else before.set(name, value);
+      }
+      return before;
+    });
+  return [filters, change];
+}
+
+/** Number of the page that a list shows. */
+export function usePageNumber(): number {
+  const [search] = useSearchParams();
+  const page = Number(search.get("page") ?? "1");
+  return Number.isInteger(page) && page > 0 ? page : 1;
+}
+
+export function useTurnPage(): (page: number) => void {
+  const [, setSearch] = useSearchParams();
+  return (page) =>
+    setSearch((search) => {
+      search.set("page", String(page));
+      return search;
+    });
+}
+
+/** Only what is set: the API refuses empty filters. */
+export function given<T extends Record<string, string>>(filters: T): Partial<T> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== "")) as Partial<T>;
+}

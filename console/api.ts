@@ -1,0 +1,84 @@
+import { QueryClient } from "@tanstack/react-query";
+import { type ClientResponse, hc } from "hono/client";
+import type { Api } from "../src/http/api/api.ts";
+
+/** What the API answered in place of what was asked for. */
+export class ApiProblem extends Error {
+  override readonly name = "ApiProblem";
+  readonly status: number;
+  readonly code: string;
+  readonly fields: { field: string; message: string }[];
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    fields: { field: string; message: string }[] = [],
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.fields = fields;
+  }
+
+  /** What is wrong with one field of a form, for its error line. */
+  about(field: string): string | undefined {
+    return this.fields.find((fault) => fault.field === field)?.message;
+  }
+}
+
+/** The header tells the server that this page, and no foreign one, asks for a change. */
+export const api = hc<Api>(location.origin, { headers: { "x-slipway-csrf": "1" } }).api;
+
+type BodyOf<R> =
+  R extends ClientResponse<infer B, infer S, string> ? (S extends SuccessStatus ? B : never) : never;
+type SuccessStatus = 200 | 201 | 202 | 204;
+
+const signedOutListeners = new Set<() => void>();
+
+/** Called when an answer says that the session is over. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+/** The body of a successful answer; anything else is thrown as an ApiProblem with a sentence for people. */
+export async function answerOf<R extends ClientResponse<unknown, number, string>>(
+  asked: Promise<R>,
+): Promise<BodyOf<R>> {
+  const response = await asked.catch(() => {
+    throw new ApiProblem(0, "unreachable", "The server does not answer. The page tries again by itself.");
+  });
+  if (response.ok) return (response.status === 204 ? null : await response.json()) as BodyOf<R>;
+  const problem = await problemOf(response);
+  if (response.status === 401) for (const listener of signedOutListeners) listener();
+  throw problem;
+}
+
+async function problemOf(response: ClientResponse<unknown, number, string>): Promise<ApiProblem> {
+  const body = (await response.json().catch(() => null)) as {
+    error?: { code: string; message: string; fields?: { field: string; message: string }[] };
+    reason?: string;
+    code?: string;
+  } | null;
+  if (body?.error)
+    return new ApiProblem(response.status, body.error.code, body.error.message, body.error.fields ?? []);
+  // A delivery that was refused answers with its own body.
+  const message = body?.reason ?? `The server answered ${response.status} ${response.statusText}.`;
+  return new ApiProblem(response.status, body?.code ?? "unknown", message);
+}
+
+export function messageOf(problem: unknown): string {
+  return problem instanceof Error ? problem.message : String(problem);
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2000,
+      // What the server refuses, it refuses again; what could not be reached is worth two more tries.
+      retry: (count, problem) =>
+        count < 2 && problem instanceof ApiProblem && (problem.status === 0 || problem.status >= 502),
+    },
+  },
+});

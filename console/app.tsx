@@ -1,0 +1,83 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useEffect } from "react";
+import { Route, Switch } from "wouter";
+import { ApiProblem, onSignedOut } from "./api.ts";
+import { Empty, PageHead, Problem, Rows } from "./components/page.tsx";
+import { Shell } from "./components/shell.tsx";
+import { live } from "./live.ts";
+import { Overview } from "./pages/overview.tsx";
+import { SignIn } from "./pages/sign-in.tsx";
+import { forgetSession, meQuery } from "./session.ts";
+
+// The overview and the sign-in are the first load; each other page comes when it is first opened.
+const Projects = lazy(() => import("./pages/projects.tsx"));
+const Project = lazy(() => import("./pages/project.tsx"));
+const Tasks = lazy(() => import("./pages/tasks.tsx"));
+const Task = lazy(() => import("./pages/task.tsx"));
+const Deliveries = lazy(() => import("./pages/deliveries.tsx"));
+const Delivery = lazy(() => import("./pages/delivery.tsx"));
+const Push = lazy(() => import("./pages/push/push.tsx"));
+const Users = lazy(() => import("./pages/users.tsx"));
+const Groups = lazy(() => import("./pages/groups.tsx"));
+const Runners = lazy(() => import("./pages/runners.tsx"));
+const Tokens = lazy(() => import("./pages/tokens.tsx"));
+const Audit = lazy(() => import("./pages/audit.tsx"));
+const Account = lazy(() => import("./pages/account.tsx"));
+
+export function App() {
+  const me = useQuery(meQuery);
+  const isSignedIn = me.data !== undefined && me.data !== null;
+  useEffect(() => onSignedOut(forgetSession), []);
+  useEffect(() => {
+    if (!isSignedIn) return;
+    live.open();
+    return () => live.close();
+  }, [isSignedIn]);
+  if (me.data) {
+    return (
+      <Shell me={me.data}>
+        <Suspense fallback={<Rows count={8} />}>
+          <Pages />
+        </Suspense>
+      </Shell>
+    );
+  }
+  if (me.data === null || (me.error instanceof ApiProblem && me.error.status === 401)) return <SignIn />;
+  if (me.isError)
+    return (
+      <main className="alone">
+        <Problem problem={me.error} onRetry={() => void me.refetch()} />
+      </main>
+    );
+  return null;
+}
+
+function Pages() {
+  return (
+    <Switch>
+      <Route path="/" component={Overview} />
+      <Route path="/projects" component={Projects} />
+      <Route path="/projects/:id/:tab?">
+        {({ id, tab }) => <Project key={id} id={Number(id)} tab={tab ?? "tasks"} />}
+      </Route>
+      <Route path="/tasks" component={Tasks} />
+      <Route path="/tasks/:id">{({ id }) => <Task key={id} id={Number(id)} />}</Route>
+      <Route path="/deliveries" component={Deliveries} />
+      <Route path="/deliveries/:id">{({ id }) => <Delivery key={id} id={Number(id)} />}</Route>
+      <Route path="/push" component={Push} />
+      <Route path="/users" component={Users} />
+      <Route path="/groups" component={Groups} />
+      <Route path="/runners" component={Runners} />
+      <Route path="/tokens" component={Tokens} />
+      <Route path="/audit" component={Audit} />
+      <Route path="/account" component={Account} />
+      <Route>
+        <PageHead title="Not found" />
+        <Empty title="There is no such page">
+          The address may be mistyped, or what it named was deleted. The navigation leads to everything there
+          is.
+        </Empty>
+      </Route>
+    </Switch>
+  );
+}

@@ -1,0 +1,147 @@
+import { Alert, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { deliveryQuery } from "../delivery-query.ts";
+import type { Delivery } from "../shapes.ts";
+import { exactText } from "../time-text.ts";
+import { CopyText } from "./copy-text.tsx";
+import { Loaded } from "./query.tsx";
+import { ReplayOne } from "./replay.tsx";
+import { StateLabel } from "./state.tsx";
+import { Trace } from "./trace.tsx";
+
+/** All that is known of one delivery: the outcome first, then why, then what was sent. */
+export function DeliveryDetail({ id }: { id: number }) {
+  const query = useQuery(deliveryQuery(id));
+  return (
+    <Loaded query={query}>
+      {(delivery) => (
+        <div className="stack">
+          <Outcome delivery={delivery} />
+          {delivery.code === "signature_invalid" && (
+            <Alert color="red" variant="light" title="The signature did not match">
+              {delivery.reason}
+            </Alert>
+          )}
+          <Facts delivery={delivery} />
+          <section>
+            <Title order={2} mb="sm">
+              Why
+            </Title>
+            {delivery.trace.length === 0 ? (
+              <Text size="sm" c="dimmed">
+                It was refused before any rule was asked.
+              </Text>
+            ) : (
+              <Trace steps={delivery.trace} />
+            )}
+          </section>
+          <Sent title="Headers" text={headerText(delivery.headers)} />
+          <Sent title="Body" text={prettyBody(delivery.body)} />
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function Outcome({ delivery }: { delivery: Delivery }) {
+  return (
+    <div className="outcome">
+      <div>
+        <StateLabel state={delivery.status} strong />
+        <Text size="sm" mt={4} className="foreign">
+          {delivery.reason}
+        </Text>
+      </div>
+      <ReplayOne delivery={delivery} />
+    </div>
+  );
+}
+
+function Facts({ delivery }: { delivery: Delivery }) {
+  const facts: [string, ReactNode][] = [
+    ["Arrived", `${exactText(delivery.created_at)} from ${delivery.remote_ip}`],
+    ["Answered", `${delivery.http_status} ${delivery.code}`],
+  ];
+  if (delivery.task_id !== 0)
+    facts.push([
+      "Task",
+      <Link key="task" href={`/tasks/${delivery.task_id}`}>{`Task ${delivery.task_id}`}</Link>,
+    ]);
+  if (delivery.merged_into_task_id !== null)
+    facts.push([
+      "Merged into",
+      <Link
+        key="merged"
+        href={`/tasks/${delivery.merged_into_task_id}`}
+      >{`Task ${delivery.merged_into_task_id}`}</Link>,
+    ]);
+  if (delivery.project_id !== 0)
+    facts.push([
+      "Project",
+      <Link key="project" href={`/projects/${delivery.project_id}`} className="foreign">
+        {delivery.project_name}
+      </Link>,
+    ]);
+  if (delivery.ref !== "") facts.push(["Ref", `${delivery.event} of ${delivery.ref_type} ${delivery.ref}`]);
+  if (delivery.commit !== "")
+    facts.push(["Commit", <CopyText key="commit" value={delivery.commit} label="the commit" />]);
+  if (delivery.commit_message !== "") facts.push(["Message", delivery.commit_message]);
+  if (delivery.author !== "") facts.push(["Pushed by", delivery.author]);
+  if (delivery.host_delivery_id !== "")
+    facts.push(["Host's id", <code key="host">{delivery.host_delivery_id}</code>]);
+  if (delivery.repeat_of !== null)
+    facts.push([
+      "Repeats",
+      <Link key="repeat" href={`/deliveries/${delivery.repeat_of}`}>{`delivery ${delivery.repeat_of}`}</Link>,
+    ]);
+  if (delivery.replay_of !== null)
+    facts.push([
+      "Replay of",
+      <Link key="replay" href={`/deliveries/${delivery.replay_of}`}>{`delivery ${delivery.replay_of}`}</Link>,
+    ]);
+  if (delivery.count > 1) facts.push(["Counted", `${delivery.count} alike, folded into this record`]);
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Sent({ title, text }: { title: string; text: string }) {
+  return (
+    <section>
+      <Title order={2} mb={6}>
+        {title}
+      </Title>
+      {text === "" ? (
+        <Text size="sm" c="dimmed">
+          Nothing is stored.
+        </Text>
+      ) : (
+        <pre className="source">{text}</pre>
+      )}
+    </section>
+  );
+}
+
+function headerText(headers: Record<string, string>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+}
+
+/** Indented where it is whole JSON; a body that was cut stays as it came. */
+function prettyBody(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,90 @@
+import { Table } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useTurnPage } from "../address.ts";
+import { Panel } from "./page.tsx";
+import { Pages } from "./pages.tsx";
+import { Loaded } from "./query.tsx";
+
+interface Column<T> {
+  title: string;
+  cell: (item: T) => ReactNode;
+  /** Kept for wide screens. */
+  isWide?: boolean;
+}
+
+interface Page<T> {
+  items: T[];
+  total: number;
+  page: number;
+  pageSize: number;
+}
+
+/** A list of the API as a table: columns, an empty state that leads on, and pages kept in the address bar. */
+export function List<T extends { id: number }>({
+  label,
+  query,
+  columns,
+  empty,
+  onOpen,
+}: {
+  label: string;
+  query: UseQueryResult<Page<T>>;
+  columns: Column<T>[];
+  empty: ReactNode;
+  /** A click anywhere in the row; the row must also hold a link, for the keyboard. */
+  onOpen?: (item: T) => void;
+}) {
+  const turnTo = useTurnPage();
+  return (
+    <Panel isFlush>
+      <Loaded query={query}>
+        {(page) =>
+          page.total === 0 ? (
+            empty
+          ) : (
+            <>
+              <Table aria-label={label}>
+                <Table.Thead>
+                  <Table.Tr>
+                    {columns.map((column) => (
+                      <Table.Th key={column.title} {...(column.isWide ? { visibleFrom: "md" } : {})}>
+                        {column.title}
+                      </Table.Th>
+                    ))}
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {page.items.map((item) => (
+                    <Row key={item.id} item={item} columns={columns} {...(onOpen ? { onOpen } : {})} />
+                  ))}
+                </Table.Tbody>
+              </Table>
+              <Pages total={page.total} page={page.page} pageSize={page.pageSize} onPage={turnTo} />
+            </>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Row<T extends { id: number }>({
+  item,
+  columns,
+  onOpen,
+}: {
+  item: T;
+  columns: Column<T>[];
+  onOpen?: (item: T) => void;
+}) {
+  return (
+    <Table.Tr {...(onOpen ? { className: "row-link", onClick: () => onOpen(item) } : {})}>
+      {columns.map((column) => (
+        <Table.Td key={column.title} {...(column.isWide ? { visibleFrom: "md" } : {})}>
+          {column.cell(item)}
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  );
+}

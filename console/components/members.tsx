@@ -1,0 +1,118 @@
+import { Button, Group, Select, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAct } from "../act.ts";
+import { answerOf, api } from "../api.ts";
+import { meQuery } from "../session.ts";
+import { Loaded } from "./query.tsx";
+
+type Permission = "view" | "manage";
+
+/** Members of a project or a group: who may view it, who may manage it. */
+export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
+  const { data: me } = useQuery(meQuery);
+  const isAdmin = me?.role === "admin";
+  const noun = of === "projects" ? "project" : "group";
+  const endpoint = of === "projects" ? api.projects[":id"].members : api.groups[":id"].members;
+  const members = useQuery({
+    queryKey: ["members", of, id],
+    queryFn: () => answerOf(endpoint.$get({ param: { id }, query: { pageSize: 200 } })),
+  });
+  const users = useQuery({
+    queryKey: ["users", "all"],
+    queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
+    enabled: isAdmin,
+  });
+  const [userId, setUserId] = useState<string | null>(null);
+  const [permission, setPermission] = useState<Permission>("view");
+  const set = useAct(
+    (member: { userId: number; permission: Permission }) =>
+      answerOf(
+        endpoint[":userId"].$put({
+          param: { id, userId: member.userId },
+          json: { permission: member.permission },
+        }),
+      ),
+    { done: "The member was saved.", refresh: ["members"] },
+  );
+  const remove = useAct(
+    (member: number) => answerOf(endpoint[":userId"].$delete({ param: { id, userId: member } })),
+    { done: "The member was removed.", refresh: ["members"] },
+  );
+  const choices = (users.data?.items ?? []).map((user) => ({ value: String(user.id), label: user.username }));
+  return (
+    <>
+      <Loaded query={members}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Text size="sm" c="dimmed">
+              Nobody but admins may see this {noun}. Add those who should.
+            </Text>
+          ) : (
+            <Table aria-label={`Members of the ${noun}`}>
+              <Table.Tbody>
+                {items.map((member) => (
+                  <Table.Tr key={member.userId}>
+                    <Table.Td className="foreign">{member.username}</Table.Td>
+                    <Table.Td w={130}>
+                      <Select
+                        size="xs"
+                        aria-label={`Permission of ${member.username}`}
+                        data={["view", "manage"]}
+                        allowDeselect={false}
+                        value={member.permission}
+                        onChange={(value) =>
+                          set.mutate({
+                            userId: member.userId,
+                            permission: value === "manage" ? "manage" : "view",
+                          })
+                        }
+                      />
+                    </Table.Td>
+                    <Table.Td w={90}>
+                      <Button
+                        size="compact-sm"
+                        variant="default"
+                        aria-label={`Remove ${member.username}`}
+                        onClick={() => remove.mutate(member.userId)}
+                      >
+                        Remove
+                      </Button>
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          )
+        }
+      </Loaded>
+      {isAdmin && (
+        <Group align="flex-end" mt="md" gap="sm">
+          <Select
+            label="User"
+            data={choices}
+            searchable
+            value={userId}
+            onChange={setUserId}
+            placeholder="Choose"
+          />
+          <Select
+            label="May"
+            w={120}
+            data={["view", "manage"]}
+            allowDeselect={false}
+            value={permission}
+            onChange={(value) => setPermission(value === "manage" ? "manage" : "view")}
+          />
+          <Button
+            disabled={userId === null}
+            loading={set.isPending}
+            onClick={() => set.mutate({ userId: Number(userId), permission })}
+          >
+            Add
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+import { Button, Group, Modal, Table, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useAct } from "../act.ts";
+import { answerOf, api } from "../api.ts";
+import { type DeliveryFilters, filterOf } from "../delivery-query.ts";
+import { meQuery } from "../session.ts";
+import type { Delivery } from "../shapes.ts";
+import { shortCommit } from "../time-text.ts";
+import { ConfirmButton } from "./confirm.tsx";
+import { Icon } from "./icon.tsx";
+import { Moment } from "./moment.tsx";
+import { Loaded } from "./query.tsx";
+
+const touched = ["deliveries", "delivery", "tasks", "overview"];
+
+/** Triggers one delivery again from what is stored of it. */
+export function ReplayOne({ delivery }: { delivery: Delivery }) {
+  const { data: me } = useQuery(meQuery);
+  const hadBadSignature = delivery.code === "signature_invalid";
+  const replay = useAct(
+    () =>
+      answerOf(
+        api.webhooks.deliveries[":id"].replay.$post({
+          param: { id: delivery.id },
+          json: { force: hadBadSignature },
+        }),
+      ),
+    { done: (answer) => `Replayed as delivery ${answer.deliveryId}: ${answer.reason}`, refresh: touched },
+  );
+  if (me?.role !== "admin") return null;
+  return (
+    <ConfirmButton
+      label="Replay"
+      leftSection={<Icon name="again" size={15} />}
+      title={`Replay delivery ${delivery.id}?`}
+      confirm={hadBadSignature ? "Replay it all the same" : "Replay it"}
+      isDanger={hadBadSignature}
+      onConfirm={() => replay.mutateAsync(undefined)}
+    >
+      It is judged again by the rules as they are now, past signature, debounce and event list, and may start
+      a deploy.
+      {hadBadSignature && " Its signature had failed: nobody knows who sent it. Replay it only if you do."}
+    </ConfirmButton>
+  );
+}
+
+/** Replays what the filters find: the latest of each ref, after a look at which those are. */
+export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const filter = filterOf(filters);
+  const preview = useQuery({
+    queryKey: ["replay-preview", filter],
+    queryFn: () => answerOf(api.webhooks.deliveries.replay.$post({ json: { filter, preview: true } })),
+    enabled: isOpen,
+    staleTime: 0,
+  });
+  const replay = useAct(
+    () => answerOf(api.webhooks.deliveries.replay.$post({ json: { filter, preview: false } })),
+    { done: ({ items }) => `${items.length} deliveries were replayed.`, refresh: touched },
+  );
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        Replay these…
+      </Button>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        size="lg"
+        title={<Text fw={620}>Replay what the filters find</Text>}
+      >
+        <Text size="sm" mb="sm">
+          Of all that the filters find, the latest of each branch or tag is replayed, at most 100. These are
+          they:
+        </Text>
+        <Loaded query={preview}>
+          {({ items }) => (
+            <>
+              {items.length === 0 ? (
+                <Text size="sm" c="dimmed">
+                  Nothing of it can be replayed.
+                </Text>
+              ) : (
+                <div className="replay-list">
+                  <Table aria-label="What would be replayed">
+                    <Table.Tbody>
+                      {items.map(({ delivery }) => (
+                        <Table.Tr key={delivery.id}>
+                          <Table.Td className="figures">{delivery.id}</Table.Td>
+                          <Table.Td className="foreign">{delivery.project_name}</Table.Td>
+                          <Table.Td className="foreign">{delivery.ref}</Table.Td>
+                          <Table.Td className="mono">{shortCommit(delivery.commit)}</Table.Td>
+                          <Table.Td>
+                            <Moment at={delivery.created_at} />
+                          </Table.Td>
+                        </Table.Tr>
+                      ))}
+                    </Table.Tbody>
+                  </Table>
+                </div>
+              )}
+              <Group justify="flex-end" mt="lg">
+                <Button variant="default" onClick={close}>
+                  Cancel
+                </Button>
+                <Button
+                  disabled={items.length === 0}
+                  loading={replay.isPending}
+                  onClick={() => replay.mutate(undefined, { onSuccess: close })}
+                >
+                  Replay {items.length}
+                </Button>
+              </Group>
+            </>
+          )}
+        </Loaded>
+      </Modal>
+    </>
+  );
+}

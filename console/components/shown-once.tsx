@@ -1,0 +1,37 @@
+import { Button, Group, Modal, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { CopyText } from "./copy-text.tsx";
+
+/** A secret that the server shows this once: it stays until it is put away on purpose. */
+export function ShownOnce({
+  title,
+  value,
+  label,
+  children,
+  onDone,
+}: {
+  title: string;
+  value: string | null;
+  label: string;
+  children: ReactNode;
+  onDone: () => void;
+}) {
+  return (
+    <Modal
+      opened={value !== null}
+      onClose={onDone}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+      title={<Text fw={620}>{title}</Text>}
+    >
+      <Text size="sm" mb="sm" component="div">
+        {children}
+      </Text>
+      {value !== null && <CopyText value={value} label={label} />}
+      <Group justify="flex-end" mt="lg">
+        <Button onClick={onDone}>I have kept it</Button>
+      </Group>
+    </Modal>
+  );
+}

@@ -1,0 +1,61 @@
+import { Text } from "@mantine/core";
+import { Link } from "wouter";
+import type { Task } from "../shapes.ts";
+import { shortCommit, shortRef } from "../time-text.ts";
+import { Elapsed, Moment } from "./moment.tsx";
+import { StageRail, StateLabel } from "./state.tsx";
+
+/** Branch, commit and the first line of its message. */
+export function Commit({ task }: { task: Pick<Task, "ref" | "commit" | "message"> }) {
+  const [firstLine] = task.message.split("\n");
+  return (
+    <div className="commit-line">
+      <span className="foreign" style={{ fontWeight: 550 }}>
+        {shortRef(task.ref)}
+      </span>
+      {task.commit !== null && <span className="mono">{shortCommit(task.commit)}</span>}
+      {firstLine !== "" && (
+        <Text span size="sm" c="dimmed" className="cut" title={task.message}>
+          {firstLine}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+/** State and stages on one line, leading to the task. */
+export function TaskState({ task }: { task: Task }) {
+  return (
+    <Link href={`/tasks/${task.id}`} className="task-link" onClick={(event) => event.stopPropagation()}>
+      <StateLabel state={task.state} />
+      <StageRail stages={task.stages} />
+    </Link>
+  );
+}
+
+/** When it ran and for how long; while it waits, in which place. */
+export function TaskTimes({ task }: { task: Task }) {
+  if (task.startedAt === null) {
+    return (
+      <span>
+        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`} ·{" "}
+        <Moment at={task.createdAt} />
+      </span>
+    );
+  }
+  return (
+    <span>
+      <Moment at={task.startedAt} /> · <Elapsed from={task.startedAt} to={task.finishedAt} />
+    </span>
+  );
+}
+
+/** Who or what started it. */
+export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy"> }) {
+  const by = task.triggerType === "webhook" ? "pushed by" : "run by";
+  return (
+    <span className="foreign">
+      {by} {task.triggeredBy || "somebody"}
+    </span>
+  );
+}

@@ -1,0 +1,43 @@
+import { Button, Group, Text, Title } from "@mantine/core";
+import { Link } from "wouter";
+
+/** The first minute: a sample project with a repository of its own, and a push to it that can be watched. */
+export function TryIt({ isAdmin }: { isAdmin: boolean }) {
+  if (!isAdmin)
+    return (
+      <section className="panel try-it">
+        <Title order={2}>No project is shared with you yet</Title>
+        <Text c="dimmed">Ask an admin to add you to a project or a group; it appears here by itself.</Text>
+      </section>
+    );
+  return (
+    <section className="panel try-it">
+      <svg viewBox="0 0 360 120" aria-hidden="true" className="try-it-picture">
+        <path d="M10 58 350 106" stroke="var(--mantine-color-lamp-4)" strokeWidth="5" strokeLinecap="round" />
+        <path
+          d="M70 68v34M150 79v28M230 90v20"
+          stroke="var(--line-strong)"
+          strokeWidth="5"
+          strokeLinecap="round"
+        />
+        <g className="try-it-hull">
+          <path
+            d="M34 24l34 5 4-17 24 4-4 17 52 7c-3 17-13 29-28 34l-72-10c-8-11-12-26-10-40z"
+            fill="var(--mantine-color-tide-7)"
+          />
+        </g>
+      </svg>
+      <Title order={2}>Watch a deploy within a minute</Title>
+      <Text c="dimmed" maw={520}>
+        “Try it” makes a sample project with a small repository in the data folder, and sends its webhook a
+        signed push, just as a Git host would. You watch it build and deploy, live. Deleting the project
+        leaves nothing behind.
+      </Text>
+      <Group mt="md">
+        <Button size="md" variant="default" component={Link} href="/projects?add=1">
+          Add your own project
+        </Button>
+      </Group>
+    </section>
+  );
+}

@@ -1,0 +1,130 @@
+import { useEffect, useSyncExternalStore } from "react";
+import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
+import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
+
+/** How often pages ask for news while the live connection is away. */
+const pollMs = 4000;
+/** News that arrive together are fetched together. */
+const gatherMs = 250;
+/** The gateway's limit per connection, less some room for task channels. */
+const maxProjectChannels = 100;
+
+type ChannelListener = (data: unknown) => void;
+
+/** The page's one live connection: temporary, so that people at the console do not count as online users. */
+export class Live {
+  readonly #push: SlipwayPush;
+  readonly #listeners = new Map<string, Set<ChannelListener>>();
+  readonly #staleKeys = new Set<string>();
+  #gathering: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(code: () => Promise<string | null>) {
+    this.#push = new SlipwayPush({ url: `${location.origin}/ws`, temporary: true, code });
+    this.#push.on("message", ({ target, data }) => this.#receive(target, data));
+    this.#push.on("open", ({ reconnected, recovered }) => {
+      if (reconnected && !recovered) void queryClient.invalidateQueries();
+    });
+    // Between the fetch of a list and the join of its channel something may have happened.
+    this.#push.on("joined", () => this.refresh("tasks", "task", "projects", "deliveries", "overview"));
+  }
+
+  get status(): PushStatus {
+    return this.#push.status;
+  }
+
+  onStatus(listener: () => void): () => void {
+    return this.#push.on("status", listener);
+  }
+
+  open(): void {
+    this.#push.open();
+  }
+
+  close(): void {
+    this.#push.close();
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+  }
+
+  /** Joins the channel with its first listener and leaves it with its last. */
+  listen(channel: string, listener: ChannelListener): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(listener));
+    this.#push.join(channel);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0) return;
+      this.#listeners.delete(channel);
+      this.#push.leave(channel);
+    };
+  }
+
+  /** Follows what happens to these projects; beyond the gateway's limit the rest is polled with the lists. */
+  listenToProjects(ids: number[]): () => void {
+    const stops = ids
+      .slice(0, maxProjectChannels)
+      .map((id) => this.listen(`private-project-${id}`, (data) => this.#apply(data)));
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** Fetches again what is shown of these kinds, soon and once. */
+  refresh(...keys: string[]): void {
+    for (const key of keys) this.#staleKeys.add(key);
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      for (const key of this.#staleKeys) void queryClient.invalidateQueries({ queryKey: [key] });
+      this.#staleKeys.clear();
+    }, gatherMs);
+  }
+
+  #receive(channel: string, data: string): void {
+    const parsed = parse(data);
+    for (const listener of this.#listeners.get(channel) ?? []) listener(parsed);
+  }
+
+  #apply(data: unknown): void {
+    const type = typeof data === "object" && data !== null && "type" in data ? data.type : null;
+    if (type === "task") this.refresh("tasks", "task", "projects", "project", "overview");
+    if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A code for one connection; null when nobody is signed in any more. */
+async function consoleCode(): Promise<string | null> {
+  try {
+    return (await answerOf(api.push.codes.$post({ json: { for: "console" } }))).code;
+  } catch (problem) {
+    if (problem instanceof ApiProblem && problem.status === 401) return null;
+    throw problem;
+  }
+}
+
+export const live = new Live(consoleCode);
+
+export function useLiveStatus(): PushStatus {
+  return useSyncExternalStore(
+    (listener) => live.onStatus(listener),
+    () => live.status,
+  );
+}
+
+/** For `refetchInterval`: nothing to poll while the connection tells the news, else every few seconds. */
+export function usePolling(): number | false {
+  return useLiveStatus().state === "open" ? false : pollMs;
+}
+
+/** Keeps the shown projects live for as long as the component is on the page. */
+export function useLiveProjects(ids: number[]): void {
+  const key = ids.join(",");
+  useEffect(() => live.listenToProjects(key === "" ? [] : key.split(",").map(Number)), [key]);
+}

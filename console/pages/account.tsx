@@ -1,0 +1,152 @@
+import { Badge, Button, PasswordInput, Table } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { useAct } from "../act.ts";
+import { ApiProblem, answerOf, api } from "../api.ts";
+import { Moment } from "../components/moment.tsx";
+import { PageHead, Panel, Problem } from "../components/page.tsx";
+import { Loaded } from "../components/query.tsx";
+import { meQuery } from "../session.ts";
+import type { Session } from "../shapes.ts";
+
+export default function Account() {
+  const { data: me } = useQuery(meQuery);
+  return (
+    <>
+      <PageHead
+        title="Your account"
+        about={`You are signed in as ${me?.username ?? ""} (${me?.role ?? ""}).`}
+      />
+      <div className="stack">
+        <PasswordPanel />
+        <SessionsPanel />
+      </div>
+    </>
+  );
+}
+
+function PasswordPanel() {
+  const [oldPassword, setOld] = useState("");
+  const [newPassword, setNew] = useState("");
+  const change = useAct(() => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword } })), {
+    done: "Your password was changed; your other sessions have ended.",
+    refresh: ["sessions"],
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate(undefined, {
+      onSuccess: () => {
+        setOld("");
+        setNew("");
+      },
+    });
+  };
+  const refused = change.error instanceof ApiProblem ? change.error : null;
+  return (
+    <Panel title="Password">
+      <form onSubmit={submit} className="form">
+        <PasswordInput
+          label="Old password"
+          autoComplete="current-password"
+          required
+          value={oldPassword}
+          error={refused?.about("oldPassword")}
+          onChange={(event) => setOld(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label="New password"
+          description="At least 8 characters. Every other session of yours ends."
+          autoComplete="new-password"
+          required
+          value={newPassword}
+          error={refused?.about("newPassword")}
+          onChange={(event) => setNew(event.currentTarget.value)}
+        />
+        {change.isError && <Problem problem={change.error} />}
+        <div>
+          <Button type="submit" loading={change.isPending}>
+            Change the password
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function SessionsPanel() {
+  const sessions = useQuery({
+    queryKey: ["sessions"],
+    queryFn: () => answerOf(api.auth.sessions.$get()),
+  });
+  return (
+    <Panel title="Sessions" about="Where you are signed in." isFlush>
+      <Loaded query={sessions}>
+        {({ items }) => (
+          <Table aria-label="Sessions">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Browser</Table.Th>
+                <Table.Th>Address</Table.Th>
+                <Table.Th>Seen</Table.Th>
+                <Table.Th visibleFrom="sm">Ends</Table.Th>
+                <Table.Th>Actions</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {items.map((session) => (
+                <SessionRow key={session.id} session={session} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const end = useAct(() => answerOf(api.auth.sessions[":id"].$delete({ param: { id: session.id } })), {
+    done: "The session has ended.",
+    refresh: ["sessions"],
+  });
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <span className="cut" style={{ maxWidth: 320 }} title={session.userAgent}>
+          {browserOf(session.userAgent)}
+        </span>
+      </Table.Td>
+      <Table.Td>
+        <code>{session.remoteIp}</code>
+      </Table.Td>
+      <Table.Td>
+        <Moment at={session.lastSeenAt} />
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        <Moment at={session.expiresAt} />
+      </Table.Td>
+      <Table.Td>
+        {session.current ? (
+          <Badge variant="default">this one</Badge>
+        ) : (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={end.isPending}
+            onClick={() => end.mutate(undefined)}
+          >
+            End
+          </Button>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** `Firefox on Linux`, where the browser says so; else what it said. */
+function browserOf(userAgent: string): string {
+  const browser = /(Firefox|Edg|Chrome|Safari|curl)\//.exec(userAgent)?.[1];
+  const system = /(Windows|Mac OS X|Android|iPhone|Linux)/.exec(userAgent)?.[1];
+  if (browser === undefined) return userAgent || "unknown";
+  return system === undefined ? browser : `${browser.replace("Edg", "Edge")} on ${system}`;
+}

@@ -1,0 +1,68 @@
+import { Select, TextInput } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { given, useAddressFilters, usePageNumber } from "../address.ts";
+import { answerOf, api } from "../api.ts";
+import { List } from "../components/list.tsx";
+import { Moment } from "../components/moment.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import type { AuditEntry } from "../shapes.ts";
+
+export default function Audit() {
+  const page = usePageNumber();
+  const [filters, change] = useAddressFilters(["action", "userId"]);
+  const query = useQuery({
+    queryKey: ["audit", page, filters],
+    queryFn: () => answerOf(api.audit.$get({ query: { page, pageSize: 50, ...given(filters) } })),
+    placeholderData: keepPreviousData,
+  });
+  const users = useQuery({
+    queryKey: ["users", "all"],
+    queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
+  });
+  const people = (users.data?.items ?? []).map((user) => ({ value: String(user.id), label: user.username }));
+  return (
+    <>
+      <PageHead title="Audit" about="Who changed what, when and from where. Secrets never stand here." />
+      <div className="filters">
+        <Select
+          label="Who"
+          placeholder="anybody"
+          clearable
+          searchable
+          data={people}
+          value={filters.userId || null}
+          onChange={(userId) => change({ userId: userId ?? "" })}
+        />
+        <TextInput
+          label="Action"
+          placeholder="webhook.save"
+          value={filters.action}
+          onChange={(event) => change({ action: event.currentTarget.value })}
+        />
+      </div>
+      <List
+        label="Audit log"
+        query={query}
+        empty={<Empty title="No such entries">Clear the filters to see everything.</Empty>}
+        columns={[
+          { title: "When", cell: (entry) => <Moment at={entry.at} /> },
+          { title: "Who", cell: (entry) => <span className="foreign">{entry.username || "nobody"}</span> },
+          { title: "Action", cell: (entry) => <code>{entry.action}</code> },
+          { title: "What", cell: (entry) => <span className="foreign">{entry.subject}</span> },
+          { title: "Detail", cell: (entry) => <Detail entry={entry} />, isWide: true },
+          { title: "From", cell: (entry) => <code>{entry.remoteIp}</code>, isWide: true },
+        ]}
+      />
+    </>
+  );
+}
+
+function Detail({ entry }: { entry: AuditEntry }) {
+  const text = JSON.stringify(entry.detail);
+  if (text === "{}") return null;
+  return (
+    <code className="cut" style={{ maxWidth: 320 }} title={text}>
+      {text}
+    </code>
+  );
+}

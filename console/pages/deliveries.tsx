@@ -1,0 +1,223 @@
+import { Button, Drawer, Select, Text, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { MouseEvent, ReactNode } from "react";
+import { Link, useSearchParams } from "wouter";
+import { useAddressFilters, usePageNumber } from "../address.ts";
+import { DeliveryDetail } from "../components/delivery-detail.tsx";
+import { List } from "../components/list.tsx";
+import { Moment } from "../components/moment.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import { ReplayMany } from "../components/replay.tsx";
+import { StateLabel } from "../components/state.tsx";
+import { deliveriesQuery, filterNames, statusChoices } from "../delivery-query.ts";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { allProjectsQuery } from "../project-query.ts";
+import { meQuery } from "../session.ts";
+import type { DeliverySummary } from "../shapes.ts";
+import { shortCommit } from "../time-text.ts";
+
+export default function Deliveries() {
+  const projects = useQuery(allProjectsQuery);
+  useLiveProjects((projects.data?.items ?? []).map((project) => project.id));
+  return (
+    <>
+      <PageHead
+        title="Deliveries"
+        about="Everything that Git hosts sent, and why each did or did not start a deploy."
+      />
+      <DeliveryList />
+    </>
+  );
+}
+
+/** Deliveries of one project, or of all that one may view. */
+export function DeliveryList({ projectId }: { projectId?: number }) {
+  const page = usePageNumber();
+  const [address, change] = useAddressFilters(filterNames);
+  const filters = projectId === undefined ? address : { ...address, projectId: String(projectId) };
+  const refetchInterval = usePolling();
+  const query = useQuery({ ...deliveriesQuery(filters, page), refetchInterval });
+  const { data: me } = useQuery(meQuery);
+  const [search, setSearch] = useSearchParams();
+  const opened = Number(search.get("delivery") ?? "0");
+  const open = (id: number | null) =>
+    setSearch((before) => {
+      if (id === null) before.delete("delivery");
+      else before.set("delivery", String(id));
+      return before;
+    });
+  const isFiltered = Object.values(address).some((value) => value !== "");
+  return (
+    <>
+      <Filters filters={address} change={change} isOfOneProject={projectId !== undefined}>
+        {isFiltered && (
+          <Button
+            variant="subtle"
+            onClick={() => change({ projectId: "", status: "", code: "", from: "", to: "", search: "" })}
+          >
+            Clear
+          </Button>
+        )}
+        {me?.role === "admin" && <ReplayMany filters={filters} />}
+      </Filters>
+      <List
+        label="Deliveries"
+        query={query}
+        onOpen={(delivery) => open(delivery.id)}
+        empty={
+          isFiltered ? (
+            <Empty title="No such deliveries">Clear the filters to see all of them.</Empty>
+          ) : (
+            <Empty title="Nothing was delivered yet">
+              Enable the webhook of a project, give its address to your Git host, and push a commit.
+            </Empty>
+          )
+        }
+        columns={[
+          {
+            title: "Outcome",
+            cell: (delivery) => (
+              <Link
+                href={`/deliveries/${delivery.id}`}
+                className="task-link"
+                onClick={(event) => stay(event, () => open(delivery.id))}
+              >
+                <StateLabel state={delivery.status} />
+              </Link>
+            ),
+          },
+          ...(projectId === undefined
+            ? [{ title: "Project", cell: (delivery: DeliverySummary) => <ProjectName delivery={delivery} /> }]
+            : []),
+          { title: "Pushed", cell: (delivery) => <Pushed delivery={delivery} /> },
+          {
+            title: "Reason",
+            cell: (delivery) => (
+              <span className="cut reason" title={delivery.reason}>
+                {delivery.reason}
+              </span>
+            ),
+            isWide: true,
+          },
+          { title: "When", cell: (delivery) => <Moment at={delivery.created_at} /> },
+          { title: "No.", cell: (delivery) => <Numbered delivery={delivery} />, isWide: true },
+        ]}
+      />
+      <Drawer
+        opened={opened > 0}
+        onClose={() => open(null)}
+        position="right"
+        size="xl"
+        title={<Text fw={620}>Delivery {opened}</Text>}
+      >
+        {opened > 0 && <DeliveryDetail id={opened} />}
+      </Drawer>
+    </>
+  );
+}
+
+/** A plain click opens it beside the list; with a modifier the link does what links do. */
+function stay(event: MouseEvent, open: () => void): void {
+  event.stopPropagation();
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  open();
+}
+
+function ProjectName({ delivery }: { delivery: DeliverySummary }) {
+  if (delivery.project_id === 0) return <span className="dim">no project</span>;
+  return (
+    <Link
+      href={`/projects/${delivery.project_id}/deliveries`}
+      className="foreign"
+      onClick={(event) => event.stopPropagation()}
+    >
+      {delivery.project_name}
+    </Link>
+  );
+}
+
+function Pushed({ delivery }: { delivery: DeliverySummary }) {
+  if (delivery.ref === "" && delivery.commit === "")
+    return <span className="dim">{delivery.event || "–"}</span>;
+  return (
+    <div className="commit-line">
+      <span className="foreign" style={{ fontWeight: 550 }}>
+        {delivery.ref}
+      </span>
+      <span className="mono">{shortCommit(delivery.commit)}</span>
+      <Text span size="sm" c="dimmed" className="cut commit-message" title={delivery.commit_message}>
+        {delivery.commit_message}
+      </Text>
+    </div>
+  );
+}
+
+function Numbered({ delivery }: { delivery: DeliverySummary }) {
+  return (
+    <span className="figures">
+      {delivery.id}
+      {delivery.count > 1 && ` (×${delivery.count})`}
+    </span>
+  );
+}
+
+function Filters({
+  filters,
+  change,
+  isOfOneProject,
+  children,
+}: {
+  filters: Record<(typeof filterNames)[number], string>;
+  change: (values: Partial<Record<(typeof filterNames)[number], string>>) => void;
+  isOfOneProject: boolean;
+  children: ReactNode;
+}) {
+  const projects = useQuery(allProjectsQuery);
+  const choices = (projects.data?.items ?? []).map((project) => ({
+    value: String(project.id),
+    label: project.name,
+  }));
+  return (
+    <div className="filters">
+      {!isOfOneProject && (
+        <Select
+          label="Project"
+          placeholder="any"
+          clearable
+          searchable
+          data={choices}
+          value={filters.projectId || null}
+          onChange={(projectId) => change({ projectId: projectId ?? "" })}
+        />
+      )}
+      <Select
+        label="Outcome"
+        placeholder="any"
+        clearable
+        data={statusChoices}
+        value={filters.status || null}
+        onChange={(status) => change({ status: status ?? "" })}
+      />
+      <TextInput
+        label="Branch, commit or delivery id"
+        placeholder="exactly"
+        value={filters.search}
+        onChange={(event) => change({ search: event.currentTarget.value })}
+      />
+      <TextInput
+        label="From"
+        type="datetime-local"
+        value={filters.from}
+        onChange={(event) => change({ from: event.currentTarget.value })}
+      />
+      <TextInput
+        label="To"
+        type="datetime-local"
+        value={filters.to}
+        onChange={(event) => change({ to: event.currentTarget.value })}
+      />
+      {children}
+    </div>
+  );
+}

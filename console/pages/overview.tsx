@@ -1,0 +1,164 @@
+import { Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { Link } from "wouter";
+import { answerOf, api } from "../api.ts";
+import { OutcomeBars } from "../components/outcome-bars.tsx";
+import { PageHead, Panel } from "../components/page.tsx";
+import { Loaded } from "../components/query.tsx";
+import { Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
+import { TryIt } from "../components/try-it.tsx";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { allProjectsQuery } from "../project-query.ts";
+import { usePushStats } from "../push-stats.ts";
+import { meQuery } from "../session.ts";
+import type { Task } from "../shapes.ts";
+
+const RatePlot = lazy(() => import("../components/rate-plot.tsx"));
+
+export function Overview() {
+  const projects = useQuery(allProjectsQuery);
+  const { data: me } = useQuery(meQuery);
+  const items = projects.data?.items ?? [];
+  useLiveProjects(items.map((project) => project.id));
+  const nameOf = (task: Task) => items.find((project) => project.id === task.projectId)?.name ?? "";
+  const isAdmin = me?.role === "admin";
+  if (projects.data?.total === 0) {
+    return (
+      <>
+        <PageHead
+          title="Welcome"
+          tab="Overview"
+          about="Nothing is set up yet. This is where you will see what runs."
+        />
+        <TryIt isAdmin={isAdmin} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title="Overview" about="What runs, what waits, and what needs a look." />
+      <div className="stack">
+        <div className="columns">
+          <TaskPanel
+            title="Running now"
+            states={["running", "dispatched", "canceling"]}
+            nameOf={nameOf}
+            empty="Nothing runs."
+          />
+          <TaskPanel title="Waiting" states={["queued"]} nameOf={nameOf} empty="Nothing waits." />
+        </div>
+        <div className="columns">
+          <TaskPanel
+            title="Failed last"
+            states={["failed", "timeout", "lost"]}
+            nameOf={nameOf}
+            empty="Nothing has failed. Keep it that way."
+          />
+          <Outcomes />
+        </div>
+        {isAdmin && <PushPanel />}
+      </div>
+    </>
+  );
+}
+
+const shown = 5;
+
+function TaskPanel({
+  title,
+  states,
+  nameOf,
+  empty,
+}: {
+  title: string;
+  states: Task["state"][];
+  nameOf: (task: Task) => string;
+  empty: string;
+}) {
+  const refetchInterval = usePolling();
+  const query = useQuery({
+    queryKey: ["overview", "tasks", states],
+    queryFn: async () => {
+      const pages = await Promise.all(
+        states.map((state) => answerOf(api.tasks.$get({ query: { state, pageSize: shown } }))),
+      );
+      const items = pages.flatMap((page) => page.items).sort((a, b) => b.id - a.id);
+      return { items: items.slice(0, shown), total: pages.reduce((sum, page) => sum + page.total, 0) };
+    },
+    refetchInterval,
+  });
+  return (
+    <Panel
+      title={
+        <>
+          {title} <span className="dim figures">{query.data?.total ?? ""}</span>
+        </>
+      }
+    >
+      <div className="task-cards">
+        <Loaded query={query}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Text size="sm" c="dimmed">
+                {empty}
+              </Text>
+            ) : (
+              items.map((task) => (
+                <div key={task.id} className="task-card">
+                  <div className="task-card-head">
+                    <Link href={`/projects/${task.projectId}`} className="foreign task-card-name">
+                      {nameOf(task) || `Project ${task.projectId}`}
+                    </Link>
+                    <TaskState task={task} />
+                  </div>
+                  <Commit task={task} />
+                  <Text size="sm" c="dimmed" component="div">
+                    <TaskTimes task={task} />
+                  </Text>
+                </div>
+              ))
+            )
+          }
+        </Loaded>
+      </div>
+    </Panel>
+  );
+}
+
+function Outcomes() {
+  const refetchInterval = usePolling();
+  const query = useQuery({
+    queryKey: ["overview", "outcomes"],
+    queryFn: () => answerOf(api.webhooks.stats.$get()),
+    refetchInterval: refetchInterval === false ? 60_000 : refetchInterval,
+  });
+  return (
+    <Panel
+      title="Deliveries by outcome"
+      about="The last 24 hours."
+      action={<Link href="/deliveries">All deliveries</Link>}
+    >
+      <Loaded query={query}>{({ items, to }) => <OutcomeBars counts={items} toMs={Date.parse(to)} />}</Loaded>
+    </Panel>
+  );
+}
+
+function PushPanel() {
+  const { query, points, messagesPerSecond } = usePushStats();
+  return (
+    <Panel
+      title="Push gateway"
+      about={
+        query.data === undefined
+          ? "…"
+          : `${query.data.total} connections, ${messagesPerSecond.toFixed(1)} messages a second`
+      }
+      action={<Link href="/push">Open</Link>}
+    >
+      <Suspense fallback={<div className="plot" />}>
+        <RatePlot points={points} />
+      </Suspense>
+    </Panel>
+  );
+}

@@ -1,0 +1,136 @@
+import { Button, Group, Tabs, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { FormModal } from "../components/form-modal.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Moment } from "../components/moment.tsx";
+import { PageHead } from "../components/page.tsx";
+import { Loaded } from "../components/query.tsx";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { projectQuery } from "../project-query.ts";
+import type { Project } from "../shapes.ts";
+import { taskQuery, useRunProject } from "../task-query.ts";
+import { shortCommit, shortRef } from "../time-text.ts";
+import { DeliveryList } from "./deliveries.tsx";
+import { ProjectSettings } from "./settings/settings.tsx";
+import { TaskList } from "./tasks.tsx";
+import { WebhookPage } from "./webhook/webhook.tsx";
+
+export default function ProjectPage({ id, tab }: { id: number; tab: string }) {
+  useLiveProjects([id]);
+  const refetchInterval = usePolling();
+  const project = useQuery({ ...projectQuery(id), refetchInterval });
+  return <Loaded query={project}>{(loaded) => <ProjectView project={loaded} tab={tab} />}</Loaded>;
+}
+
+function ProjectView({ project, tab }: { project: Project; tab: string }) {
+  const [, go] = useLocation();
+  return (
+    <>
+      <PageHead
+        tab={project.name}
+        title={<span className="foreign">{project.name}</span>}
+        about={<LiveVersion project={project} />}
+      >
+        <RunButton project={project} />
+      </PageHead>
+      <Tabs
+        value={tab}
+        onChange={(chosen) => go(`/projects/${project.id}/${chosen ?? "tasks"}`)}
+        keepMounted={false}
+      >
+        <Tabs.List mb="lg">
+          <Tabs.Tab value="tasks">Tasks</Tabs.Tab>
+          <Tabs.Tab value="webhook">Webhook</Tabs.Tab>
+          <Tabs.Tab value="deliveries">Deliveries</Tabs.Tab>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="tasks">
+          <TaskList projectId={project.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="webhook">
+          <WebhookPage project={project} />
+        </Tabs.Panel>
+        <Tabs.Panel value="deliveries">
+          <DeliveryList projectId={project.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="settings">
+          <ProjectSettings project={project} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+/** What runs out there now. */
+function LiveVersion({ project }: { project: Project }) {
+  const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
+  if (project.liveTaskId === null) return <>Nothing of it is live yet. Builds {shortRef(project.git.ref)}.</>;
+  if (task.data === undefined) return <>&nbsp;</>;
+  const { ref, commit, finishedAt } = task.data;
+  return (
+    <>
+      Live: {shortRef(ref)} <code>{shortCommit(commit)}</code>
+      {finishedAt !== null && (
+        <>
+          {" "}
+          since <Moment at={finishedAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+function RunButton({ project }: { project: Project }) {
+  const [isChoosing, choosing] = useDisclosure(false);
+  const [ref, setRef] = useState("");
+  const [commit, setCommit] = useState("");
+  const run = useRunProject(project.id);
+  return (
+    <Group gap={6}>
+      <Button
+        leftSection={<Icon name="play" size={14} />}
+        loading={run.isPending}
+        onClick={() => run.mutate({})}
+        aria-label={`Run ${project.name}`}
+      >
+        Run {shortRef(project.git.ref)}
+      </Button>
+      <Button variant="default" onClick={choosing.open}>
+        Run another version
+      </Button>
+      <FormModal
+        title="Run another version"
+        submit="Run it"
+        isOpen={isChoosing}
+        onClose={choosing.close}
+        onSubmit={() =>
+          run.mutateAsync({ ...(ref === "" ? {} : { ref }), ...(commit === "" ? {} : { commit }) })
+        }
+      >
+        {(errorOf) => (
+          <>
+            <TextInput
+              label="Branch or tag"
+              placeholder={shortRef(project.git.ref)}
+              data-autofocus
+              value={ref}
+              error={errorOf("ref")}
+              onChange={(event) => setRef(event.currentTarget.value)}
+            />
+            <TextInput
+              label="Commit"
+              description="Empty: the tip. An earlier one of the branch rolls back to it."
+              className="script"
+              value={commit}
+              error={errorOf("commit")}
+              onChange={(event) => setCommit(event.currentTarget.value)}
+            />
+          </>
+        )}
+      </FormModal>
+    </Group>
+  );
+}

@@ -1,0 +1,213 @@
+import { Button, TextInput } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useAct } from "../act.ts";
+import { given, useAddressFilters, usePageNumber } from "../address.ts";
+import { answerOf, api } from "../api.ts";
+import { FormModal } from "../components/form-modal.tsx";
+import { Icon } from "../components/icon.tsx";
+import { List } from "../components/list.tsx";
+import { Moment } from "../components/moment.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import { TaskState } from "../components/task-parts.tsx";
+import { TryIt } from "../components/try-it.tsx";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { meQuery } from "../session.ts";
+import type { Project, Task } from "../shapes.ts";
+import { useRunProject } from "../task-query.ts";
+import { shortCommit, shortRef } from "../time-text.ts";
+
+export default function Projects() {
+  const page = usePageNumber();
+  const [filters, change] = useAddressFilters(["search", "groupId", "add"]);
+  const { search, groupId } = filters;
+  const { data: me } = useQuery(meQuery);
+  const refetchInterval = usePolling();
+  const query = useQuery({
+    queryKey: ["projects", page, search, groupId],
+    queryFn: () => answerOf(api.projects.$get({ query: { page, ...given({ search, groupId }) } })),
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  });
+  const ids = (query.data?.items ?? []).map((project) => project.id);
+  useLiveProjects(ids);
+  const tasks = useProjectTasks(ids);
+  const isEmpty = query.data?.total === 0 && search === "" && groupId === "";
+  return (
+    <>
+      <PageHead title="Projects" about="What you deploy: the last task of each, and what is live.">
+        <Button leftSection={<Icon name="plus" size={16} />} onClick={() => change({ add: "1" })}>
+          Add a project
+        </Button>
+      </PageHead>
+      {isEmpty ? (
+        <TryIt isAdmin={me?.role === "admin"} />
+      ) : (
+        <>
+          <div className="filters">
+            <TextInput
+              label="Name"
+              placeholder="part of it"
+              type="search"
+              value={search}
+              onChange={(event) => change({ search: event.currentTarget.value })}
+            />
+            {groupId !== "" && (
+              <Button variant="subtle" onClick={() => change({ groupId: "" })}>
+                All groups
+              </Button>
+            )}
+          </div>
+          <List
+            label="Projects"
+            query={query}
+            empty={<Empty title="No such project">Look for another part of the name.</Empty>}
+            columns={[
+              { title: "Project", cell: (project) => <Name project={project} /> },
+              {
+                title: "Last task",
+                cell: (project) => <LastTask task={tasks.get(project.id)?.last ?? null} />,
+              },
+              { title: "Live", cell: (project) => <LiveTask task={tasks.get(project.id)?.live ?? null} /> },
+              {
+                title: "Repository",
+                cell: (project) => (
+                  <span className="cut mono repository" title={project.git.url}>
+                    {project.git.url}
+                  </span>
+                ),
+                isWide: true,
+              },
+              { title: "Actions", cell: (project) => <Run project={project} /> },
+            ]}
+          />
+        </>
+      )}
+      <AddProject isOpen={filters.add !== ""} onClose={() => change({ add: "" })} />
+    </>
+  );
+}
+
+interface ProjectTasks {
+  last: Task | null;
+  live: Task | null;
+}
+
+/** The last and the live task of each project on the page, in one request. */
+function useProjectTasks(ids: number[]): Map<number, ProjectTasks> {
+  const projectIds = ids.join(",");
+  const refetchInterval = usePolling();
+  const query = useQuery({
+    queryKey: ["tasks", "of-projects", projectIds],
+    queryFn: () => answerOf(api["project-tasks"].$get({ query: { projectIds } })),
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  });
+  return new Map((query.data?.items ?? []).map(({ projectId, last, live }) => [projectId, { last, live }]));
+}
+
+function Name({ project }: { project: Project }) {
+  return (
+    <>
+      <Link href={`/projects/${project.id}`} className="foreign strong">
+        {project.name}
+      </Link>
+      {project.sample && <span className="dim"> sample</span>}
+    </>
+  );
+}
+
+function LastTask({ task }: { task: Task | null }) {
+  if (task === null) return <span className="dim">none yet</span>;
+  return (
+    <>
+      <TaskState task={task} />
+      <div className="dim small">
+        <Moment at={task.createdAt} />
+      </div>
+    </>
+  );
+}
+
+function LiveTask({ task }: { task: Task | null }) {
+  if (task === null) return <span className="dim">nothing</span>;
+  return (
+    <>
+      <span className="foreign">{shortRef(task.ref)}</span> <code>{shortCommit(task.commit)}</code>
+      {task.finishedAt !== null && (
+        <div className="dim small">
+          <Moment at={task.finishedAt} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Run({ project }: { project: Project }) {
+  const run = useRunProject(project.id);
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      leftSection={<Icon name="play" size={12} />}
+      loading={run.isPending}
+      aria-label={`Run ${project.name}`}
+      onClick={() => run.mutate({})}
+    >
+      Run
+    </Button>
+  );
+}
+
+function AddProject({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [url, setUrl] = useState("");
+  const [ref, setRef] = useState("main");
+  const [, go] = useLocation();
+  const add = useAct(() => answerOf(api.projects.$post({ json: { name, git: { url, ref } } })), {
+    done: `${name} was added. Next: say what its stages do.`,
+    refresh: ["projects"],
+  });
+  return (
+    <FormModal
+      title="Add a project"
+      submit="Add the project"
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={async () => {
+        const project = await add.mutateAsync(undefined);
+        go(`/projects/${project.id}/settings`);
+      }}
+    >
+      {(errorOf) => (
+        <>
+          <TextInput
+            label="Name"
+            required
+            data-autofocus
+            value={name}
+            error={errorOf("name")}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <TextInput
+            label="Clone address"
+            placeholder="https://git.example.com/shop.git"
+            required
+            value={url}
+            error={errorOf("git.url")}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+          />
+          <TextInput
+            label="Branch or tag"
+            required
+            value={ref}
+            error={errorOf("git.ref")}
+            onChange={(event) => setRef(event.currentTarget.value)}
+          />
+        </>
+      )}
+    </FormModal>
+  );
+}

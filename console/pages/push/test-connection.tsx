@@ -1,0 +1,101 @@
+import { Button, Group, Text, TextInput } from "@mantine/core";
+import { useEffect, useRef, useState } from "react";
+import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
+import { answerOf, api } from "../../api.ts";
+import { Panel } from "../../components/page.tsx";
+import { exactText } from "../../time-text.ts";
+
+const kept = 200;
+
+interface Entry {
+  key: string;
+  at: number;
+  text: string;
+  isNote: boolean;
+}
+
+/** A connection of its own in this page, as an application would open it: what arrives is written down. */
+export function TestConnection() {
+  const push = useRef<SlipwayPush | null>(null);
+  const [state, setState] = useState("closed");
+  const [userId, setUserId] = useState("");
+  const [channel, setChannel] = useState("");
+  const [entries, setEntries] = useState<Entry[]>([]);
+  useEffect(() => () => push.current?.close(), []);
+
+  const write = (text: string, isNote: boolean) =>
+    setEntries((before) =>
+      [{ key: crypto.randomUUID(), at: Date.now(), text, isNote }, ...before].slice(0, kept),
+    );
+  const connect = () => {
+    const made = new SlipwayPush({
+      url: `${location.origin}/ws`,
+      channels: channel === "" ? [] : [channel],
+      code: async () =>
+        (await answerOf(api.push.codes.$post({ json: userId === "" ? {} : { userId } }))).code,
+    });
+    made.on("status", (status) => {
+      setState(status.state);
+      if (status.state === "waiting" || status.state === "closed") write(status.reason, true);
+    });
+    made.on("open", (opened) => write(`connected as ${opened.userId} (${opened.connectionId})`, true));
+    made.on("problem", (problem) => write(problem.message, true));
+    made.on("message", (message) => write(textOf(message), false));
+    push.current = made;
+    made.open();
+  };
+  const isClosed = state === "closed";
+  return (
+    <Panel title="Test connection" about="A normal connection from this page. What arrives stands below.">
+      <Group gap="sm" align="flex-end" mb="sm">
+        <TextInput
+          label="As user"
+          placeholder="yourself"
+          style={{ flex: "1 1 130px" }}
+          disabled={!isClosed}
+          value={userId}
+          onChange={(event) => setUserId(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Channel"
+          placeholder="none"
+          style={{ flex: "1 1 130px" }}
+          disabled={!isClosed}
+          value={channel}
+          onChange={(event) => setChannel(event.currentTarget.value)}
+        />
+        {isClosed ? (
+          <Button onClick={connect}>Connect</Button>
+        ) : (
+          <Button variant="default" onClick={() => push.current?.close()}>
+            Disconnect
+          </Button>
+        )}
+      </Group>
+      <section className="stream" aria-label="What arrived" aria-live="polite" {...reachable}>
+        {entries.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            Connect, then publish something.
+          </Text>
+        ) : (
+          entries.map((entry) => (
+            <div
+              key={entry.key}
+              title={exactText(new Date(entry.at).toISOString())}
+              data-note={entry.isNote || undefined}
+            >
+              {entry.text}
+            </div>
+          ))
+        )}
+      </section>
+    </Panel>
+  );
+}
+
+/** What scrolls must be reachable by the keyboard. */
+const reachable = { tabIndex: 0 };
+
+function textOf({ targetType, target, data }: PushMessage): string {
+  return `${target === "" ? targetType : `${targetType} ${target}`}: ${data}`;
+}

@@ -1,0 +1,188 @@
+import { Button, Code, Group, NumberInput, TagsInput, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAct } from "../act.ts";
+import { usePageNumber } from "../address.ts";
+import { answerOf, api } from "../api.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
+import { FormModal } from "../components/form-modal.tsx";
+import { Icon } from "../components/icon.tsx";
+import { List } from "../components/list.tsx";
+import { Moment } from "../components/moment.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import { ShownOnce } from "../components/shown-once.tsx";
+import type { Runner } from "../shapes.ts";
+
+/** Whether a runner is there is known by its beats, which do not pass through the gateway. */
+const refreshMs = 5000;
+
+export default function Runners() {
+  const page = usePageNumber();
+  const [isAdding, adding] = useDisclosure(false);
+  const [token, setToken] = useState<string | null>(null);
+  const query = useQuery({
+    queryKey: ["runners", page],
+    queryFn: () => answerOf(api.runners.$get({ query: { page } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: refreshMs,
+  });
+  return (
+    <>
+      <PageHead
+        title="Runners"
+        about="Where the scripts of your projects run. The local one belongs to this server."
+      >
+        <Button leftSection={<Icon name="plus" size={16} />} onClick={adding.open}>
+          Register a runner
+        </Button>
+      </PageHead>
+      <List
+        label="Runners"
+        query={query}
+        empty={
+          <Empty title="No runner: nothing can be deployed">
+            Turn on <Code>runner.enabled</Code>, or register a runner on another machine.
+          </Empty>
+        }
+        columns={[
+          { title: "Name", cell: (runner) => <b className="foreign">{runner.name}</b> },
+          { title: "State", cell: (runner) => <Presence runner={runner} /> },
+          { title: "Side by side", cell: (runner) => runner.concurrency, isWide: true },
+          { title: "Labels", cell: (runner) => runner.labels.join(", ") || "none", isWide: true },
+          {
+            title: "Seen",
+            cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
+          },
+          { title: "Version", cell: (runner) => runner.version || "unknown", isWide: true },
+          { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
+        ]}
+      />
+      <AddRunner isOpen={isAdding} onClose={adding.close} onToken={setToken} />
+      <ShownOnce title="The runner's token" label="the token" value={token} onDone={() => setToken(null)}>
+        It is shown this once. On the other machine:
+        <pre className="source">{`SLIPWAY_RUNNER_SERVER=${location.origin} \\\nSLIPWAY_RUNNER_TOKEN=… slipway runner`}</pre>
+      </ShownOnce>
+    </>
+  );
+}
+
+function Presence({ runner }: { runner: Runner }) {
+  const tone = runner.disabled ? "waiting" : runner.online ? "success" : "warning";
+  return (
+    <span className="state" data-tone={tone}>
+      <span className="state-dot" aria-hidden="true" />
+      {runner.disabled ? "disabled" : runner.online ? "online" : "away"}
+    </span>
+  );
+}
+
+function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: string) => void }) {
+  const param = { id: runner.id };
+  const toggle = useAct(
+    () => answerOf(api.runners[":id"].$patch({ param, json: { disabled: !runner.disabled } })),
+    {
+      done: runner.disabled ? `${runner.name} takes tasks again.` : `${runner.name} takes no more tasks.`,
+      refresh: ["runners"],
+    },
+  );
+  const reset = useAct(() => answerOf(api.runners[":id"]["reset-token"].$post({ param })), {
+    refresh: ["runners"],
+  });
+  const remove = useAct(() => answerOf(api.runners[":id"].$delete({ param })), {
+    done: `${runner.name} was deleted.`,
+    refresh: ["runners"],
+  });
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={toggle.isPending}
+        aria-label={`${runner.disabled ? "Enable" : "Disable"} ${runner.name}`}
+        onClick={() => toggle.mutate(undefined)}
+      >
+        {runner.disabled ? "Enable" : "Disable"}
+      </Button>
+      {!runner.local && (
+        <>
+          <ConfirmButton
+            label="New token"
+            aria-label={`New token for ${runner.name}`}
+            size="compact-sm"
+            title={`Give ${runner.name} a new token?`}
+            confirm="Make a new token"
+            onConfirm={async () => onToken((await reset.mutateAsync(undefined)).token)}
+          >
+            The old one is invalid at once; the runner must be given the new one.
+          </ConfirmButton>
+          <ConfirmButton
+            label="Delete"
+            aria-label={`Delete ${runner.name}`}
+            size="compact-sm"
+            title={`Delete ${runner.name}?`}
+            confirm="Delete the runner"
+            isDanger
+            onConfirm={() => remove.mutateAsync(undefined)}
+          >
+            What it runs now is reported lost when its lease ends.
+          </ConfirmButton>
+        </>
+      )}
+    </Group>
+  );
+}
+
+function AddRunner({
+  isOpen,
+  onClose,
+  onToken,
+}: {
+  isOpen: boolean;
+  onClose: () => void;
+  onToken: (token: string) => void;
+}) {
+  const [name, setName] = useState("");
+  const [labels, setLabels] = useState<string[]>([]);
+  const [concurrency, setConcurrency] = useState(2);
+  const add = useAct(() => answerOf(api.runners.$post({ json: { name, labels, concurrency } })), {
+    refresh: ["runners"],
+  });
+  return (
+    <FormModal
+      title="Register a runner"
+      submit="Register the runner"
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={async () => onToken((await add.mutateAsync(undefined)).token)}
+    >
+      {(errorOf) => (
+        <>
+          <TextInput
+            label="Name"
+            required
+            data-autofocus
+            value={name}
+            error={errorOf("name")}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <TagsInput
+            label="Labels"
+            description="Projects that ask for labels run only where all of them are. Press Enter after each."
+            value={labels}
+            onChange={setLabels}
+            error={errorOf("labels")}
+          />
+          <NumberInput
+            label="Tasks side by side"
+            min={1}
+            max={256}
+            value={concurrency}
+            onChange={(value) => setConcurrency(Number(value) || 1)}
+            error={errorOf("concurrency")}
+          />
+        </>
+      )}
+    </FormModal>
+  );
+}

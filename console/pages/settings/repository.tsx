@@ -1,0 +1,207 @@
+import { Button, Checkbox, Group, SegmentedControl, Select, Text, Textarea, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAct } from "../../act.ts";
+import { ApiProblem, answerOf, api } from "../../api.ts";
+import { FormModal } from "../../components/form-modal.tsx";
+import { Panel } from "../../components/page.tsx";
+import { SaveBar } from "../../components/save-bar.tsx";
+import { useDraft } from "../../draft.ts";
+import { useSaveProject } from "../../project-query.ts";
+import type { Project } from "../../shapes.ts";
+
+const supersedeChoices = [
+  { value: "none", label: "no older task" },
+  { value: "queued", label: "older tasks that still wait" },
+  { value: "running", label: "older tasks, running ones too" },
+];
+
+export function RepositorySettings({ project }: { project: Project }) {
+  const { name, groupId, git, supersede } = project;
+  const draft = useDraft({
+    name,
+    groupId,
+    url: git.url,
+    ref: git.ref,
+    submodules: git.submodules,
+    supersede,
+  });
+  const save = useSaveProject(project.id);
+  const groups = useQuery({
+    queryKey: ["groups", "all"],
+    queryFn: () => answerOf(api.groups.$get({ query: { pageSize: 200 } })),
+  });
+  const refused = save.error instanceof ApiProblem ? save.error : null;
+  const { value, set } = draft;
+  const submit = draft.submit(({ url, ref, submodules, ...rest }) =>
+    save.mutateAsync({ ...rest, git: { url, ref, submodules } }),
+  );
+  return (
+    <Panel title="Repository" about="What is cloned, and from where.">
+      <form className="form" onSubmit={submit}>
+        <TextInput
+          label="Name"
+          required
+          value={value.name}
+          error={refused?.about("name")}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Clone address"
+          required
+          className="mono"
+          value={value.url}
+          error={refused?.about("git.url")}
+          onChange={(event) => set({ url: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Branch or tag"
+          description="What a run by hand builds, and a webhook that builds the project's own branch."
+          value={value.ref}
+          error={refused?.about("git.ref")}
+          onChange={(event) => set({ ref: event.currentTarget.value })}
+        />
+        <Checkbox
+          label="Clone submodules too"
+          checked={value.submodules}
+          onChange={(event) => set({ submodules: event.currentTarget.checked })}
+        />
+        <Select
+          label="A new task cancels"
+          description="Of the same branch or tag."
+          data={supersedeChoices}
+          allowDeselect={false}
+          value={value.supersede}
+          onChange={(chosen) =>
+            set({ supersede: chosen === "queued" || chosen === "running" ? chosen : "none" })
+          }
+        />
+        <Select
+          label="Group"
+          placeholder="none"
+          clearable
+          data={(groups.data?.items ?? []).map((group) => ({ value: String(group.id), label: group.name }))}
+          value={value.groupId === null ? null : String(value.groupId)}
+          onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
+        />
+        <Credential project={project} />
+        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+      </form>
+    </Panel>
+  );
+}
+
+function Credential({ project }: { project: Project }) {
+  const [isOpen, setOpen] = useState(false);
+  const param = { id: project.id };
+  const forget = useAct(() => answerOf(api.projects[":id"].credential.$delete({ param })), {
+    done: "The credential is forgotten.",
+    refresh: ["project"],
+  });
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        Credential
+      </Text>
+      <Text size="sm" c="dimmed" mb={6}>
+        {project.git.credentialSet
+          ? "One is stored, encrypted. It is never shown."
+          : "None is stored: only public repositories can be cloned."}
+      </Text>
+      <Group gap="xs">
+        <Button variant="default" size="compact-sm" onClick={() => setOpen(true)}>
+          {project.git.credentialSet ? "Replace it" : "Add one"}
+        </Button>
+        {project.git.credentialSet && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            loading={forget.isPending}
+            onClick={() => forget.mutate(undefined)}
+          >
+            Forget it
+          </Button>
+        )}
+      </Group>
+      <CredentialForm projectId={project.id} isOpen={isOpen} onClose={() => setOpen(false)} />
+    </div>
+  );
+}
+
+function CredentialForm({
+  projectId,
+  isOpen,
+  onClose,
+}: {
+  projectId: number;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const [kind, setKind] = useState("token");
+  const [username, setUsername] = useState("git");
+  const [token, setToken] = useState("");
+  const [privateKey, setPrivateKey] = useState("");
+  const set = useAct(
+    () =>
+      answerOf(
+        api.projects[":id"].credential.$put({
+          param: { id: projectId },
+          json: kind === "ssh" ? { type: "ssh", privateKey } : { type: "token", username, token },
+        }),
+      ),
+    { done: "The credential is stored.", refresh: ["project"] },
+  );
+  return (
+    <FormModal
+      title="How the repository is cloned"
+      submit="Store the credential"
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={() => set.mutateAsync(undefined)}
+    >
+      {(errorOf) => (
+        <>
+          <SegmentedControl
+            aria-label="Kind of credential"
+            data={[
+              { value: "token", label: "Access token (https)" },
+              { value: "ssh", label: "Private key (ssh)" },
+            ]}
+            value={kind}
+            onChange={setKind}
+          />
+          {kind === "token" ? (
+            <>
+              <TextInput
+                label="Username"
+                description="What the host expects beside the token; most take any."
+                value={username}
+                error={errorOf("username")}
+                onChange={(event) => setUsername(event.currentTarget.value)}
+              />
+              <TextInput
+                label="Token"
+                required
+                autoComplete="off"
+                value={token}
+                error={errorOf("token")}
+                onChange={(event) => setToken(event.currentTarget.value)}
+              />
+            </>
+          ) : (
+            <Textarea
+              className="script"
+              label="Private key"
+              required
+              rows={7}
+              placeholder="-----BEGIN OPENSSH PRIVATE KEY-----"
+              value={privateKey}
+              error={errorOf("privateKey")}
+              onChange={(event) => setPrivateKey(event.currentTarget.value)}
+            />
+          )}
+        </>
+      )}
+    </FormModal>
+  );
+}

@@ -1,0 +1,142 @@
+import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { ApiProblem } from "../../api.ts";
+import { Panel } from "../../components/page.tsx";
+import { SaveBar } from "../../components/save-bar.tsx";
+import { useDraft } from "../../draft.ts";
+import { useSaveProject } from "../../project-query.ts";
+import type { Project } from "../../shapes.ts";
+
+type Stages = Project["stages"];
+type HealthCheck = Stages["start"]["healthCheck"];
+
+const about = {
+  build: "Makes what will run: install, compile, test.",
+  deploy: "Puts it in its place. After this, the commit counts as live.",
+  start: "Starts it, and waits until it is healthy.",
+} as const;
+
+const examples = {
+  build: "npm ci\nnpm run build",
+  deploy: 'rsync -a --delete dist/ "$DEPLOY_HOST":/srv/shop/',
+  start: 'ssh "$DEPLOY_HOST" systemctl restart shop',
+} as const;
+
+export function StageSettings({ project }: { project: Project }) {
+  const draft = useDraft<Stages>(project.stages);
+  const save = useSaveProject(project.id);
+  const refused = save.error instanceof ApiProblem ? save.error : null;
+  const { value, set } = draft;
+  return (
+    <Panel
+      title="Stages"
+      about="Shell scripts that run one after the other in a fresh checkout. A stage without a script is skipped. CI_REF, CI_COMMIT, CI_MESSAGE and CI_AUTHOR are set."
+    >
+      <form
+        className="form"
+        style={{ maxWidth: 820 }}
+        onSubmit={draft.submit((stages) => save.mutateAsync({ stages }))}
+      >
+        {(["build", "deploy", "start"] as const).map((name) => (
+          <div key={name} className="script">
+            <Textarea
+              label={name}
+              description={about[name]}
+              placeholder={examples[name]}
+              autosize
+              minRows={4}
+              maxRows={24}
+              spellCheck={false}
+              autoCapitalize="off"
+              value={value[name].script}
+              error={refused?.about(`stages.${name}.script`)}
+              onChange={(event) => set({ [name]: { ...value[name], script: event.currentTarget.value } })}
+            />
+            <NumberInput
+              mt={8}
+              maw={280}
+              size="xs"
+              aria-label={`Time limit of ${name} in seconds`}
+              placeholder="no time limit of its own"
+              suffix=" seconds at most"
+              min={1}
+              value={value[name].timeout ?? ""}
+              error={refused?.about(`stages.${name}.timeout`)}
+              onChange={(timeout) =>
+                set({ [name]: { ...value[name], timeout: timeout === "" ? null : Number(timeout) } })
+              }
+            />
+          </div>
+        ))}
+        <HealthCheckFields
+          value={value.start.healthCheck}
+          onChange={(healthCheck) => set({ start: { ...value.start, healthCheck } })}
+          errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
+        />
+        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+      </form>
+    </Panel>
+  );
+}
+
+const kinds = [
+  { value: "none", label: "none: started means done" },
+  { value: "http", label: "an address that answers" },
+  { value: "tcp", label: "a port that takes connections" },
+  { value: "command", label: "a command that succeeds" },
+];
+
+const fresh: Record<string, HealthCheck> = {
+  http: { type: "http", url: "http://127.0.0.1:8080/", timeoutSeconds: 60 },
+  tcp: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
+  command: { type: "command", command: "", timeoutSeconds: 60 },
+};
+
+function HealthCheckFields({
+  value,
+  onChange,
+  errorOf,
+}: {
+  value: HealthCheck;
+  onChange: (check: HealthCheck) => void;
+  errorOf: (field: string) => string | undefined;
+}) {
+  return (
+    <>
+      <Select
+        label="Health check after start"
+        data={kinds}
+        allowDeselect={false}
+        value={value?.type ?? "none"}
+        onChange={(kind) => onChange(fresh[kind ?? ""] ?? null)}
+      />
+      {value?.type === "http" && (
+        <TextInput
+          label="Address"
+          value={value.url}
+          error={errorOf("url")}
+          onChange={(event) => onChange({ ...value, url: event.currentTarget.value })}
+        />
+      )}
+      {value?.type === "tcp" && (
+        <TextInput
+          label="Host and port"
+          value={`${value.host}:${value.port}`}
+          error={errorOf("host") ?? errorOf("port")}
+          onChange={(event) => {
+            const [host = "", port = ""] = event.currentTarget.value.split(/:(?=\d*$)/);
+            onChange({ ...value, host, port: Number(port) });
+          }}
+        />
+      )}
+      {value?.type === "command" && (
+        <TextInput
+          label="Command"
+          className="script"
+          value={value.command}
+          error={errorOf("command")}
+          onChange={(event) => onChange({ ...value, command: event.currentTarget.value })}
+        />
+      )}
+    </>
+  );
+}

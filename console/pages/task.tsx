@@ -1,0 +1,145 @@
+import { Alert, Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { ConfirmButton } from "../components/confirm.tsx";
+import { Icon } from "../components/icon.tsx";
+import { LogView } from "../components/log-view.tsx";
+import { Elapsed, Moment } from "../components/moment.tsx";
+import { PageHead } from "../components/page.tsx";
+import { Loaded } from "../components/query.tsx";
+import { StateLabel } from "../components/state.tsx";
+import { Cause, Commit } from "../components/task-parts.tsx";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { projectQuery } from "../project-query.ts";
+import type { Task } from "../shapes.ts";
+import { taskQuery, useCancelTask, useRerunTask, useRunProject } from "../task-query.ts";
+import { shortCommit } from "../time-text.ts";
+import { useTaskLog } from "../use-task-log.ts";
+
+export default function TaskPage({ id }: { id: number }) {
+  const refetchInterval = usePolling();
+  const task = useQuery({ ...taskQuery(id), refetchInterval });
+  return <Loaded query={task}>{(loaded) => <TaskView task={loaded} />}</Loaded>;
+}
+
+const finished = ["success", "failed", "canceled", "timeout", "lost"];
+
+function TaskView({ task }: { task: Task }) {
+  const isFinished = finished.includes(task.state);
+  useLiveProjects([task.projectId]);
+  const project = useQuery(projectQuery(task.projectId));
+  const log = useTaskLog(task.projectId, task.id, isFinished);
+  return (
+    <>
+      <PageHead
+        tab={`${task.state}: task ${task.id}`}
+        title={
+          <>
+            <Link href={`/projects/${task.projectId}`} className="foreign">
+              {project.data?.name ?? `Project ${task.projectId}`}
+            </Link>{" "}
+            <span className="dim">task {task.id}</span>
+          </>
+        }
+        about={<Commit task={task} />}
+      >
+        <Actions task={task} isFinished={isFinished} />
+      </PageHead>
+      <div className="stack">
+        <div className="task-facts">
+          <StateLabel state={task.state} strong />
+          <span>
+            {task.startedAt === null ? (
+              <>
+                created <Moment at={task.createdAt} />
+                {task.queuePosition !== undefined && `, place ${task.queuePosition} in the queue`}
+              </>
+            ) : (
+              <>
+                started <Moment at={task.startedAt} />, {isFinished ? "took" : "running for"}{" "}
+                <Elapsed from={task.startedAt} to={task.finishedAt} />
+              </>
+            )}
+          </span>
+          <Cause task={task} />
+          {task.deliveryId !== undefined && (
+            <Link href={`/deliveries/${task.deliveryId}`}>delivery {task.deliveryId}</Link>
+          )}
+          {task.rerunOf !== null && <Link href={`/tasks/${task.rerunOf}`}>again of task {task.rerunOf}</Link>}
+          {task.supersededBy !== null && (
+            <Link href={`/tasks/${task.supersededBy}`}>superseded by task {task.supersededBy}</Link>
+          )}
+        </div>
+        {task.reason !== "" && task.state !== "success" && (
+          <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note">
+            {task.reason}
+          </Alert>
+        )}
+        <Stages task={task} />
+        <LogView log={log} taskId={task.id} isRunning={!isFinished} />
+      </div>
+    </>
+  );
+}
+
+function Stages({ task }: { task: Task }) {
+  return (
+    <ol className="stages" aria-label="Stages">
+      {task.stages.map((stage) => (
+        <li key={stage.name} className="stage" data-state={stage.state}>
+          <b>{stage.name}</b>
+          <StateLabel state={stage.state} />
+          <span className="stage-time">
+            {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
+            {stage.exitCode !== null && stage.exitCode !== 0 && `, exit code ${stage.exitCode}`}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
+  const cancel = useCancelTask(task.id);
+  const rerun = useRerunTask(task.id);
+  const run = useRunProject(task.projectId);
+  if (!isFinished) {
+    return (
+      <ConfirmButton
+        label="Cancel"
+        leftSection={<Icon name="stop" size={14} />}
+        disabled={task.state === "canceling"}
+        title={`Cancel task ${task.id}?`}
+        confirm="Cancel the task"
+        isDanger
+        onConfirm={() => cancel.mutateAsync(undefined)}
+      >
+        Its scripts get SIGTERM, and after a grace SIGKILL. What they have already deployed stays.
+      </ConfirmButton>
+    );
+  }
+  const { commit } = task;
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<Icon name="again" size={15} />}
+        loading={rerun.isPending}
+        onClick={() => rerun.mutate(undefined)}
+      >
+        Run again
+      </Button>
+      {commit !== null && (
+        <ConfirmButton
+          label="Deploy this commit"
+          title={`Deploy ${shortCommit(commit)} again?`}
+          confirm="Deploy it"
+          onConfirm={() => run.mutateAsync({ ref: task.ref, commit })}
+        >
+          A new task builds and deploys exactly this commit, with the project's stages as they are now. This
+          is how you go back to an earlier version.
+        </ConfirmButton>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { Select } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link, useLocation } from "wouter";
+import { useAddressFilters, usePageNumber } from "../address.ts";
+import { answerOf, api } from "../api.ts";
+import { List } from "../components/list.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import { Cause, Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
+import { useLiveProjects, usePolling } from "../live.ts";
+import { allProjectsQuery } from "../project-query.ts";
+import type { Task } from "../shapes.ts";
+
+const states: Task["state"][] = [
+  "queued",
+  "dispatched",
+  "running",
+  "canceling",
+  "success",
+  "failed",
+  "canceled",
+  "timeout",
+  "lost",
+];
+
+export default function Tasks() {
+  const projects = useQuery(allProjectsQuery);
+  const items = projects.data?.items ?? [];
+  useLiveProjects(items.map((project) => project.id));
+  return (
+    <>
+      <PageHead title="Tasks" about="Every build and deploy, newest first." />
+      <TaskList nameOf={(task) => items.find((project) => project.id === task.projectId)?.name ?? ""} />
+    </>
+  );
+}
+
+/** Tasks of one project, or of all with the name of each. */
+export function TaskList({ projectId, nameOf }: { projectId?: number; nameOf?: (task: Task) => string }) {
+  const page = usePageNumber();
+  const [filters, change] = useAddressFilters(["state"]);
+  const state = states.find((each) => each === filters.state);
+  const [, go] = useLocation();
+  const refetchInterval = usePolling();
+  const query = useQuery({
+    queryKey: ["tasks", projectId ?? "all", page, filters],
+    queryFn: () =>
+      answerOf(
+        api.tasks.$get({
+          query: {
+            page,
+            pageSize: 20,
+            ...(state === undefined ? {} : { state }),
+            ...(projectId === undefined ? {} : { projectId }),
+          },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  });
+  return (
+    <>
+      <div className="filters">
+        <Select
+          label="State"
+          placeholder="any"
+          clearable
+          data={states}
+          value={filters.state || null}
+          onChange={(state) => change({ state: state ?? "" })}
+        />
+      </div>
+      <List
+        label="Tasks"
+        query={query}
+        onOpen={(task) => go(`/tasks/${task.id}`)}
+        empty={
+          filters.state === "" ? (
+            <Empty title="Nothing has run yet">
+              Run the project by hand, or point your Git host at its webhook and push a commit.
+            </Empty>
+          ) : (
+            <Empty title={`No task is ${filters.state}`}>Clear the filter to see the others.</Empty>
+          )
+        }
+        columns={[
+          { title: "Task", cell: (task) => <TaskState task={task} /> },
+          ...(nameOf
+            ? [
+                {
+                  title: "Project",
+                  cell: (task: Task) => (
+                    <Link
+                      href={`/projects/${task.projectId}`}
+                      className="foreign"
+                      onClick={(event) => event.stopPropagation()}
+                    >
+                      {nameOf(task)}
+                    </Link>
+                  ),
+                },
+              ]
+            : []),
+          { title: "Commit", cell: (task) => <Commit task={task} /> },
+          { title: "Cause", cell: (task) => <Cause task={task} />, isWide: true },
+          { title: "When", cell: (task) => <TaskTimes task={task} /> },
+          { title: "No.", cell: (task) => <span className="figures">{task.id}</span>, isWide: true },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,160 @@
+import { Button, Checkbox, Select, Stack, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAct } from "../act.ts";
+import { usePageNumber } from "../address.ts";
+import { answerOf, api } from "../api.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
+import { FormModal } from "../components/form-modal.tsx";
+import { Icon } from "../components/icon.tsx";
+import { List } from "../components/list.tsx";
+import { Moment } from "../components/moment.tsx";
+import { Empty, PageHead } from "../components/page.tsx";
+import { ShownOnce } from "../components/shown-once.tsx";
+import type { ApiToken } from "../shapes.ts";
+
+const scopes = [
+  { value: "read", label: "read: look at what I may view" },
+  { value: "write", label: "write: change what I may manage" },
+  { value: "publish", label: "publish: push messages" },
+  { value: "admin", label: "admin: all that I may do" },
+] as const;
+
+const lifetimes = [
+  { value: "30", label: "30 days" },
+  { value: "90", label: "90 days" },
+  { value: "365", label: "1 year" },
+  { value: "0", label: "no end" },
+];
+
+export default function Tokens() {
+  const page = usePageNumber();
+  const [isMaking, making] = useDisclosure(false);
+  const [token, setToken] = useState<string | null>(null);
+  const query = useQuery({
+    queryKey: ["tokens", page],
+    queryFn: () => answerOf(api.tokens.$get({ query: { page } })),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <PageHead
+        title="API tokens"
+        about="For scripts and CI. A token acts as you, within its scopes, until it ends or is revoked."
+      >
+        <Button leftSection={<Icon name="plus" size={16} />} onClick={making.open}>
+          Make a token
+        </Button>
+      </PageHead>
+      <List
+        label="API tokens"
+        query={query}
+        empty={
+          <Empty title="No tokens yet">
+            Make one to call the API from a script, instead of your password.
+          </Empty>
+        }
+        columns={[
+          { title: "Name", cell: (item) => <b className="foreign">{item.name}</b> },
+          { title: "Starts with", cell: (item) => <code>{item.hint}…</code> },
+          { title: "Scopes", cell: (item) => item.scopes.join(", ") },
+          {
+            title: "Last used",
+            cell: (item) => (item.lastUsedAt ? <Moment at={item.lastUsedAt} /> : "never"),
+            isWide: true,
+          },
+          {
+            title: "Ends",
+            cell: (item) => (item.expiresAt ? <Moment at={item.expiresAt} /> : "never"),
+            isWide: true,
+          },
+          { title: "Actions", cell: (item) => <Revoke token={item} /> },
+        ]}
+      />
+      <MakeToken isOpen={isMaking} onClose={making.close} onMade={setToken} />
+      <ShownOnce title="Your new token" label="the token" value={token} onDone={() => setToken(null)}>
+        It is shown this once. Send it as <code>Authorization: Bearer …</code>
+      </ShownOnce>
+    </>
+  );
+}
+
+function Revoke({ token }: { token: ApiToken }) {
+  const revoke = useAct(() => answerOf(api.tokens[":id"].$delete({ param: { id: token.id } })), {
+    done: `The token ${token.name} is revoked.`,
+    refresh: ["tokens"],
+  });
+  return (
+    <ConfirmButton
+      label="Revoke"
+      aria-label={`Revoke ${token.name}`}
+      size="compact-sm"
+      title={`Revoke ${token.name}?`}
+      confirm="Revoke the token"
+      isDanger
+      onConfirm={() => revoke.mutateAsync(undefined)}
+    >
+      Whatever uses it is refused from now on.
+    </ConfirmButton>
+  );
+}
+
+function MakeToken({
+  isOpen,
+  onClose,
+  onMade,
+}: {
+  isOpen: boolean;
+  onClose: () => void;
+  onMade: (token: string) => void;
+}) {
+  const [name, setName] = useState("");
+  const [chosen, setChosen] = useState<string[]>(["read"]);
+  const [days, setDays] = useState("90");
+  const make = useAct(
+    () => {
+      const expiresAt = days === "0" ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
+      const wanted = scopes.map((scope) => scope.value).filter((scope) => chosen.includes(scope));
+      return answerOf(api.tokens.$post({ json: { name, scopes: wanted, expiresAt } }));
+    },
+    { refresh: ["tokens"] },
+  );
+  return (
+    <FormModal
+      title="Make a token"
+      submit="Make the token"
+      isOpen={isOpen}
+      onClose={onClose}
+      onSubmit={async () => onMade((await make.mutateAsync(undefined)).token)}
+    >
+      {(errorOf) => (
+        <>
+          <TextInput
+            label="Name"
+            description="What it is for, so that you know it again."
+            required
+            data-autofocus
+            value={name}
+            error={errorOf("name")}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Checkbox.Group label="Scopes" value={chosen} onChange={setChosen} error={errorOf("scopes")}>
+            <Stack gap="xs" mt={6}>
+              {scopes.map((scope) => (
+                <Checkbox key={scope.value} value={scope.value} label={scope.label} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <Select
+            label="Lasts"
+            data={lifetimes}
+            allowDeselect={false}
+            value={days}
+            onChange={(value) => setDays(value ?? "90")}
+          />
+        </>
+      )}
+    </FormModal>
+  );
+}

@@ -1,0 +1,33 @@
+import { Checkbox, Group, Text } from "@mantine/core";
+import type { Webhook } from "../../shapes.ts";
+
+type Actions = Webhook["actions"];
+
+const stages = ["build", "deploy", "start"] as const;
+
+/** Which stages a delivery runs; all of them is written as "unset". */
+export function ActionFields({ value, onChange }: { value: Actions; onChange: (actions: Actions) => void }) {
+  const runs = (stage: (typeof stages)[number]) => value?.[stage] !== false;
+  const toggle = (stage: (typeof stages)[number], isOn: boolean) => {
+    const next = { ...value, [stage]: isOn };
+    const isAll = stages.every((each) => next[each] !== false) && !next.fromStage;
+    onChange(isAll ? null : next);
+  };
+  return (
+    <fieldset className="plain" aria-label="Stages that run">
+      <Text size="sm" fw={500} mb={6}>
+        Stages that run
+      </Text>
+      <Group gap="lg">
+        {stages.map((stage) => (
+          <Checkbox
+            key={stage}
+            label={stage}
+            checked={runs(stage)}
+            onChange={(event) => toggle(stage, event.currentTarget.checked)}
+          />
+        ))}
+      </Group>
+    </fieldset>
+  );
+}

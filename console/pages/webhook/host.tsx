@@ -1,0 +1,128 @@
+import { List, SegmentedControl, Select, Text, TextInput } from "@mantine/core";
+import { ApiProblem } from "../../api.ts";
+import { Panel } from "../../components/page.tsx";
+import { SaveBar } from "../../components/save-bar.tsx";
+import { useDraft } from "../../draft.ts";
+import type { Webhook } from "../../shapes.ts";
+import { useSaveWebhook } from "../../webhook-query.ts";
+import { hostChoices, hosts, isHostName } from "./hosts.ts";
+
+/** Which host delivers, what to fill in there, and how it proves itself. */
+export function HostPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
+  const { provider, secretHeader, secretQuery, verifyMode, signaturePrefix, signatureEncoding } = webhook;
+  const draft = useDraft({
+    provider,
+    secretHeader,
+    secretQuery,
+    verifyMode,
+    signaturePrefix,
+    signatureEncoding,
+  });
+  const save = useSaveWebhook(projectId);
+  const host = hosts[draft.value.provider];
+  const refused = save.error instanceof ApiProblem ? save.error : null;
+  return (
+    <Panel title="Git host" about="Decides how signatures are checked and payloads are read.">
+      <form
+        className="form"
+        style={{ maxWidth: 820 }}
+        onSubmit={draft.submit((value) => save.mutateAsync(value))}
+      >
+        <Select
+          label="Host"
+          data={hostChoices}
+          searchable
+          allowDeselect={false}
+          maw={340}
+          value={draft.value.provider}
+          onChange={(name) => isHostName(name) && draft.set({ provider: name })}
+        />
+        <div className="instructions">
+          <Text size="sm" fw={600} mb={4}>
+            At {host.label}
+          </Text>
+          <List type="ordered" size="sm" spacing={4}>
+            {host.steps.map((step) => (
+              <List.Item key={step}>{step}</List.Item>
+            ))}
+          </List>
+          <Text size="sm" c="dimmed" mt={6}>
+            It proves itself by {host.proof}.
+          </Text>
+        </div>
+        {draft.value.provider === "generic" && (
+          <GenericFields value={draft.value} set={draft.set} errorOf={(field) => refused?.about(field)} />
+        )}
+        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+      </form>
+    </Panel>
+  );
+}
+
+type Proof = Pick<
+  Webhook,
+  "provider" | "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
+>;
+
+function GenericFields({
+  value,
+  set,
+  errorOf,
+}: {
+  value: Proof;
+  set: (change: Partial<Proof>) => void;
+  errorOf: (field: string) => string | undefined;
+}) {
+  return (
+    <>
+      <TextInput
+        label="Header of the secret"
+        maw={340}
+        value={value.secretHeader}
+        error={errorOf("secretHeader")}
+        onChange={(event) => set({ secretHeader: event.currentTarget.value })}
+      />
+      <TextInput
+        label="Query parameter of the secret"
+        description="Asked when the header is missing."
+        maw={340}
+        value={value.secretQuery}
+        error={errorOf("secretQuery")}
+        onChange={(event) => set({ secretQuery: event.currentTarget.value })}
+      />
+      <div>
+        <Text size="sm" fw={500} mb={4}>
+          What it carries
+        </Text>
+        <SegmentedControl
+          aria-label="What it carries"
+          data={[
+            { value: "token", label: "The secret itself" },
+            { value: "hmac", label: "HMAC-SHA256 of the body" },
+          ]}
+          value={value.verifyMode}
+          onChange={(mode) => set({ verifyMode: mode === "hmac" ? "hmac" : "token" })}
+        />
+      </div>
+      {value.verifyMode === "hmac" && (
+        <>
+          <TextInput
+            label="Prefix"
+            description="Removed before comparing, for example sha256="
+            maw={340}
+            value={value.signaturePrefix}
+            error={errorOf("signaturePrefix")}
+            onChange={(event) => set({ signaturePrefix: event.currentTarget.value })}
+          />
+          <SegmentedControl
+            aria-label="Encoding"
+            data={["hex", "base64"]}
+            w="fit-content"
+            value={value.signatureEncoding}
+            onChange={(encoding) => set({ signatureEncoding: encoding === "base64" ? "base64" : "hex" })}
+          />
+        </>
+      )}
+    </>
+  );
+}

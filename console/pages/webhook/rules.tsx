@@ -1,0 +1,157 @@
+import { Checkbox, Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { ApiProblem } from "../../api.ts";
+import { Panel } from "../../components/page.tsx";
+import { SaveBar } from "../../components/save-bar.tsx";
+import { useDraft } from "../../draft.ts";
+import type { Webhook } from "../../shapes.ts";
+import { useSaveWebhook } from "../../webhook-query.ts";
+import { ActionFields } from "./actions.tsx";
+import { WhatIf } from "./what-if.tsx";
+
+export type Rules = Pick<
+  Webhook,
+  | "events"
+  | "branchFilter"
+  | "tagFilter"
+  | "pathFilter"
+  | "skipCiKeyword"
+  | "refSource"
+  | "queuePolicy"
+  | "debounceSeconds"
+  | "debounceScope"
+  | "allowForks"
+  | "actions"
+>;
+
+const eventChoices = [
+  { value: "push", label: "pushes to branches" },
+  { value: "tag", label: "tags" },
+  { value: "merge_request", label: "merge requests" },
+] as const;
+
+const globHint =
+  "* within a level, ** across levels, ? one character. Press Enter after each. Empty: no restriction.";
+
+/** Which deliveries start a deploy, with the answer of the past to every change before it is saved. */
+export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
+  const draft = useDraft<Rules>(rulesOf(webhook));
+  const save = useSaveWebhook(projectId, "The rules are saved.");
+  const refused = save.error instanceof ApiProblem ? save.error : null;
+  const { value, set } = draft;
+  const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
+    <TagsInput
+      label={label}
+      description={globHint}
+      placeholder={value[name].length === 0 ? placeholder : ""}
+      value={value[name]}
+      error={refused?.fields.find((fault) => fault.field.startsWith(name))?.message}
+      onChange={(globs) => set({ [name]: globs })}
+    />
+  );
+  return (
+    <Panel
+      title="What starts a deploy"
+      about="A delivery passes these from top to bottom; the first that does not fit ignores it."
+    >
+      <div className="rules">
+        <form className="form" onSubmit={draft.submit((rules) => save.mutateAsync(rules))}>
+          <Checkbox.Group
+            label="Events"
+            value={value.events}
+            onChange={(chosen) =>
+              set({
+                events: eventChoices.map((event) => event.value).filter((event) => chosen.includes(event)),
+              })
+            }
+          >
+            <Group gap="lg" mt={6}>
+              {eventChoices.map((event) => (
+                <Checkbox key={event.value} value={event.value} label={event.label} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+          {globs("branchFilter", "Branches", "main, release/**")}
+          {globs("tagFilter", "Tags", "v*")}
+          {globs("pathFilter", "Changed files", "src/**, package.json")}
+          <TextInput
+            label="Skip keyword"
+            description="A commit message that contains it is skipped. Empty: [skip ci]."
+            value={value.skipCiKeyword}
+            error={refused?.about("skipCiKeyword")}
+            onChange={(event) => set({ skipCiKeyword: event.currentTarget.value })}
+          />
+          <Checkbox
+            label="Also merge requests from forks (their authors can run code here)"
+            checked={value.allowForks}
+            onChange={(event) => set({ allowForks: event.currentTarget.checked })}
+          />
+          <Select
+            label="Builds"
+            data={[
+              { value: "webhook", label: "what was pushed" },
+              { value: "project", label: "the project's own branch" },
+            ]}
+            allowDeselect={false}
+            value={value.refSource}
+            onChange={(source) => set({ refSource: source === "project" ? "project" : "webhook" })}
+          />
+          <ActionFields value={value.actions} onChange={(actions) => set({ actions })} />
+          <Select
+            label="While another task of the project is unfinished"
+            data={[
+              { value: "always", label: "wait in the queue" },
+              { value: "skip", label: "ignore the delivery" },
+            ]}
+            allowDeselect={false}
+            value={value.queuePolicy}
+            onChange={(policy) => set({ queuePolicy: policy === "skip" ? "skip" : "always" })}
+          />
+          <Group gap="md" align="flex-start" grow>
+            <NumberInput
+              label="Debounce"
+              description="Pushes inside it make one task, of the last commit. 0: off."
+              placeholder={`${webhook.effectiveDebounceSeconds} (default)`}
+              suffix=" s"
+              min={0}
+              max={86_400}
+              value={value.debounceSeconds ?? ""}
+              error={refused?.about("debounceSeconds")}
+              onChange={(seconds) => set({ debounceSeconds: seconds === "" ? null : Number(seconds) })}
+            />
+            <Select
+              label="Counted"
+              description="One window for all, or one for each."
+              data={[
+                { value: "project", label: "per project" },
+                { value: "ref", label: "per branch or tag" },
+              ]}
+              allowDeselect={false}
+              value={value.debounceScope}
+              onChange={(scope) => set({ debounceScope: scope === "ref" ? "ref" : "project" })}
+            />
+          </Group>
+          <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+        </form>
+        <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />
+      </div>
+    </Panel>
+  );
+}
+
+function rulesOf(webhook: Webhook): Rules {
+  const { events, branchFilter, tagFilter, pathFilter, skipCiKeyword, refSource } = webhook;
+  const { queuePolicy, debounceSeconds, debounceScope, allowForks, actions } = webhook;
+  return {
+    events,
+    branchFilter,
+    tagFilter,
+    pathFilter,
+    skipCiKeyword,
+    refSource,
+    queuePolicy,
+    debounceSeconds,
+    debounceScope,
+    allowForks,
+    actions,
+  };
+}

@@ -1,0 +1,99 @@
+import { Alert, Switch, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAct } from "../../act.ts";
+import { answerOf, api } from "../../api.ts";
+import { ConfirmButton } from "../../components/confirm.tsx";
+import { CopyText } from "../../components/copy-text.tsx";
+import { Panel } from "../../components/page.tsx";
+import { Loaded } from "../../components/query.tsx";
+import type { Project, Webhook } from "../../shapes.ts";
+import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
+import { Arrival } from "./arrival.tsx";
+import { HostPanel } from "./host.tsx";
+import { RulesPanel } from "./rules.tsx";
+import { SecretPanel } from "./secret.tsx";
+import { TestPanel } from "./test.tsx";
+
+export function WebhookPage({ project }: { project: Project }) {
+  const webhook = useQuery(webhookQuery(project.id));
+  return (
+    <Loaded query={webhook}>
+      {(loaded) => (
+        <div className="stack">
+          {loaded.enabled && !loaded.secretSet && (
+            <Alert
+              color="red"
+              variant="filled"
+              title="Anybody can start a deploy"
+              className="red-warning"
+              role="alert"
+            >
+              The webhook is enabled without a secret: whoever knows its address can trigger builds. Generate
+              a secret below, give it to your Git host, and save it here.
+            </Alert>
+          )}
+          <AddressPanel projectId={project.id} webhook={loaded} />
+          <HostPanel projectId={project.id} webhook={loaded} />
+          <SecretPanel projectId={project.id} webhook={loaded} />
+          <RulesPanel projectId={project.id} webhook={loaded} />
+          <TestPanel projectId={project.id} defaultRef={project.git.ref} />
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
+  const save = useSaveWebhook(projectId);
+  return (
+    <Panel
+      title="Address"
+      about="Where your Git host delivers pushes."
+      action={
+        <Switch
+          label={webhook.enabled ? "Enabled" : "Disabled"}
+          aria-label="Enable the webhook"
+          checked={webhook.enabled}
+          disabled={save.isPending}
+          onChange={(event) => save.mutate({ enabled: event.currentTarget.checked })}
+        />
+      }
+    >
+      {webhook.url === null ? (
+        <Text size="sm" c="dimmed">
+          Enable the webhook to get its address. It holds a random key, so that nobody can guess it.
+        </Text>
+      ) : (
+        <div className="address">
+          <CopyText value={webhook.url} label="the address" />
+          <ResetKey projectId={projectId} />
+        </div>
+      )}
+      {webhook.url !== null && !webhook.baseUrlConfigured && (
+        <Alert color="lamp" variant="light" mt="md" title="This address is reachable from this machine only">
+          It is inferred from the listen address. Set <code>server.baseUrl</code> (without a trailing /) to
+          the address under which your Git host reaches this server, and restart.
+        </Alert>
+      )}
+      {webhook.enabled && <Arrival projectId={projectId} />}
+    </Panel>
+  );
+}
+
+function ResetKey({ projectId }: { projectId: number }) {
+  const reset = useAct(
+    () => answerOf(api.projects[":id"].webhook["reset-key"].$post({ param: { id: projectId } })),
+    { done: "The address is new; the old one answers 404 from now on.", refresh: ["webhook"] },
+  );
+  return (
+    <ConfirmButton
+      label="Reset the key"
+      title="Reset the key?"
+      confirm="Reset the key"
+      isDanger
+      onConfirm={() => reset.mutateAsync(undefined)}
+    >
+      The address above stops working at once. Deploys stand still until your Git host has the new one.
+    </ConfirmButton>
+  );
+}

@@ -1,0 +1,62 @@
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import { taskJson } from "../../task/task-json.ts";
+import { callerOf } from "./context.ts";
+import { newApi, route } from "./route.ts";
+import { id, json, strict, text, z } from "./shape.ts";
+import { taskShape } from "./task-shape.ts";
+
+const maxProjects = 200;
+
+const readProjectTasks = route({
+  method: "get",
+  path: "/project-tasks",
+  tags: ["tasks"],
+  summary: "Last and live task of several projects",
+  description:
+    "For a list of projects: of each that the caller may view, the newest task and the one that is live, in one call.",
+  access: "signed-in",
+  request: {
+    query: strict({
+      projectIds: text(2400, 1)
+        .regex(/^\d{1,10}(,\d{1,10})*$/, "must be ids, separated by commas")
+        .openapi({ example: "1,2,3" }),
+    }),
+  },
+  responses: {
+    200: json(
+      "In the order asked for.",
+      z
+        .object({
+          items: z.array(z.object({ projectId: id, last: taskShape.nullable(), live: taskShape.nullable() })),
+        })
+        .openapi("ProjectTasks"),
+    ),
+  },
+});
+
+export function projectTasksApi({ projects, tasks }: Pick<Keepers, "projects" | "tasks">) {
+  async function liveOf(projectId: number): Promise<Task | null> {
+    const liveTaskId = (await projects.byId(projectId))?.liveTaskId ?? null;
+    return liveTaskId === null ? null : tasks.byId(liveTaskId);
+  }
+
+  return newApi().openapi(readProjectTasks, async (c) => {
+    const visible = await c.var.permissions.visibleProjectIds(callerOf(c));
+    const asked = c.req.valid("query").projectIds.split(",").map(Number).slice(0, maxProjects);
+    const ids = visible === undefined ? asked : asked.filter((projectId) => visible.includes(projectId));
+    const last = await tasks.lastOfProjects(ids);
+    const items = await Promise.all(
+      ids.map(async (projectId) => ({
+        projectId,
+        last: written(last.find((task) => task.projectId === projectId) ?? null),
+        live: written(await liveOf(projectId)),
+      })),
+    );
+    return c.json({ items }, 200);
+  });
+}
+
+function written(task: Task | null) {
+  return task === null ? null : taskJson(task);
+}

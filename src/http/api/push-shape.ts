@@ -1,0 +1,36 @@
+import { time, z } from "./shape.ts";
+
+const count = z.number().int();
+
+/** As http/connections-report.ts writes it. */
+export const connectionsShape = z
+  .object({
+    node: z.string(),
+    total: count,
+    normal: count,
+    temporary: count,
+    users: count,
+    published: count.openapi({ description: "Messages published since the start of the instance." }),
+    maxConnections: count,
+    verifying: count,
+    isDraining: z.boolean(),
+    buffers: z.object({ bufferedBytes: count, lagging: count }),
+    channelCount: count,
+    channels: z.array(z.object({ name: z.string(), members: count })),
+    connections: z
+      .array(
+        z.object({
+          connectionId: z.string(),
+          userId: z.string(),
+          kind: z.enum(["normal", "temporary"]),
+          protocol: z.string(),
+          channels: z.array(z.string()),
+          address: z.string(),
+          openedAt: time,
+          endsAt: time.nullable(),
+          bufferedBytes: count,
+        }),
+      )
+      .optional(),
+  })
+  .openapi("PushConnections");

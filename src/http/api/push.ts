@@ -1,0 +1,233 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
+import { Fault } from "../../errors.ts";
+import type { Caller } from "../../model/permission.ts";
+import { targetTypes } from "../../push/message.ts";
+import type { PushCodes } from "../../push/own-codes.ts";
+import type { PushDesk } from "../push-desk.ts";
+import { type ApiContext, audit, callerOf } from "./context.ts";
+import { connectionsShape } from "./push-shape.ts";
+import { newApi, route } from "./route.ts";
+import { json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
+
+const tags = ["push"];
+const maxDataLength = 1024 * 1024;
+/** User ids of the console's own connections; no application's user may be named so. */
+export const consoleUserPrefix = "slipway:";
+
+const userId = text(256, 1).openapi({ example: "42" });
+
+const makeCode = route({
+  method: "post",
+  path: "/push/codes",
+  tags,
+  summary: "Make a code for one connection",
+  description:
+    "Single-use, good for 60 seconds, as `code` of `/ws`. For the own username, or for any `userId` if an admin asks. With " +
+    "`for: console` it is bound to `slipway:<id>`, good for `temp=1` only, and granted the private channels of the projects that " +
+    "the caller may view.",
+  access: "signed-in",
+  request: {
+    body: jsonBody(strict({ userId: userId.optional(), for: z.enum(["application", "console"]).optional() })),
+  },
+  responses: {
+    201: json("The code.", z.object({ code: z.string(), expiresIn: z.number().int() }).openapi("PushCode")),
+  },
+});
+
+const verdictShape = z
+  .object({
+    userId: z.string(),
+    temporary: z.boolean(),
+    maxLifetime: z.number().optional().openapi({ description: "Seconds; 0: no end." }),
+    channels: z.array(z.string()).optional(),
+    join: z.boolean(),
+  })
+  .openapi("PushVerdict");
+
+const about =
+  "For a push role that runs alone: the `verify-uri` of codes made here. Uses the code up. The code itself is the proof, so no " +
+  "credential is asked for; 401 when it is unknown, used or expired.";
+
+const verifyByGet = route({
+  method: "get",
+  path: "/push/verify",
+  tags,
+  summary: "Verify a code",
+  description: about,
+  access: "anonymous",
+  request: { query: strict({ code: text(4096, 1), temp: z.enum(["1"]).optional() }) },
+  responses: { 200: json("Whom the code stands for.", verdictShape) },
+});
+
+const verifyByPost = route({
+  method: "post",
+  path: "/push/verify",
+  tags,
+  summary: "Verify a code (verify-method POST)",
+  description: about,
+  access: "anonymous",
+  request: {
+    body: jsonBody(
+      strict({
+        code: text(4096, 1),
+        temp: z.boolean().default(false),
+        ip: text(256).optional(),
+        origin: text(2000).nullable().optional(),
+      }),
+    ),
+  },
+  responses: { 200: json("Whom the code stands for.", verdictShape) },
+});
+
+const publish = route({
+  method: "post",
+  path: "/push/publish",
+  tags,
+  summary: "Publish a message",
+  description: "What `POST /feign/publish` does, for the console and for tokens with the scope `publish`.",
+  access: "admin",
+  scope: "publish",
+  request: {
+    body: jsonBody(
+      strict({
+        targetType: z.enum(targetTypes),
+        target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
+        data: text(maxDataLength),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      "It is published.",
+      z.object({ id: z.string(), receivers: z.number().int().nullable() }).openapi("Published", {
+        description: "`receivers` is null in cluster mode, where nobody knows them all.",
+      }),
+    ),
+  },
+});
+
+const disconnect = route({
+  method: "post",
+  path: "/push/disconnect",
+  tags,
+  summary: "Disconnect a user or a connection",
+  description: "Closes with 4004; well-behaved clients do not come back by themselves. Give one of the two.",
+  access: "admin",
+  request: {
+    body: jsonBody(
+      strict({ userId: userId.optional(), connectionId: text(256, 1).optional() }).refine(
+        (body) => (body.userId === undefined) !== (body.connectionId === undefined),
+        "must name either userId or connectionId",
+      ),
+    ),
+  },
+  responses: { 200: json("How many it concerned.", z.object({ connections: z.number().int() })) },
+});
+
+const connections = route({
+  method: "get",
+  path: "/push/connections",
+  tags,
+  summary: "Connections of the gateway",
+  description: "Counts, channels and buffers of this instance; with `userId` that user's connections too.",
+  access: "admin",
+  request: { query: strict({ userId: userId.optional() }) },
+  responses: { 200: json("The report.", connectionsShape) },
+});
+
+const online = route({
+  method: "get",
+  path: "/push/online",
+  tags,
+  summary: "Users online",
+  description: "Those with a normal connection to this instance.",
+  access: "admin",
+  responses: { 200: json("Their ids.", z.object({ users: z.array(z.string()) }).openapi("OnlineUsers")) },
+});
+
+export interface PushDeps {
+  codes: PushCodes;
+  desk: PushDesk;
+}
+
+export function pushApi({ codes, desk }: PushDeps) {
+  return newApi()
+    .openapi(makeCode, async (c) => {
+      const caller = callerOf(c);
+      const body = c.req.valid("json");
+      const wish =
+        body.for === "console"
+          ? {
+              userId: `${consoleUserPrefix}${caller.userId}`,
+              console: true,
+              channels: await consoleChannels(c, caller),
+            }
+          : { userId: nameFor(caller, body.userId), console: false, channels: null };
+      return c.json(await codes.issue(wish), 201);
+    })
+    .openapi(verifyByGet, async (c) => {
+      const { code, temp } = c.req.valid("query");
+      return c.json(await verdictOf(codes, code, temp === "1"), 200);
+    })
+    .openapi(verifyByPost, async (c) => {
+      const { code, temp } = c.req.valid("json");
+      return c.json(await verdictOf(codes, code, temp), 200);
+    })
+    .openapi(publish, async (c) => {
+      const message = c.req.valid("json");
+      if (message.targetType !== "all" && message.target === "")
+        throw new Fault("invalid", "Name the user or the channel that the message is for.", {
+          fields: [{ field: "target", message: "is required" }],
+        });
+      const published = await desk.publish(message);
+      const { targetType, target } = message;
+      await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
+      return c.json(published, 200);
+    })
+    .openapi(disconnect, async (c) => {
+      const body = onlyGiven(c.req.valid("json"));
+      const who =
+        body.userId === undefined ? { connectionId: body.connectionId ?? "" } : { userId: body.userId };
+      const concerned = await desk.disconnect(who);
+      await audit(c, {
+        action: "push.disconnect",
+        subject: "push",
+        detail: { ...who, connections: concerned },
+      });
+      return c.json({ connections: concerned }, 200);
+    })
+    .openapi(connections, async (c) =>
+      c.json(await desk.connections(c.req.valid("query").userId ?? null), 200),
+    )
+    .openapi(online, async (c) => c.json({ users: await desk.online() }, 200));
+}
+
+/** Oneself, or anybody for an admin; never the console's own names. */
+function nameFor(caller: Caller, asked: string | undefined): string {
+  const name = asked ?? caller.username;
+  if (name.startsWith(consoleUserPrefix))
+    throw new Fault("invalid", `User ids that start with ${consoleUserPrefix} belong to the console.`, {
+      fields: [{ field: "userId", message: `must not start with ${consoleUserPrefix}` }],
+    });
+  if (name !== caller.username && !actsAsAdmin(caller))
+    throw new Fault("forbidden", "You may make codes for yourself; only an admin may for somebody else.");
+  return name;
+}
+
+async function consoleChannels(c: ApiContext, caller: Caller): Promise<string[]> {
+  const ids = await c.var.permissions.visibleProjectIds(caller);
+  if (ids === undefined) return ["private-project-*", "private-project-*/**"];
+  return ids.flatMap((id) => [`private-project-${id}`, `private-project-${id}/**`]);
+}
+
+async function verdictOf(codes: PushCodes, code: string, asksTemporary: boolean) {
+  const identity = await codes.redeem({ code, asksTemporary, address: "", origin: null });
+  if (identity === null) throw new Fault("unauthenticated", "The code is unknown, used or expired.");
+  return {
+    userId: identity.userId,
+    temporary: identity.isTemporary,
+    ...(identity.maxLifetimeMs === null ? {} : { maxLifetime: identity.maxLifetimeMs / 1000 }),
+    ...(identity.channels === null ? {} : { channels: [...identity.channels] }),
+    join: identity.joinsChannels,
+  };
+}

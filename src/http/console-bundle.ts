@@ -1,0 +1,127 @@
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+/** One file of the console, compressed once, when it is bundled. */
+export interface ConsoleAsset {
+  /** As in the address: `/assets/main-1a2b3c4d.js`; the page itself is `/`. */
+  path: string;
+  contentType: string;
+  etag: string;
+  br: Uint8Array<ArrayBuffer>;
+  gzip: Uint8Array<ArrayBuffer>;
+}
+
+export interface ConsoleSource {
+  /** Folder that holds console/, client/ and package-lock.json. */
+  rootDir: string;
+  /** Where a finished bundle is kept, so that only the first start after a change builds it. */
+  cacheDir: string;
+}
+
+/** Name of the bundle inside a compiled executable. */
+export const bundleName = "console.bundle";
+
+/**
+ * The console's files: those embedded in a compiled executable, else those bundled by an earlier start from the same
+ * sources, else bundled now.
+ */
+export async function loadConsole(source: ConsoleSource): Promise<ConsoleAsset[]> {
+  const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
+  if (embedded) return parseBundle(await embedded.text());
+  const cacheFile = join(source.cacheDir, `${await fingerprintOf(source.rootDir)}.bundle`);
+  const cached = await readFile(cacheFile, "utf8").catch(() => null);
+  if (cached !== null) return parseBundle(cached);
+  const assets = await bundleConsole(source.rootDir);
+  // A read-only installation works too; it only bundles at each start.
+  await keepBundle(cacheFile, assets).catch(() => {});
+  return assets;
+}
+
+export async function keepBundle(file: string, assets: ConsoleAsset[]): Promise<void> {
+  await mkdir(join(file, ".."), { recursive: true });
+  const unfinished = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  await writeFile(unfinished, formatBundle(assets));
+  await rename(unfinished, file);
+}
+
+export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
+  const folder = join(rootDir, "console");
+  const built = await Bun.build({
+    entrypoints: [join(folder, "main.tsx"), join(folder, "color-scheme.ts"), join(folder, "mark.svg")],
+    target: "browser",
+    minify: true,
+    splitting: true,
+    publicPath: "/assets/",
+    naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    loader: { ".svg": "file" },
+  });
+  const files = await Promise.all(
+    built.outputs.map(async (output) => ({
+      name: output.path.replace(/^\.\//, ""),
+      contentType: output.type,
+      content: new Uint8Array(await output.arrayBuffer()),
+    })),
+  );
+  const page = pageOf(
+    await readFile(join(folder, "index.html"), "utf8"),
+    files.map((file) => file.name),
+  );
+  return Promise.all([
+    compress("/", "text/html;charset=utf-8", new TextEncoder().encode(page)),
+    ...files.map((file) => compress(`/assets/${file.name}`, file.contentType, file.content)),
+  ]);
+}
+
+/** Points the page's `main.js`, `main.css`… at the built files, whose names carry their hash. */
+function pageOf(template: string, names: string[]): string {
+  return template.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
+    const built = names.find((file) => file.startsWith(`${name}-`) && file.endsWith(`.${ending}`));
+    if (!built) throw new Error(`The console's page asks for ${name}.${ending}, which the bundle lacks.`);
+    return `${attribute}="/assets/${built}"`;
+  });
+}
+
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+async function compress(path: string, contentType: string, content: Uint8Array): Promise<ConsoleAsset> {
+  const [br, zipped] = await Promise.all([
+    compressBrotli(content, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+    }),
+    compressGzip(content, { level: 9 }),
+  ]);
+  const etag = `"${new Bun.CryptoHasher("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+  return { path, contentType, etag, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
+}
+
+function formatBundle(assets: ConsoleAsset[]): string {
+  return JSON.stringify(
+    assets.map((asset) => ({ ...asset, br: asset.br.toBase64(), gzip: asset.gzip.toBase64() })),
+  );
+}
+
+function parseBundle(text: string): ConsoleAsset[] {
+  const assets = JSON.parse(text) as (Omit<ConsoleAsset, "br" | "gzip"> & { br: string; gzip: string })[];
+  return assets.map((asset) => ({
+    ...asset,
+    br: Uint8Array.fromBase64(asset.br),
+    gzip: Uint8Array.fromBase64(asset.gzip),
+  }));
+}
+
+/** Names the state of all that goes into the bundle, by size and time of change, without reading it. */
+async function fingerprintOf(rootDir: string): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
+  for (const entry of ["client", "console", "package-lock.json"]) {
+    const names = entry.includes(".") ? [""] : await readdir(join(rootDir, entry), { recursive: true });
+    for (const name of names.sort()) {
+      const found = await stat(join(rootDir, entry, name));
+      if (found.isFile()) hash.update(`${entry}/${name} ${found.size} ${found.mtimeMs}\n`);
+    }
+  }
+  return hash.digest("hex").slice(0, 32);
+}

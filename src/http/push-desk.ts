@@ -1,0 +1,82 @@
+import { Fault } from "../errors.ts";
+import type { Gateway } from "../push/gateway.ts";
+import type { PublishRequest } from "../push/publish-request.ts";
+import { connectionsReport } from "./connections-report.ts";
+
+export type ConnectionsReport = ReturnType<typeof connectionsReport>;
+
+/** What `/feign` does, for the management API: with the gateway of this process, or with one elsewhere. */
+export interface PushDesk {
+  /** `receivers` is null where nobody knows them all. */
+  publish(request: PublishRequest): Promise<{ id: string; receivers: number | null }>;
+  /** Answers how many connections it concerned. */
+  disconnect(who: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
+  connections(userId: string | null): Promise<ConnectionsReport>;
+  online(): Promise<string[]>;
+}
+
+export function localPushDesk(gateway: Gateway): PushDesk {
+  return {
+    publish: async (request) => gateway.publisher.publish(request),
+    disconnect: (who, closeCode) => gateway.control.disconnect(who, closeCode),
+    connections: async (userId) => connectionsReport(gateway, userId),
+    online: async () => gateway.connections.onlineUsers(),
+  };
+}
+
+const timeoutMs = 5000;
+
+/** Over the `/feign` of a push role that runs elsewhere. */
+export function remotePushDesk(options: { url: string; apiKey: string | undefined }, send = fetch): PushDesk {
+  const base = options.url.replace(/\/+$/, "");
+  const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+
+  async function ask(method: "GET" | "POST", path: string, body?: unknown) {
+    const response = await send(`${base}/feign/${path}`, {
+      method,
+      headers: { ...authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch((cause: unknown) => {
+      throw new Fault("unavailable", "The push gateway at deploy.push.url does not answer.", { cause });
+    });
+    const answer = (await response.json().catch(() => ({}))) as { data?: unknown; message?: string };
+    if (response.ok) return { data: answer.data, headers: response.headers };
+    const text = answer.message ?? `it answered ${response.status}`;
+    if (response.status === 400 || response.status === 413) throw new Fault("invalid", text);
+    throw new Fault("unavailable", `The push gateway at deploy.push.url refused: ${text}`);
+  }
+
+  return {
+    async publish(request) {
+      const { headers } = await ask("POST", "publish", request);
+      const receivers = headers.get("x-push-receivers");
+      return { id: headers.get("x-push-id") ?? "", receivers: receivers === null ? null : Number(receivers) };
+    },
+    async disconnect(who, code) {
+      const { headers } = await ask("POST", "disconnect", code === undefined ? who : { ...who, code });
+      return Number(headers.get("x-push-connections"));
+    },
+    async connections(userId) {
+      const query = userId === null ? "" : `?userId=${encodeURIComponent(userId)}`;
+      return (await ask("GET", `connections${query}`)).data as ConnectionsReport;
+    },
+    online: async () => (await ask("GET", "getOnlineUsers")).data as string[],
+  };
+}
+
+/** Where neither is there: says so instead of doing nothing. */
+export const noPushDesk: PushDesk = {
+  publish: async () => missing(),
+  disconnect: async () => missing(),
+  connections: async () => missing(),
+  online: async () => missing(),
+};
+
+function missing(): never {
+  throw new Fault(
+    "conflict",
+    "No push gateway runs in this process; set deploy.push.url to the address of the push role.",
+  );
+}

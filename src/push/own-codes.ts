@@ -1,0 +1,55 @@
+import type { Clock } from "../clock.ts";
+import type { PushCodeKeeper } from "../model/push-code.ts";
+import { hashToken, randomToken } from "../secrets.ts";
+import { type Identity, type OwnCodes, ownCodePrefix } from "./code-verifier.ts";
+
+/** Long enough for a page to connect, short enough that a leaked address is worthless. */
+const lifetimeSeconds = 60;
+
+export interface CodeWish {
+  userId: string;
+  /** For the console: good for temp=1 only, and then temporary without end. */
+  console: boolean;
+  /** Names and globs that may be joined; null: push.public-channels. */
+  channels: string[] | null;
+}
+
+export interface PushCodes {
+  issue(wish: CodeWish): Promise<{ code: string; expiresIn: number }>;
+  /** Null: the code is unknown, used, expired, or the console's without temp=1. Uses the code up. */
+  redeem: OwnCodes;
+}
+
+/** Codes of our own: single-use, kept as hashes. */
+export function buildPushCodes(keeper: PushCodeKeeper, clock: Clock): PushCodes {
+  let nextSweepMs = 0;
+
+  /** Codes that nobody used; now and then, with the work of making a new one. */
+  async function sweep(now: number): Promise<void> {
+    if (now < nextSweepMs) return;
+    nextSweepMs = now + lifetimeSeconds * 1000;
+    await keeper.deleteExpired(new Date(now));
+  }
+
+  return {
+    async issue(wish) {
+      const now = clock.now();
+      await sweep(now);
+      const code = `${ownCodePrefix}${randomToken(32)}`;
+      const expiresAt = new Date(now + lifetimeSeconds * 1000);
+      await keeper.create({ codeHash: hashToken(code), expiresAt, ...wish });
+      return { code, expiresIn: lifetimeSeconds };
+    },
+    async redeem({ code, asksTemporary }): Promise<Identity | null> {
+      const held = await keeper.consume(hashToken(code), new Date(clock.now()));
+      if (held === null || (held.console && !asksTemporary)) return null;
+      return {
+        userId: held.userId,
+        isTemporary: asksTemporary,
+        maxLifetimeMs: held.console ? 0 : null,
+        channels: held.channels,
+        joinsChannels: false,
+      };
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+import { provide } from "./services.ts";
+
+const flags = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--mute-audio",
+];
+
+/** Chromium of the system, driven by Playwright. */
+export async function startBrowser(): Promise<Browser> {
+  const found = await provide("chromium");
+  if (!("value" in found)) throw new Error(`Chromium is needed for these tests: ${found.missing}`);
+  return chromium.launch({ executablePath: found.value, args: flags, timeout: 60_000 });
+}
+
+/** Everything that went wrong in a page by itself: uncaught errors and refusals of the content security policy. */
+export function collectFaults(page: Page): string[] {
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error" && /Content Security Policy|Uncaught|React/.test(message.text()))
+      faults.push(message.text());
+  });
+  return faults;
+}
