@@ -1,4 +1,4 @@
-import { Producer, stringSerializers } from "@platformatic/kafka";
+import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
 import pino from "pino";
 import { Connection } from "rabbitmq-client";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
@@ -22,8 +22,15 @@ export interface BrokerUnderTest {
   bus(settings: BusSettings): Bus;
   /** Writes text as another service would; resolves once the broker has confirmed it. */
   write(prefix: string, topic: Topic, key: string, texts: string[]): Promise<void>;
+  /** Reads a topic as another service would, from now on. */
+  read(prefix: string, topic: "client" | "events"): Promise<TopicReader>;
   /** Whether the client library alone gets a confirmation: rejects while the broker is away. */
   probe(): Promise<void>;
+}
+
+export interface TopicReader {
+  readonly messages: Record<string, unknown>[];
+  stop(): Promise<void>;
 }
 
 let prefixes = 0;
@@ -65,6 +72,55 @@ async function writeToKafka(url: string, topic: string, key: string, texts: stri
   }
 }
 
+async function readFromRabbitmq(url: string, name: string): Promise<TopicReader> {
+  const messages: Record<string, unknown>[] = [];
+  const connection = new Connection(url);
+  const isQueue = name.endsWith(".client");
+  const consumer = connection.createConsumer(
+    {
+      queue: isQueue ? name : "",
+      queueOptions: isQueue
+        ? {
+            durable: true,
+            arguments: { "x-max-length": 1_000, "x-overflow": "reject-publish" },
+          }
+        : { exclusive: true },
+      exchanges: isQueue ? [] : [{ exchange: name, type: "fanout", durable: true }],
+      queueBindings: isQueue ? [] : [{ exchange: name }],
+      concurrency: 1,
+    },
+    (message) => {
+      messages.push(message.body);
+    },
+  );
+  await new Promise<void>((resolve) => consumer.once("ready", resolve));
+  return {
+    messages,
+    async stop() {
+      await consumer.close();
+      await connection.close();
+    },
+  };
+}
+
+async function readFromKafka(url: string, topic: string): Promise<TopicReader> {
+  const messages: Record<string, unknown>[] = [];
+  const bootstrapBrokers = [url.slice("kafka://".length)];
+  const groupId = `reader-${crypto.randomUUID()}`;
+  const consumer = new Consumer({ clientId: "reader", groupId, bootstrapBrokers, autocreateTopics: true });
+  const stream = await consumer.consume({ topics: [topic], mode: "earliest", maxWaitTime: 50 });
+  stream.on("data", (message) => {
+    messages.push(JSON.parse(message.value.toString()));
+  });
+  return {
+    messages,
+    async stop() {
+      await stream.close();
+      await consumer.close();
+    },
+  };
+}
+
 export function rabbitmqUnderTest(url: string): BrokerUnderTest {
   return {
     name: "rabbitmq",
@@ -72,6 +128,7 @@ export function rabbitmqUnderTest(url: string): BrokerUnderTest {
     bus: ({ prefix, instanceId, isDurable = true }) =>
       new BrokerBus(rabbitmqBroker({ url, prefix, instanceId, isDurable }), { ...common, prefix }),
     write: (prefix, topic, _key, texts) => writeToRabbitmq(url, `${prefix}.${topic}`, texts),
+    read: (prefix, topic) => readFromRabbitmq(url, `${prefix}.${topic}`),
     probe: () => writeToRabbitmq(url, "amq.fanout", ["probe"]),
   };
 }
@@ -86,6 +143,7 @@ export function kafkaUnderTest(url: string): BrokerUnderTest {
         prefix,
       }),
     write: (prefix, topic, key, texts) => writeToKafka(url, `${prefix}.${topic}`, key, texts),
+    read: (prefix, topic) => readFromKafka(url, `${prefix}.${topic}`),
     probe: () => writeToKafka(url, "probe", "", ["probe"]),
   };
 }

@@ -9,6 +9,7 @@ import { startVerifyService, type VerifyService } from "./verify-service.ts";
 
 export interface PushApp {
   app: App;
+  config: Config;
   url: string;
   wsUrl: string;
   port: number;
@@ -25,19 +26,16 @@ export interface PushApp {
 export async function startPushApp(values: Partial<Config> = {}): Promise<PushApp> {
   const verify = startVerifyService();
   const dataDir = await mkdtemp(join(tmpdir(), "slipway-push-"));
-  const app = await buildApp(
-    configOf({
-      "server.listen": { host: "127.0.0.1", port: 0 },
-      "data.dir": dataDir,
-      "push.verify-uri": verify.url,
-      "push.connect-rate": 0,
-      "push.drain-delay": 0,
-      "push.drain-period": 0,
-      ...values,
-    }),
-    "push",
-    pino({ level: "silent" }),
-  );
+  const config = configOf({
+    "server.listen": { host: "127.0.0.1", port: 0 },
+    "data.dir": dataDir,
+    "push.verify-uri": verify.url,
+    "push.connect-rate": 0,
+    "push.drain-delay": 0,
+    "push.drain-period": 0,
+    ...values,
+  });
+  const app = await buildApp(config, "push", pino({ level: "silent" }));
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     fetch(app.url + path, {
       method: "POST",
@@ -46,6 +44,7 @@ export async function startPushApp(values: Partial<Config> = {}): Promise<PushAp
     });
   return {
     app,
+    config,
     url: app.url,
     wsUrl: `${app.url.replace("http", "ws")}/ws`,
     port: app.port,

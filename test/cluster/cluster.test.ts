@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import {
+  type BrokerUnderTest,
+  freshPrefix,
+  kafkaUnderTest,
+  rabbitmqUnderTest,
+  type TopicReader,
+} from "../support/buses.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const amqpUrl = await serviceUrl("amqp");
+const kafkaUrl = await serviceUrl("kafka");
+
+async function isReady(app: PushApp): Promise<boolean> {
+  return (await app.get("/readyz")).status === 200;
+}
+
+function cluster(broker: BrokerUnderTest) {
+  describe(`two instances over ${broker.name}`, () => {
+    const prefix = freshPrefix();
+    const clients: PushClient[] = [];
+    let one: PushApp;
+    let two: PushApp;
+    let events: TopicReader;
+
+    const settings = (instanceId: string) => ({
+      "push.cluster-enabled": true,
+      "push.queue.url": broker.url,
+      "push.queue.prefix": prefix,
+      "push.queue.instance-id": instanceId,
+      "push.accept-client-message": true,
+      "push.queue-client-messages": true,
+    });
+
+    beforeAll(async () => {
+      [one, two] = await Promise.all([startPushApp(settings("one")), startPushApp(settings("two"))]);
+      await eventually("both are ready", async () => (await isReady(one)) && (await isReady(two)));
+      events = await broker.read(prefix, "events");
+    });
+
+    afterEach(() => {
+      for (const client of clients.splice(0)) client.close();
+    });
+
+    afterAll(async () => {
+      await events.stop();
+      await Promise.all([one.stop(), two.stop()]);
+    });
+
+    async function open(app: PushApp, query: string, protocols: string[] = []): Promise<PushClient> {
+      const client = await PushClient.open(`${app.wsUrl}?${query}`, protocols);
+      clients.push(client);
+      return client;
+    }
+
+    test("a message reaches its targets on every instance, whatever the target type", async () => {
+      const everywhere = await Promise.all(
+        [one, two].map(async (app) => ({
+          normal: await open(app, "code=anna&channel=news"),
+          temporary: await open(app, "code=anna&temp=1"),
+          other: await open(app, "code=bert"),
+        })),
+      );
+      const send = (targetType: string, target: string) =>
+        one.publish({ targetType, target, data: `to ${targetType}` });
+      const answer = await send("all", "");
+      expect(await answer.json()).toMatchObject({ data: "publish success, written to the message queue" });
+      expect(answer.headers.get("x-push-receivers")).toBeNull();
+      expect(answer.headers.get("x-push-id")).toBeString();
+      await send("user", "anna");
+      await send("temp_user", "anna");
+      await send("channel", "news");
+      await two.publish({ targetType: "all", target: "", data: "last" });
+      for (const { normal, temporary, other } of everywhere) {
+        const heard = (client: PushClient) =>
+          eventually("the last message arrives", () => client.frames.includes("last"));
+        await Promise.all([normal, temporary, other].map(heard));
+        await eventually("all arrive", () => normal.frames.length === 4 && temporary.frames.length === 4);
+        expect(normal.frames.toSorted()).toEqual(["last", "to all", "to channel", "to user"]);
+        expect(temporary.frames.toSorted()).toEqual(["last", "to all", "to temp_user", "to user"]);
+        expect(other.frames.toSorted()).toEqual(["last", "to all"]);
+      }
+    });
+
+    test("connections are closed, join and leave channels wherever they are", async () => {
+      const far = await open(two, "code=carl");
+      await one.post("/feign/channels/join", { userId: "carl", channel: "deals" });
+      await one.publish({ targetType: "channel", target: "deals", data: "joined" });
+      // The order and the message travel on different topics: the message may overtake the order.
+      await eventually("carl hears the channel", async () => {
+        if (far.frames.length === 0)
+          await one.publish({ targetType: "channel", target: "deals", data: "joined" });
+        return far.frames.length > 0;
+      });
+      await one.post("/feign/channels/leave", { userId: "carl", channel: "deals" });
+      await eventually("carl has left", async () => {
+        const report = (await (await two.get("/feign/connections?userId=carl")).json()) as {
+          data: { channels: Record<string, number> };
+        };
+        return !JSON.stringify(report.data).includes("deals");
+      });
+      await one.post("/feign/disconnect", { userId: "carl" });
+      expect((await far.ended()).code).toBe(4004);
+    });
+
+    test("an Idempotency-Key is honoured by every instance", async () => {
+      const near = await open(one, "code=dora");
+      const far = await open(two, "code=dora");
+      const body = { targetType: "user", target: "dora", data: "once" };
+      const key = { "idempotency-key": crypto.randomUUID() };
+      const first = await one.publish(body, key);
+      await Promise.all([near.heard(1), far.heard(1)]);
+      const second = await two.publish(body, key);
+      expect(second.status).toBe(200);
+      expect(second.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
+      expect((await two.publish({ ...body, data: "another" }, key)).status).toBe(409);
+      await one.publish({ targetType: "user", target: "dora", data: "after" });
+      await Promise.all([near.heard(2), far.heard(2)]);
+      expect([near.frames, far.frames]).toEqual([
+        ["once", "after"],
+        ["once", "after"],
+      ]);
+    });
+
+    test("a client resumes on another instance", async () => {
+      const before = await open(one, "code=emil", ["slipway.v1"]);
+      await two.publish({ targetType: "user", target: "emil", data: "seen" });
+      const [seen] = await before.heardType("message");
+      before.close();
+      await before.ended();
+      await one.publish({ targetType: "user", target: "emil", data: "missed" });
+      const after = await open(two, `code=emil&resume=${seen?.id}`, ["slipway.v1"]);
+      const [welcome] = await after.heardType("welcome");
+      await eventually("what was missed arrives", () => after.messages.includes("missed"));
+      expect(welcome?.recovered).toBe(true);
+    });
+
+    test("what another service writes to the queue is delivered, and what is no message is counted", async () => {
+      const client = await open(two, "code=fred");
+      const before = await two.metric("slipway_push_unreadable_total");
+      await broker.write(prefix, "broadcast", "user:fred", [
+        "not JSON",
+        JSON.stringify({ targetType: "nobody", data: "x" }),
+        JSON.stringify({ targetType: "user", target: "fred", data: "from elsewhere" }),
+      ]);
+      expect(await client.heard(1)).toEqual(["from elsewhere"]);
+      expect(await two.metric("slipway_push_unreadable_total")).toBe(before + 2);
+    });
+
+    test("online users are known per instance and for the cluster, and told to other services", async () => {
+      const near = await open(one, "code=greta");
+      const far = await open(two, "code=hanna");
+      await open(two, "code=ines&temp=1");
+      const ofCluster = async (app: PushApp) => {
+        const answer = await app.get("/feign/getOnlineUsers?scope=cluster");
+        return ((await answer.json()) as { data: string[] }).data.sort();
+      };
+      const isKnown = async (app: PushApp) => (await ofCluster(app)).join() === "greta,hanna";
+      await eventually("both know both", async () => (await isKnown(one)) && (await isKnown(two)));
+      expect(await one.online()).toEqual(["greta"]);
+      expect(await two.online()).toEqual(["hanna"]);
+      const told = (type: string, userId: string) =>
+        events.messages.filter((event) => event.type === type && event.userId === userId).length;
+      await eventually("both are told", () => told("online", "greta") === 1 && told("online", "hanna") === 1);
+      near.close();
+      const again = await open(two, "code=greta");
+      far.close();
+      await eventually("hanna is told offline", () => told("offline", "hanna") === 1);
+      expect(told("offline", "greta")).toBe(0);
+      expect(told("online", "ines")).toBe(0);
+      again.close();
+    }, 60_000);
+
+    test("client messages go to the queue in order, with who sent them", async () => {
+      const written = await broker.read(prefix, "client");
+      const client = await open(two, "code=jan");
+      for (let number = 0; number < 30; number++) client.send(`message ${number}`);
+      await eventually("all are in the queue", () => written.messages.length === 30);
+      expect(written.messages.map(({ data }) => data)).toEqual(
+        Array.from({ length: 30 }, (_, number) => `message ${number}`),
+      );
+      expect(written.messages[0]).toMatchObject({ v: 1, node: "two", userId: "jan", kind: "normal" });
+      await written.stop();
+    });
+
+    test("client messages go to the queue also from a single instance", async () => {
+      const single = await startPushApp({
+        "push.queue.url": broker.url,
+        "push.queue.prefix": freshPrefix(),
+        "push.accept-client-message": true,
+        "push.queue-client-messages": true,
+      });
+      const written = await broker.read(single.config["push.queue.prefix"], "client");
+      const client = await PushClient.open(`${single.wsUrl}?code=kai`);
+      await eventually("a message is in the queue", async () => {
+        client.send("hello");
+        await Bun.sleep(50);
+        return written.messages.length > 0;
+      });
+      expect(
+        await (await single.publish({ targetType: "user", target: "kai", data: "x" })).json(),
+      ).toMatchObject({
+        data: "publish success",
+      });
+      client.close();
+      await written.stop();
+      await single.stop();
+    });
+  });
+}
+
+if (amqpUrl) cluster(rabbitmqUnderTest(amqpUrl));
+if (kafkaUrl) cluster(kafkaUnderTest(kafkaUrl));
