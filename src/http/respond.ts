@@ -16,10 +16,15 @@ export function faultResponse(fault: Fault): Response {
 }
 
 /**
- * The answer to anything thrown. What is no Fault is a bug: its text goes to the log beside the request id, never to
- * the caller.
+ * The answer to anything thrown. What is no Fault is a bug, and what is unavailable names hosts and disks: their text
+ * goes to the log beside the request id, never to the caller.
  */
 export function thrownResponse(thrown: unknown, log: Log, requestId: string): Response {
+  if (thrown instanceof Fault && thrown.code === "unavailable") {
+    log.warn({ requestId, error: thrown.message }, "request could not be served");
+    const { retryAfterSeconds = 1 } = thrown;
+    return faultResponse(new Fault("unavailable", awayMessage, { retryAfterSeconds }));
+  }
   if (thrown instanceof Fault && thrown.code !== "internal") return faultResponse(thrown);
   log.error(
     { requestId, error: messageOf(thrown), stack: thrown instanceof Error ? thrown.stack : undefined },
@@ -28,3 +33,6 @@ export function thrownResponse(thrown: unknown, log: Log, requestId: string): Re
   const message = `Something went wrong on our side. The log has the details under request id ${requestId}.`;
   return faultResponse(new Fault("internal", message));
 }
+
+const awayMessage =
+  "A part that this needs does not answer or is too busy; try again in a moment. See /readyz.";

@@ -113,6 +113,17 @@ describe("the documentation", () => {
     for (const path of Object.keys(document.paths)) expect(page.text).toContain(`>${path}<`);
   });
 
+  test("names every operation once and resolves every reference", async () => {
+    const { text, body } = await server.anonymous.request("GET", "/api/openapi.json");
+    const { components } = body as { components: { schemas: Record<string, unknown> } };
+    const operations = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, name]) => name);
+    expect(new Set(operations).size).toBe(operations.length);
+    const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name ?? "",
+    );
+    expect(references.filter((name) => !(name in components.schemas))).toEqual([]);
+  });
+
   test("has a tag, a summary and described answers for every endpoint", async () => {
     type Operation = {
       tags?: string[];

@@ -30,6 +30,7 @@ export function route<
 >(config: R): ReturnType<typeof createRoute<P, R>> {
   const { access, scope = scopeOf(config.method, access), ...rest } = config;
   const documented = {
+    operationId: operationIdOf(config.method, config.path),
     ...rest,
     middleware: guard(access, scope),
     security: securityOf(access),
@@ -48,6 +49,15 @@ export function newApi() {
       if (!result.success) throw invalidInput(result.target, result.error.issues);
     },
   });
+}
+
+/** `post /projects/{id}/webhook/reset-key` → `postProjectsWebhookResetKeyById`, for generators of clients. */
+function operationIdOf(method: string, path: string): string {
+  const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+  const words = path.split("/").filter((part) => part !== "");
+  const names = words.filter((word) => !word.startsWith("{")).flatMap((word) => word.split("-"));
+  const by = words.filter((word) => word.startsWith("{")).map((word) => capital(word.slice(1, -1)));
+  return method + names.map(capital).join("") + (by.length > 0 ? `By${by.join("And")}` : "");
 }
 
 function scopeOf(method: string, access: Access): TokenScope {

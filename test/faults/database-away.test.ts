@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { startApiServer } from "../support/api-server.ts";
+import { availableDatabases } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+const databases = await availableDatabases();
+const postgres = databases.filter(({ name }) => name === "PostgreSQL");
+
+test.each(postgres)(
+  "while $name is away the API says 503 and what is missing, tells no host, and comes back by itself",
+  async ({ make }) => {
+    const database = await make();
+    const address = new URL(database.url);
+    const proxy = startTcpProxy({ hostname: address.hostname, port: Number(address.port) });
+    address.hostname = "127.0.0.1";
+    address.port = String(proxy.port);
+    const server = await startApiServer({ "database.url": address.href });
+    expect((await server.anonymous.request("GET", "/readyz")).status).toBe(200);
+
+    proxy.cut();
+    const away = await server.anonymous.request("GET", "/readyz");
+    expect([away.status, away.text]).toEqual([503, "the database does not answer\n"]);
+    expect((await server.anonymous.request("GET", "/livez")).status).toBe(200);
+    for (const [method, path, body] of [
+      ["GET", "/api/projects"],
+      ["POST", "/api/auth/login", { username: "admin", password: "x" }],
+    ] as const) {
+      const answer = await server.admin.request(method, path, body);
+      expect([answer.status, (answer.body as { error: { code: string } }).error.code]).toEqual([
+        503,
+        "unavailable",
+      ]);
+      expect(answer.headers.get("retry-after")).toBe("1");
+      expect(answer.text).not.toContain(String(proxy.port));
+    }
+
+    proxy.restore();
+    await eventually(
+      "ready again",
+      async () => (await server.anonymous.request("GET", "/readyz")).status === 200,
+    );
+    expect((await server.admin.request("GET", "/api/projects")).status).toBe(200);
+    await server.stop();
+    proxy.stop();
+    await database.remove();
+  },
+  60_000,
+);
