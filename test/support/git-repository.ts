@@ -10,8 +10,8 @@ export interface GitRepository {
   push(
     files: Record<string, string>,
     options?: { message?: string; branch?: string; force?: boolean },
-  ): string;
-  git(...args: string[]): string;
+  ): Promise<string>;
+  git(...args: string[]): Promise<string>;
   /** Installs a hook of the bare repository. */
   hook(name: string, script: string): void;
   remove(): void;
@@ -26,30 +26,36 @@ const identity = {
   GIT_CONFIG_NOSYSTEM: "1",
 };
 
-export function makeRepository(): GitRepository {
+export async function makeRepository(): Promise<GitRepository> {
   const root = mkdtempSync(join(tmpdir(), "slipway-git-"));
   const bare = join(root, "shop.git");
   const copy = join(root, "copy");
-  const git = (...args: string[]) => {
-    const result = Bun.spawnSync(["git", ...args], { cwd: copy, env: { ...process.env, ...identity } });
-    if (result.exitCode !== 0) throw new Error(`git ${args.join(" ")}: ${result.stderr.toString()}`);
-    return result.stdout.toString().trim();
+  // Not spawnSync: a hook may call the server under test, which lives in this process.
+  const git = async (...args: string[]) => {
+    const child = Bun.spawn(["git", ...args], {
+      cwd: copy,
+      env: { ...process.env, ...identity },
+      stderr: "pipe",
+    });
+    const [output, problems] = [new Response(child.stdout).text(), new Response(child.stderr).text()];
+    if ((await child.exited) !== 0) throw new Error(`git ${args.join(" ")}: ${await problems}`);
+    return (await output).trim();
   };
   mkdirSync(copy);
-  git("init", "-q", "--bare", "-b", "main", bare);
-  git("init", "-q", "-b", "main", ".");
-  git("remote", "add", "origin", bare);
+  await git("init", "-q", "--bare", "-b", "main", bare);
+  await git("init", "-q", "-b", "main", ".");
+  await git("remote", "add", "origin", bare);
   return {
     url: bare,
     git,
-    push(files, { message = "Change", branch = "main", force = false } = {}) {
+    async push(files, { message = "Change", branch = "main", force = false } = {}) {
       for (const [path, text] of Object.entries(files)) {
         mkdirSync(dirname(join(copy, path)), { recursive: true });
         writeFileSync(join(copy, path), text);
       }
-      git("add", "-A");
-      git("commit", "-q", "--allow-empty", "-m", message);
-      git("push", "-q", ...(force ? ["--force"] : []), "origin", `HEAD:refs/heads/${branch}`);
+      await git("add", "-A");
+      await git("commit", "-q", "--allow-empty", "-m", message);
+      await git("push", "-q", ...(force ? ["--force"] : []), "origin", `HEAD:refs/heads/${branch}`);
       return git("rev-parse", "HEAD");
     },
     hook(name, script) {

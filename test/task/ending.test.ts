@@ -7,8 +7,8 @@ let server: DeployServer;
 let repository: GitRepository;
 
 beforeAll(async () => {
-  repository = makeRepository();
-  repository.push({ "app.txt": "one\n" });
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
   server = await startDeployServer({ "tasks.concurrency": 8 });
 }, 60_000);
 afterAll(async () => {

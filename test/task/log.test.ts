@@ -6,8 +6,8 @@ let server: DeployServer;
 let repository: GitRepository;
 
 beforeAll(async () => {
-  repository = makeRepository();
-  repository.push({ "app.txt": "one\n" });
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
   server = await startDeployServer({ "tasks.logMaxBytes": 300_000 });
 }, 60_000);
 afterAll(async () => {

@@ -17,8 +17,8 @@ let server: ServerProcess;
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
-  repository = makeRepository();
-  repository.push({ "app.txt": "one\n" });
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
   server = await startServerProcess(dataDir, settings);
 }, 60_000);
 afterAll(async () => {

@@ -7,8 +7,8 @@ let repository: GitRepository;
 let commit: string;
 
 beforeAll(async () => {
-  repository = makeRepository();
-  commit = repository.push({ "app.txt": "one\n" }, { message: "Sell apples\n\nAnd pears." });
+  repository = await makeRepository();
+  commit = await repository.push({ "app.txt": "one\n" }, { message: "Sell apples\n\nAnd pears." });
   server = await startDeployServer();
 }, 60_000);
 afterAll(async () => {
