@@ -34,6 +34,7 @@ async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: Stor
 
 function storeOver(engine: Engine): Store {
   const locks = buildNamedLock();
+  let closing: Promise<void> | null = null;
   // SQLite hands the same scope to one transaction after another: its keepers are built once.
   const keepersOf = new WeakMap<Scope, Keepers>();
   const insideOf = (scope: Scope): Keepers => {
@@ -63,9 +64,10 @@ function storeOver(engine: Engine): Store {
     now: () => engine.now(),
     check: () => engine.check(),
     describe: () => engine.description,
-    async close() {
+    close() {
       locks.close();
-      await engine.close();
+      closing ??= engine.close();
+      return closing;
     },
   };
 }

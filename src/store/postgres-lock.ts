@@ -1,4 +1,6 @@
 import type pg from "pg";
+import { oneAtATime } from "./one-at-a-time.ts";
+import { faultOf } from "./postgres-fault.ts";
 
 const firstPauseMs = 2;
 const longestPauseMs = 20;
@@ -20,6 +22,7 @@ export interface PostgresLocks {
  */
 export function buildPostgresLocks({ connect }: { connect: () => Promise<pg.Client> }): PostgresLocks {
   let current: Promise<pg.Client> | null = null;
+  const inTurn = oneAtATime();
   const turns = new Map<string, { startedMs: number; releasedMs: number }>();
 
   const connection = (): Promise<pg.Client> => {
@@ -30,16 +33,17 @@ export function buildPostgresLocks({ connect }: { connect: () => Promise<pg.Clie
     if (current === broken) current = null;
     void broken?.then((client) => client.end()).catch(() => {});
   };
-  const ask = async (text: string, name: string): Promise<boolean> => {
-    const asked = connection();
-    try {
-      const { rows } = await (await asked).query(text, [name]);
-      return rows[0]?.done === true;
-    } catch (error) {
-      drop(asked);
-      throw error;
-    }
-  };
+  const ask = (text: string, name: string): Promise<boolean> =>
+    inTurn(async () => {
+      const asked = connection();
+      try {
+        const { rows } = await (await asked).query(text, [name]);
+        return rows[0]?.done === true;
+      } catch (error) {
+        drop(asked);
+        throw faultOf(error);
+      }
+    });
 
   const pauseForOthers = async (name: string) => {
     const turn = turns.get(name);

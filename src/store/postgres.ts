@@ -2,10 +2,12 @@ import { Kysely, type QueryResult } from "kysely";
 import pg from "pg";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { codeOf, type Database, postgresDialect } from "./dialect.ts";
+import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
 import { migrate } from "./migrate.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import { faultOf } from "./postgres-fault.ts";
 import { buildPostgresLocks } from "./postgres-lock.ts";
 import { storable } from "./row.ts";
 import type { Schema } from "./schema.ts";
@@ -13,7 +15,10 @@ import type { Scope } from "./scope.ts";
 
 /** A database that is away is told within this time. */
 const connectTimeoutMs = 3_000;
-const statementTimeoutMs = 15_000;
+const statementTimeoutMs = 10_000;
+/** For a server that is there but silent: then only we can end the wait. */
+const answerTimeoutMs = 12_000;
+const shortAnswerTimeoutMs = 3_000;
 /** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
 const maxPreparedNames = 500;
 
@@ -37,11 +42,18 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     types: { getTypeParser: parserOf },
   };
   await migrateAlone(settings);
-  const pool = new pg.Pool({ ...settings, max: poolSize, statement_timeout: statementTimeoutMs });
+  const pool = new pg.Pool({
+    ...settings,
+    max: poolSize,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: answerTimeoutMs,
+  });
   // A connection may break at any moment, also while nobody uses it: without a listener that would end the process.
   pool.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
-  const locks = buildPostgresLocks({ connect: () => connect(settings) });
+  const locks = buildPostgresLocks({
+    connect: () => connect({ ...settings, query_timeout: shortAnswerTimeoutMs }),
+  });
   const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
 
   const execute: Execute = (query) => run(pool, query);
@@ -63,13 +75,26 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       });
       return new Date(rows[0]?.now ?? Number.NaN);
     },
-    check: async () => void (await run(pool, { sql: "select 1", parameters: [] })),
+    async check() {
+      const query = { text: "select 1", query_timeout: shortAnswerTimeoutMs };
+      await pool.query(query).catch((error: unknown) => Promise.reject(faultOf(error)));
+    },
     lockAcrossInstances: locks.acquire,
     async close() {
       await locks.close();
+      await untilIdle(pool);
       await pool.end();
     },
   };
+}
+
+/** The pool itself would drop those who wait for a connection. */
+async function untilIdle(pool: pg.Pool): Promise<void> {
+  const endAt = performance.now() + answerTimeoutMs;
+  while (pool.waitingCount > 0 || pool.idleCount < pool.totalCount) {
+    if (performance.now() > endAt) return;
+    await Bun.sleep(5);
+  }
 }
 
 type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
@@ -107,7 +132,8 @@ async function inTransaction<T>(client: pg.PoolClient, work: (scope: Scope) => P
     client.release();
     return value;
   } catch (error) {
-    await rollBackAndRelease(client);
+    if (error instanceof Fault && error.code === "unavailable") client.release(true);
+    else await rollBackAndRelease(client);
     throw error;
   }
 }
@@ -123,8 +149,9 @@ async function rollBackAndRelease(client: pg.PoolClient): Promise<void> {
 }
 
 function innerScope(client: pg.PoolClient): Scope {
-  const command = (sql: string) => run(client, { sql, parameters: [] });
-  const execute: Execute = (query) => run(client, query);
+  // Keepers may be asked side by side, but one connection takes one query at a time.
+  const inTurn = oneAtATime();
+  const execute: Execute = (query) => inTurn(() => run(client, query));
   const db = databaseOver(execute);
   const scope: Scope = {
     db,
@@ -132,6 +159,7 @@ function innerScope(client: pg.PoolClient): Scope {
     execute,
     dialect: postgresDialect,
     async transact(work) {
+      const command = (sql: string) => execute({ sql, parameters: [] });
       await command("savepoint part");
       try {
         const value = await work(scope);
@@ -180,23 +208,6 @@ const numericType = 1700;
 function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
   if (type === bigintType || type === numericType) return Number;
   return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
-}
-
-/** Classes of SQLSTATE that mean "not now": connection, resources, operator intervention, system; and who must retry. */
-const awayClasses = ["08", "53", "57", "58"];
-const retryCodes = ["40001", "40P01", "25006"];
-
-function faultOf(error: unknown): unknown {
-  const code = codeOf(error);
-  const isSqlState = /^[0-9A-Z]{5}$/.test(code);
-  const isAway = isSqlState
-    ? awayClasses.includes(code.slice(0, 2)) || retryCodes.includes(code)
-    : error instanceof Error && !(error instanceof TypeError);
-  if (!isAway) return error;
-  return new Fault("unavailable", `The database does not answer: ${messageOf(error)}`, {
-    cause: error,
-    retryAfterSeconds: 1,
-  });
 }
 
 function describe(url: string): string {

@@ -1,0 +1,168 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import pino from "pino";
+import { Fault } from "../../src/errors.ts";
+import type { Store } from "../../src/model/store.ts";
+import { openStore } from "../../src/store/database.ts";
+import { availableDatabases } from "../support/databases.ts";
+import { pick } from "../support/length.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { sampleProject } from "../support/samples.ts";
+import type { RunningService } from "../support/service-process.ts";
+import { serviceUrl } from "../support/services.ts";
+import { type Acknowledged, writeBurst } from "../support/write-burst.ts";
+
+const kills = pick(2, 10);
+const writesBeforeKill = pick(300, 2_000);
+const burst = join(import.meta.dir, "../support/write-burst.ts");
+
+/** Every pair is there, whole: the delivery names its task. */
+async function expectAllThere(store: Store, pairs: Acknowledged[]): Promise<void> {
+  for (const { deliveryId, taskId } of pairs) {
+    expect(await store.deliveries.byId(deliveryId)).toMatchObject({ task_id: taskId });
+    expect(await store.tasks.byId(taskId)).not.toBeNull();
+  }
+}
+
+/** No delivery without its task, acknowledged or not. */
+async function expectNoHalves(store: Store): Promise<void> {
+  for (const delivery of await store.deliveries.latest({}, 200))
+    expect(await store.tasks.byId(delivery.task_id)).not.toBeNull();
+}
+
+/** Runs a writing process until it has acknowledged enough, then kills it with -9. */
+async function killDuringBurst(url: string): Promise<Acknowledged[]> {
+  const child = Bun.spawn([process.execPath, burst, url], { stdout: "pipe", stderr: "inherit" });
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of child.stdout) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.split("\n").length > writesBeforeKill) child.kill("SIGKILL");
+  }
+  await child.exited;
+  expect(child.signalCode).toBe("SIGKILL");
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map((line) => {
+    const [deliveryId = 0, taskId = 0] = line.split(" ").map(Number);
+    return { deliveryId, taskId };
+  });
+}
+
+describe.each(await availableDatabases())(
+  "a process killed with -9 while it writes to $name",
+  ({ name, make }) => {
+    test(
+      "leaves no damage, every acknowledged row and no half transaction",
+      async () => {
+        const database = await make();
+        const acknowledged: Acknowledged[] = [];
+        for (let kill = 0; kill < kills; kill++) acknowledged.push(...(await killDuringBurst(database.url)));
+        const store = await database.open();
+        expect(acknowledged.length).toBeGreaterThanOrEqual(kills * writesBeforeKill);
+        await expectAllThere(store, acknowledged);
+        await expectNoHalves(store);
+        if (name === "SQLite") expect(integrityOf(database.url)).toBe("ok");
+        await database.remove();
+      },
+      pick(60_000, 600_000),
+    );
+  },
+);
+
+function integrityOf(url: string): unknown {
+  const file = new SqliteFile(url.slice("sqlite:".length), { readonly: true });
+  const row = file.prepare("pragma integrity_check").get() as { integrity_check: string };
+  file.close();
+  return row.integrity_check;
+}
+
+describe.skipIf((await serviceUrl("postgres")) === undefined)(
+  "a PostgreSQL killed with -9 while it is written to",
+  () => {
+    let server: RunningService;
+    let store: Store;
+    let projectId: number;
+    beforeAll(async () => {
+      server = await startPostgres();
+      store = await openStore({ url: server.url, log: pino({ level: "silent" }) });
+      projectId = (await store.projects.create(sampleProject())).id;
+    }, 120_000);
+    afterAll(async () => {
+      await store.close();
+      await server.stop();
+    });
+
+    test(
+      "keeps every acknowledged row; writes meanwhile are refused soon, and the store comes back by itself",
+      async () => {
+        const acknowledged: Acknowledged[] = [];
+        const refusals: unknown[] = [];
+        let isOver = false;
+        const writing = writeBurst(
+          store,
+          projectId,
+          () => isOver,
+          (pair) => void acknowledged.push(pair),
+          (error) => void refusals.push(error),
+        );
+        for (let kill = 0; kill < kills; kill++) {
+          const goal = acknowledged.length + writesBeforeKill;
+          await until(() => acknowledged.length >= goal);
+          const refusedBefore = refusals.length;
+          await server.kill();
+          await until(() => refusals.length > refusedBefore);
+          await expect(store.check()).rejects.toMatchObject({ code: "unavailable" });
+          await server.restart();
+        }
+        const goal = acknowledged.length + writesBeforeKill;
+        await until(() => acknowledged.length >= goal);
+        isOver = true;
+        await writing;
+        for (const refusal of refusals) expect(refusal).toBeInstanceOf(Fault);
+        await expectAllThere(store, acknowledged);
+        await expectNoHalves(store);
+      },
+      pick(120_000, 600_000),
+    );
+
+    test("a lock is had again after the server was gone", async () => {
+      expect(await store.withLock("before", 1000, async () => "held")).toBe("held");
+      await server.restart();
+      await until(() =>
+        store.check().then(
+          () => true,
+          () => false,
+        ),
+      );
+      await until(() =>
+        store
+          .withLock("after", 1000, async () => true)
+          .then(
+            (held) => held === true,
+            () => false,
+          ),
+      );
+    }, 60_000);
+
+    test("a server that does not answer is told within seconds", async () => {
+      server.pause();
+      try {
+        const startedAt = performance.now();
+        const fresh = openStore({ url: server.url, log: pino({ level: "silent" }) });
+        await expect(fresh).rejects.toMatchObject({ code: "unavailable" });
+        expect(performance.now() - startedAt).toBeLessThan(20_000);
+      } finally {
+        server.resume();
+      }
+    }, 60_000);
+  },
+);
+
+async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
+  const endAt = performance.now() + 60_000;
+  while (!(await isDone())) {
+    if (performance.now() > endAt) throw new Error("It did not happen within a minute.");
+    await Bun.sleep(10);
+  }
+}
