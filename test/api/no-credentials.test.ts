@@ -85,6 +85,15 @@ async function useCredentials(): Promise<void> {
   await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.gitToken });
   await call(admin, "PUT", `${project}/keys/notify-key`, { value: planted.notifyKey });
   await useHook(project);
+  await usePushCode();
+}
+
+/** A code of our own is made, used, and used in vain. */
+async function usePushCode(): Promise<void> {
+  const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {});
+  shownOnce.push(code);
+  for (const _ of [1, 2]) await call(server.anonymous, "GET", `/api/push/verify?code=${code}`);
+  await call(server.anonymous, "POST", "/api/push/verify", { code });
 }
 
 /** The delivery endpoint takes its secret in a header or the query, and payloads carry what hosts put into them. */

@@ -107,7 +107,6 @@ function expected(role: RoleName, method: string, expectation: string, side: Sid
   const held: { project: string; group: string; scope?: string } = roles[role];
   const isAdmin = role.startsWith("admin");
   if (access === "anonymous") return "allowed";
-  if (access === "runner") return role === "runner" ? "allowed" : "401";
   if (role === "anonymous" || role === "runner") return "401";
   if (access === "session" && held.scope) return "403";
   if (access === "admin" && !isAdmin) return "403";

@@ -6,8 +6,8 @@
  * fails until you do. Schemas come from shape.ts (`strict`, `jsonBody`, `pageQuery`, `listOf`): they validate and
  * document at once. Paths are written `/projects/{id}/things`, without /api. A body's schema is `strict({…})`.
  *
- * To ask for a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | "runner" | { project: "view" }
- * | { project: "manage" } | { group: … }`; the last four look at the path parameter `id` and leave the project in
+ * To ask for a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | { project: "view" }
+ * | { project: "manage" } | { group: … }`; the last three look at the path parameter `id` and leave the project in
  * `projectOf(c)`. Where the project is known only after a look-up: `access: "signed-in"` and then
  * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by
  * `c.var.permissions.visibleProjectIds(callerOf(c))` (undefined: all). The rules themselves are account/permissions.ts.

@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import type { Credentials } from "../../account/credential.ts";
 import type { Permissions } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
@@ -7,11 +6,10 @@ import type { AuditEntry } from "../../model/audit.ts";
 import type { Group } from "../../model/group.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
-import type { Runner } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Identity } from "../auth.ts";
 
-/** What every handler finds in its context. `project`, `group` and `runner` are there when the route's access asks for one. */
+/** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
 export interface ApiEnv {
   Bindings: { peerAddress: string };
   Variables: {
@@ -19,13 +17,11 @@ export interface ApiEnv {
     clientAddress: string;
     isHttps: boolean;
     identity: Identity;
-    credentials: Credentials;
     permissions: Permissions;
     keepers: Pick<Keepers, "audit">;
     clock: Clock;
     project?: Project;
     group?: Group;
-    runner?: Runner;
   };
 }
 
@@ -45,10 +41,6 @@ export function projectOf(c: ApiContext): Project {
 
 export function groupOf(c: ApiContext): Group {
   return given(c.var.group, "group");
-}
-
-export function runnerOf(c: ApiContext): Runner {
-  return given(c.var.runner, "runner");
 }
 
 function given<T>(value: T | undefined, noun: string): T {

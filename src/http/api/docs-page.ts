@@ -34,7 +34,6 @@ const accessWords: Record<string, string> = {
   "signed-in": "signed in",
   session: "signed in by password",
   admin: "administrators",
-  runner: "a runner's token",
 };
 
 /** The API as one readable page, from the document that the schemas generate. */

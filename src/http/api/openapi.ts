@@ -21,7 +21,6 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
-  register("securitySchemes", "runnerToken", { type: "http", scheme: "bearer" });
   let document: ApiDocument | null = null;
   const documented = () => {
     document ??= app.getOpenAPI31Document({

@@ -53,7 +53,6 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   const { peerAddress } = c.env;
   c.set("clientAddress", clientAddressOf(request.headers, peerAddress, deps.trustedProxies));
   c.set("isHttps", isHttps(request, peerAddress, deps.trustedProxies));
-  c.set("credentials", deps.credentials);
   c.set("permissions", deps.permissions);
   c.set("keepers", deps.store);
   c.set("clock", deps.clock);

@@ -3,16 +3,16 @@ import { createMiddleware } from "hono/factory";
 import type { Needed } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { TokenScope } from "../../model/user.ts";
-import { bearerOf, isUnsafe } from "../auth.ts";
+import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
 import { maxId, z } from "./shape.ts";
 
 /**
- * Who may call an endpoint. `{project}` and `{group}` look at the path parameter `id`. "runner" is a runner's own token.
+ * Who may call an endpoint. `{project}` and `{group}` look at the path parameter `id`.
  * "anonymous" endpoints that ask for another proof say so in their description.
  */
-export type Access = Needed | "anonymous" | "runner";
+export type Access = Needed | "anonymous";
 
 interface Guarded {
   access: Access;
@@ -36,7 +36,7 @@ export function route<
     security: securityOf(access),
     responses: { ...faultResponses(access, rest.request !== undefined), ...rest.responses },
     "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
-    "x-scope": access === "anonymous" || access === "runner" ? undefined : scope,
+    "x-scope": access === "anonymous" ? undefined : scope,
   };
   // The caller's type keeps its own responses alone: a client that checked `ok` reads the success, not a union.
   return createRoute(documented as unknown as R) as ReturnType<typeof createRoute<P, R>>;
@@ -74,10 +74,6 @@ function guard(access: Access, scope: TokenScope) {
 
 async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<void> {
   if (access === "anonymous") return;
-  if (access === "runner") {
-    c.set("runner", await c.var.credentials.runnerOf(bearerOf(c.req.raw.headers)));
-    return;
-  }
   const { caller, fault } = c.var.identity;
   if (fault) throw fault;
   const { project, group } = await c.var.permissions.authorize(caller, access, scope, pathIdOf(c, access));
@@ -95,7 +91,7 @@ function pathIdOf(c: ApiContext, access: Access): number {
 
 function securityOf(access: Access): Record<string, string[]>[] {
   if (access === "anonymous") return [];
-  return access === "runner" ? [{ runnerToken: [] }] : [{ bearer: [] }, { cookie: [] }];
+  return [{ bearer: [] }, { cookie: [] }];
 }
 
 const errorShape = z
@@ -126,9 +122,7 @@ function faultResponses(access: Access, hasInput: boolean) {
       ? { 400: one("The body is not JSON."), 422: one("The input is not right; `fields` says where.") }
       : {}),
     ...(isAnonymous ? {} : { 401: one("No credential, or one that is no longer good.") }),
-    ...(isAnonymous || access === "runner"
-      ? {}
-      : { 403: one("The caller lacks the permission or the scope.") }),
+    ...(isAnonymous ? {} : { 403: one("The caller lacks the permission or the scope.") }),
     ...(typeof access === "string" ? {} : { 404: one("It does not exist, or the caller may not see it.") }),
   };
 }
