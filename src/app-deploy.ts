@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ConsoleAccess } from "./account/console-access.ts";
 import { buildCredentials } from "./account/credential.ts";
 import { buildLocalRunner } from "./app-local-runner.ts";
 import { buildManagement } from "./app-management.ts";
@@ -59,13 +60,15 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     });
     const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
     const codes = buildPushCodes(store.pushCodes, clock);
+    const desk = pushDeskOf(config, push);
+    const consoleAccess = new ConsoleAccess({ keepers: store, ...desk, log });
     const management = await buildManagement(ground, {
       store,
       secrets,
       credentials,
       webhook,
       tasks,
-      push: { codes, desk: pushDeskOf(config, push) },
+      push: { codes, desk, consoleAccess },
     });
     return {
       ownCodes: codes.redeem,
@@ -95,6 +98,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         localRunner?.drain();
       },
       async close() {
+        consoleAccess.close();
         await webhook.close();
         await tasks.close();
         await store.close();

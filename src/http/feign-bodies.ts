@@ -69,6 +69,19 @@ export async function readChannelOrder(
   return { userId, channel };
 }
 
+/** `{userId, channels}`: from now on exactly these names and globs. */
+export async function readGrant(
+  request: Request,
+): Promise<{ userId: string; channels: string[] } | Response> {
+  const body = await readObject(request);
+  if (body instanceof Response) return body;
+  const { userId, channels } = body;
+  if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
+  if (!Array.isArray(channels) || !channels.every(isName))
+    return fail(400, 40003, "channels must be a list of channel names and globs.");
+  return { userId, channels };
+}
+
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }

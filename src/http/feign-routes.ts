@@ -6,7 +6,7 @@ import { isRefusal, type PublishRefusal, readPublish } from "../push/publish-req
 import type { Published } from "../push/publisher.ts";
 import { clientMessageStream } from "./client-message-stream.ts";
 import { connectionsReport } from "./connections-report.ts";
-import { readChannelOrder, readDisconnect, readJsonText } from "./feign-bodies.ts";
+import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./feign-bodies.ts";
 import type { FeignCredentials } from "./feign-credentials.ts";
 import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
 import type { Handler, Routes } from "./server.ts";
@@ -36,6 +36,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     }),
     "/feign/channels/join": on("POST", (request) => moveChannel(gateway, "join", request)),
     "/feign/channels/leave": on("POST", (request) => moveChannel(gateway, "leave", request)),
+    "/feign/channels/grant": on("POST", (request) => grant(gateway, request)),
     "/feign/client-messages": on("GET", (request) =>
       clientMessageStream(gateway.clientMessages, request.signal),
     ),
@@ -113,4 +114,11 @@ async function moveChannel(gateway: Gateway, move: "join" | "leave", request: Re
   if (order instanceof Response) return order;
   const count = await gateway.control[move](order.userId, order.channel);
   return succeed(`${move} success`, { "x-push-connections": String(count) });
+}
+
+async function grant(gateway: Gateway, request: Request): Promise<Response> {
+  const order = await readGrant(request);
+  if (order instanceof Response) return order;
+  await gateway.control.grant(order.userId, order.channels);
+  return succeed("grant success");
 }

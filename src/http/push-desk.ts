@@ -13,6 +13,8 @@ export interface PushDesk {
   disconnect(who: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
   online(): Promise<string[]>;
+  /** From now on the user's open connections may be in exactly these channels; what is not among them is left. */
+  grant(userId: string, channels: string[]): Promise<void>;
 }
 
 export function localPushDesk(gateway: Gateway): PushDesk {
@@ -21,6 +23,7 @@ export function localPushDesk(gateway: Gateway): PushDesk {
     disconnect: (who, closeCode) => gateway.control.disconnect(who, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
     online: async () => gateway.connections.onlineUsers(),
+    grant: (userId, channels) => gateway.control.grant(userId, channels),
   };
 }
 
@@ -63,6 +66,9 @@ export function remotePushDesk(options: { url: string; apiKey: string | undefine
       return (await ask("GET", `connections${query}`)).data as ConnectionsReport;
     },
     online: async () => (await ask("GET", "getOnlineUsers")).data as string[],
+    async grant(userId, channels) {
+      await ask("POST", "channels/grant", { userId, channels });
+    },
   };
 }
 
@@ -72,6 +78,7 @@ export const noPushDesk: PushDesk = {
   disconnect: async () => missing(),
   connections: async () => missing(),
   online: async () => missing(),
+  grant: async () => missing(),
 };
 
 function missing(): never {

@@ -3,7 +3,7 @@ import { compileGlob } from "../model/glob.ts";
 import type { Channels } from "./channels.ts";
 import { closeCodes, type Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
-import { withoutChannels } from "./grants.ts";
+import { type ChannelGrants, grantsOf, withoutChannels } from "./grants.ts";
 import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 
@@ -53,9 +53,15 @@ export class Control {
     await this.#order({ type: "leave", userId, channel: channelGlob, revoke: true });
   }
 
+  /** Rights changed, in either direction: from now on exactly these names and globs. */
+  async grant(userId: string, channels: string[]): Promise<void> {
+    await this.#order({ type: "grant", userId, channels });
+  }
+
   apply(message: ControlMessage): void {
     if (message.type === "presence") this.#parts.presence(message);
     else if (message.type === "kick") this.#kick(message);
+    else if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));
     else for (const socket of this.#parts.connections.ofUser(message.userId)) this.#move(socket, message);
   }
 
@@ -84,6 +90,15 @@ export class Control {
       for (const left of channels.leaveMatching(socket, compileGlob(channel)))
         this.#tell(socket, leftFrame(left));
     } else if (channels.leave(socket, channel)) this.#tell(socket, leftFrame(channel));
+  }
+
+  #grant(userId: string, grants: ChannelGrants): void {
+    const { connections, channels } = this.#parts;
+    for (const socket of connections.ofUser(userId)) {
+      socket.data.grants = grants;
+      for (const left of channels.leaveMatching(socket, (channel) => !grants.allows(channel)))
+        this.#tell(socket, leftFrame(left));
+    }
   }
 
   #tell(socket: Socket, frame: string): void {

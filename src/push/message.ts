@@ -29,8 +29,10 @@ export type ControlMessage = { v: 1; id: string; node: string } & ControlAction;
 export type ControlAction =
   | { type: "kick"; userId?: string; connectionId?: string; code: number; reason: string }
   | { type: "join"; userId: string; channel: string }
-  /** `channel` may be a glob here; `revoke` also takes the right to join again away. */
+  /** With `revoke`, `channel` may be a glob, and the right to join again goes too. */
   | { type: "leave"; userId: string; channel: string; revoke: boolean }
+  /** From now on exactly these names and globs; what is no longer among them is left. */
+  | { type: "grant"; userId: string; channels: string[] }
   /** Read by presence alone; its fields are presence's own. */
   | { type: "presence"; [field: string]: unknown };
 
@@ -99,11 +101,16 @@ export function readControl(value: unknown): ControlMessage | null {
 function isControlAction(value: Record<string, unknown>): boolean {
   const { type, userId, channel } = value;
   if (type === "presence") return true;
+  if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
   if (type === "join") return typeof userId === "string" && typeof channel === "string";
   if (type === "leave")
     return typeof userId === "string" && typeof channel === "string" && typeof value.revoke === "boolean";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;
   return (typeof userId === "string") !== (typeof value.connectionId === "string");
+}
+
+export function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === "string");
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import type { CodeQuestion, Identity, Verdict } from "./code-verifier.ts";
-import { isRecord } from "./message.ts";
+import { isRecord, isTextList } from "./message.ts";
 
 export interface VerifyUriOptions {
   uri: string;
@@ -12,7 +12,6 @@ export interface VerifyUriOptions {
 
 const maxAnswerBytes = 64 * 1024;
 const maxUserIdBytes = 255;
-const maxChannels = 1000;
 const refusingStatuses = new Set([400, 401, 403, 404, 410, 422]);
 
 /** Asks verify-uri once. Codes may be single-use, so a request that may have arrived is never sent again. */
@@ -130,12 +129,6 @@ function identityOf(given: Record<string, unknown>, asksTemporary: boolean): Ide
 
 function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
-}
-
-function isTextList(value: unknown): value is string[] {
-  return (
-    Array.isArray(value) && value.length <= maxChannels && value.every((entry) => typeof entry === "string")
-  );
 }
 
 function userIdOf(value: unknown): string | null {

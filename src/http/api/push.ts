@@ -1,19 +1,17 @@
+import { type ConsoleAccess, consoleUserId, consoleUserPrefix } from "../../account/console-access.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { Caller } from "../../model/permission.ts";
 import { targetTypes } from "../../push/message.ts";
 import type { PushCodes } from "../../push/own-codes.ts";
 import type { PushDesk } from "../push-desk.ts";
-import { type ApiContext, audit, callerOf } from "./context.ts";
+import { audit, callerOf } from "./context.ts";
 import { connectionsShape } from "./push-shape.ts";
 import { newApi, route } from "./route.ts";
 import { json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
 
 const tags = ["push"];
 const maxDataLength = 1024 * 1024;
-/** User ids of the console's own connections; no application's user may be named so. */
-export const consoleUserPrefix = "slipway:";
-
 const userId = text(256, 1).openapi({ example: "42" });
 
 const makeCode = route({
@@ -148,9 +146,10 @@ const online = route({
 export interface PushDeps {
   codes: PushCodes;
   desk: PushDesk;
+  consoleAccess: ConsoleAccess;
 }
 
-export function pushApi({ codes, desk }: PushDeps) {
+export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
   return newApi()
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);
@@ -158,9 +157,9 @@ export function pushApi({ codes, desk }: PushDeps) {
       const wish =
         body.for === "console"
           ? {
-              userId: `${consoleUserPrefix}${caller.userId}`,
+              userId: consoleUserId(caller.userId),
               console: true,
-              channels: await consoleChannels(c, caller),
+              channels: await consoleAccess.channelsFor(caller.userId, actsAsAdmin(caller)),
             }
           : { userId: nameFor(caller, body.userId), console: false, channels: null };
       return c.json(await codes.issue(wish), 201);
@@ -212,12 +211,6 @@ function nameFor(caller: Caller, asked: string | undefined): string {
   if (name !== caller.username && !actsAsAdmin(caller))
     throw new Fault("forbidden", "You may make codes for yourself; only an admin may for somebody else.");
   return name;
-}
-
-async function consoleChannels(c: ApiContext, caller: Caller): Promise<string[]> {
-  const ids = await c.var.permissions.visibleProjectIds(caller);
-  if (ids === undefined) return ["private-project-*", "private-project-*/**"];
-  return ids.flatMap((id) => [`private-project-${id}`, `private-project-${id}/**`]);
 }
 
 async function verdictOf(codes: PushCodes, code: string, asksTemporary: boolean) {

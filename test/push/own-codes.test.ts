@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+
+let server: ApiServer;
+let wsUrl: string;
+
+beforeAll(async () => {
+  server = await startApiServer({ "push.drain-delay": 0, "push.drain-period": 0 }, undefined, "start");
+  wsUrl = `${server.url.replace("http", "ws")}/ws`;
+});
+
+afterAll(() => server.stop());
+
+const codeOf = async (client: ApiClient, body: object = {}) =>
+  (await client.expect<{ code: string; expiresIn: number }>(201, "POST", "/api/push/codes", body)).code;
+
+/** Opens with a code, or says that it was refused. */
+const connect = (code: string, query = "", protocols: string[] = []) =>
+  PushClient.open(`${wsUrl}?code=${code}${query}`, protocols);
+
+async function newProject(name: string): Promise<number> {
+  const body = { name, git: { url: "https://git.example.com/shop.git" } };
+  return (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
+}
+
+describe("codes of our own", () => {
+  test("POST /api/push/codes answers a single-use code of 60 s that stands for the own username", async () => {
+    const { client } = await server.newUser("ann");
+    const { code, expiresIn } = await client.expect<{ code: string; expiresIn: number }>(
+      201,
+      "POST",
+      "/api/push/codes",
+      {},
+    );
+    expect(expiresIn).toBe(60);
+    const connection = await connect(code);
+    const online = await server.admin.expect<{ users: string[] }>(200, "GET", "/api/push/online");
+    expect(online.users).toContain("ann");
+    await expect(connect(code)).rejects.toThrow("refused");
+    connection.close();
+  });
+
+  test("any userId for an admin, and for nobody else", async () => {
+    const { client } = await server.newUser("bob");
+    await client.expect(403, "POST", "/api/push/codes", { userId: "somebody" });
+    const connection = await connect(await codeOf(server.admin, { userId: "somebody" }));
+    const published = await server.admin.expect<{ receivers: number }>(200, "POST", "/api/push/publish", {
+      targetType: "user",
+      target: "somebody",
+      data: "hello",
+    });
+    expect(published.receivers).toBe(1);
+    expect(await connection.heard(1)).toEqual(["hello"]);
+    connection.close();
+  });
+
+  test("a code for the console is bound to slipway:<id>, for temp=1, temporary without end", async () => {
+    const { id, client } = await server.newUser("carla");
+    await expect(connect(await codeOf(client, { for: "console" }))).rejects.toThrow("refused");
+    const connection = await connect(await codeOf(client, { for: "console" }), "&temp=1", ["slipway.v1"]);
+    const [welcome] = await connection.heardType("welcome");
+    expect(welcome).toMatchObject({
+      userId: `slipway:${id}`,
+      kind: "temporary",
+      expiresAt: null,
+      channels: [],
+    });
+    const online = await server.admin.expect<{ users: string[] }>(200, "GET", "/api/push/online");
+    expect(online.users).not.toContain(`slipway:${id}`);
+    connection.close();
+  });
+
+  test("a console connection is granted the private channels of the projects that its user may view, and follows changes", async () => {
+    const [mine, other] = [await newProject("mine"), await newProject("other")];
+    const { id, client } = await server.newUser("dora");
+    await server.admin.expect(200, "PUT", `/api/projects/${mine}/members/${id}`, { permission: "view" });
+    const connection = await connect(await codeOf(client, { for: "console" }), "&temp=1", ["slipway.v1"]);
+    await connection.heardType("welcome");
+    const join = (channel: string) => connection.send(JSON.stringify({ type: "join", channel }));
+
+    join(`private-project-${mine}/task-7`);
+    expect(await connection.heardType("joined")).toEqual([
+      { type: "joined", channel: `private-project-${mine}/task-7` },
+    ]);
+    join(`private-project-${other}`);
+    expect(await connection.heardType("error")).toMatchObject([{ code: "channel_not_allowed" }]);
+
+    await server.admin.expect(200, "PUT", `/api/projects/${other}/members/${id}`, { permission: "view" });
+    await eventually("the new project is granted", async () => {
+      join(`private-project-${other}`);
+      await Bun.sleep(20);
+      return connection.ofType("joined").length > 1;
+    });
+
+    await server.admin.expect(204, "DELETE", `/api/projects/${mine}/members/${id}`);
+    expect(await connection.heardType("left")).toEqual([
+      { type: "left", channel: `private-project-${mine}/task-7` },
+    ]);
+
+    await server.admin.expect(200, "PATCH", `/api/users/${id}`, { disabled: true });
+    expect((await connection.ended()).code).toBe(4004);
+  });
+
+  test("/api/push/verify is the other side of it, for a push role that runs alone", async () => {
+    const push = await startPushApp({
+      "push.verify-uri": `${server.url}/api/push/verify`,
+      "push.verify-method": "POST",
+    });
+    const { id, client } = await server.newUser("eve");
+    const console = await PushClient.open(
+      `${push.wsUrl}?temp=1&code=${await codeOf(client, { for: "console" })}`,
+      ["slipway.v1"],
+    );
+    expect(await console.heardType("welcome")).toMatchObject([{ userId: `slipway:${id}`, expiresAt: null }]);
+    await PushClient.open(`${push.wsUrl}?code=${await codeOf(client)}`);
+    expect(await push.online()).toEqual(["eve"]);
+    await expect(PushClient.open(`${push.wsUrl}?code=slpc_unknown`)).rejects.toThrow("refused");
+    await push.stop();
+  });
+
+  test("an admin does for the console what /feign does: disconnect, connections, online", async () => {
+    const connection = await connect(await codeOf(server.admin, { userId: "fred" }), "&channel=news");
+    const report = await server.admin.expect<{ connections: { connectionId: string }[] }>(
+      200,
+      "GET",
+      "/api/push/connections?userId=fred",
+    );
+    expect(report.connections).toMatchObject([{ userId: "fred", kind: "normal", channels: ["news"] }]);
+    await server.admin.expect(200, "POST", "/api/push/disconnect", {
+      connectionId: report.connections[0]?.connectionId,
+    });
+    expect((await connection.ended()).code).toBe(4004);
+  });
+});
