@@ -20,6 +20,8 @@ export interface Arrived {
   event: NormalizedEvent;
   trace: Trace;
   known: Known;
+  /** Whether the signature fits this hook too; asked when the configuration has changed since it was verified. */
+  isVerifiedBy?: (hook: Hook) => boolean;
 }
 
 export interface Pipeline {
@@ -58,16 +60,23 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     );
   }
 
-  /** Key and switch may have changed while the delivery waited for the lock. */
-  async function recheck(keepers: Keepers, { hook, way }: Arrived): Promise<Hook | Outcome> {
+  /** Key, switch and secret may have changed while the delivery waited for the lock, or on another instance. */
+  async function recheck(keepers: Keepers, { hook, way, isVerifiedBy }: Arrived): Promise<Hook | Outcome> {
     const { key } = hook.config;
     const current = key === null ? hook.config : await keepers.webhookConfigs.byKey(key);
     if (current === null) return { code: "endpoint_not_found", reason: "The key was reset meanwhile." };
     if (way.enabled && !current.enabled)
       return { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
-    return current.updatedAt.getTime() === hook.config.updatedAt.getTime()
-      ? hook
-      : hooks.hookOf(current, hook.projectName);
+    if (current.updatedAt.getTime() === hook.config.updatedAt.getTime()) return hook;
+    const changed = hooks.hookOf(current, hook.projectName);
+    hooks.forget(key);
+    if (isVerifiedBy && !isVerifiedBy(changed))
+      return {
+        code: "signature_invalid",
+        reason: "The secret was changed meanwhile.",
+        told: signatureFailed,
+      };
+    return changed;
   }
 
   interface Written {
@@ -169,6 +178,9 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     fail,
   };
 }
+
+/** All that a sender is told, whatever the mistake. */
+export const signatureFailed = "The signature failed.";
 
 function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);

@@ -6,7 +6,7 @@ import { buildFloodGuard, type FloodGuard } from "./flood.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import type { Pipeline } from "./pipeline.ts";
+import { type Pipeline, signatureFailed } from "./pipeline.ts";
 import { providerOf } from "./providers.ts";
 import { type HeaderValues, hostDeliveryIdOf, readEvent } from "./read-event.ts";
 import type { Known } from "./record.ts";
@@ -104,7 +104,14 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     }
     if (read.event === null || decoded.payload === null)
       return pipeline.refuse(read, invalidPayload(decoded, read));
-    return pipeline.decide({ way: waysIn.live, hook, event: read.event, trace: known.trace, known: read });
+    return pipeline.decide({
+      way: waysIn.live,
+      hook,
+      event: read.event,
+      trace: known.trace,
+      known: read,
+      isVerifiedBy: (changed) => isVerified(changed, request, nowMs),
+    });
   }
 
   /** The hook whose secret fits; null when none does. A refusal is never based on a remembered secret alone. */
@@ -142,7 +149,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     });
     const reason = `The signature failed: ${diagnosis}.`;
     known.trace.add("signature", "stop", "", hook.config.provider, reason);
-    return pipeline.refuse(known, { code: "signature_invalid", reason, told: "The signature failed." });
+    return pipeline.refuse(known, { code: "signature_invalid", reason, told: signatureFailed });
   }
 
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {

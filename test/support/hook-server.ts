@@ -1,0 +1,67 @@
+import pino from "pino";
+import { buildWebhookPart, type WebhookPart } from "../../src/app-webhook.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import type { Config } from "../../src/config.ts";
+import { configOf } from "../../src/config-load.ts";
+import { listenOn } from "../../src/http/server.ts";
+import { buildMetrics, type Metrics } from "../../src/metrics.ts";
+import type { DeliverySummary } from "../../src/model/delivery.ts";
+import type { Store } from "../../src/model/store.ts";
+import { buildSecrets } from "../../src/secrets.ts";
+import type { WebhookChange } from "../../src/webhook/management.ts";
+import { sampleProject } from "./samples.ts";
+
+/** The webhook alone over a given store: for what cannot be reached through the whole program. */
+export interface HookServer {
+  url: string;
+  store: Store;
+  part: WebhookPart;
+  metrics: Metrics;
+  logLines: string[];
+  told: DeliverySummary[];
+  /** A new project with an enabled webhook; answers its id and address. */
+  project(change?: WebhookChange): Promise<{ id: number; url: string }>;
+  stop(): Promise<void>;
+}
+
+export async function startHookServer(
+  store: Store,
+  settings: Partial<Config> = {},
+  clock: Clock = systemClock,
+): Promise<HookServer> {
+  const logLines: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
+  const told: DeliverySummary[] = [];
+  const metrics = buildMetrics();
+  const ground = { config: configOf(settings), log, metrics, clock };
+  let origin = "";
+  const part = buildWebhookPart(ground, {
+    store,
+    secrets: buildSecrets(new Uint8Array(32)),
+    announcer: { enqueued: () => {}, changed: () => {} },
+    onDelivery: (summary) => void told.push(summary),
+    baseUrl: () => ({ url: origin, isConfigured: false }),
+  });
+  const server = listenOn(
+    { host: "127.0.0.1", port: 0 },
+    { routes: part.routes, fetch: () => new Response("", { status: 404 }) },
+  );
+  origin = server.url.origin;
+  return {
+    url: origin,
+    store,
+    part,
+    metrics,
+    logLines,
+    told,
+    async project(change = {}) {
+      const { id } = await store.projects.create(sampleProject());
+      const config = await part.management.save(id, { enabled: true, ...change }, async () => {});
+      return { id, url: String(part.management.addressOf(config).url) };
+    },
+    async stop() {
+      await server.stop(true);
+      await part.close();
+    },
+  };
+}

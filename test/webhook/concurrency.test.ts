@@ -1,0 +1,121 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { deliverTo, sha } from "../support/hook.ts";
+import { type HookServer, startHookServer } from "../support/hook-server.ts";
+
+const atOnce = 50;
+
+for (const { name, make } of await availableDatabases())
+  describe(`on ${name}`, () => {
+    const opened: { database?: TestDatabase; servers: HookServer[] } = { servers: [] };
+    const instances = name === "SQLite" ? 1 : 2;
+
+    async function startAll(): Promise<{ servers: HookServer[]; database: TestDatabase }> {
+      opened.database ??= await make();
+      while (opened.servers.length < instances)
+        opened.servers.push(await startHookServer(await opened.database.open()));
+      return { servers: opened.servers, database: opened.database };
+    }
+
+    afterAll(async () => {
+      for (const server of opened.servers) await server.stop();
+      await opened.database?.remove();
+    });
+
+    test(`${atOnce} deliveries of one project at once, over ${instances} instance(s): one task, the last commit, no record lost`, async () => {
+      const { servers, database } = await startAll();
+      const [first] = servers;
+      if (!first) throw new Error("no server");
+      const { id, url } = await first.project({ debounceSeconds: 60 });
+      const urls = servers.map(({ part }) => part).map((_, index) => withOrigin(url, servers[index]));
+      const answers = await Promise.all(
+        Array.from({ length: atOnce }, (_, index) =>
+          deliverTo(urls[index % urls.length] ?? url, {
+            payload: {
+              event: "push",
+              ref: "refs/heads/main",
+              commit: sha(String(index)),
+              author: `user ${index}`,
+            },
+          }),
+        ),
+      );
+      const statuses = answers.map(({ body }) => body.status);
+      expect(statuses.filter((status) => status === "accepted")).toHaveLength(1);
+      expect(statuses.filter((status) => status === "merged")).toHaveLength(atOnce - 1);
+      const store = await database.open();
+      const records = await store.deliveries.list({ projectId: id }, { page: 1, pageSize: 200 });
+      expect(records.total).toBe(atOnce);
+      expect(new Set(answers.map(({ body }) => body.deliveryId))).toEqual(
+        new Set(records.items.map((item) => item.id)),
+      );
+      const tasks = await store.tasks.list({ projectId: id }, { page: 1, pageSize: 200 });
+      expect(tasks.items).toHaveLength(1);
+      const last = records.items.reduce((newest, item) => (item.id > newest.id ? item : newest));
+      expect(tasks.items[0]?.commit).toBe(last.commit);
+      expect(tasks.items[0]?.triggeredBy).toBe(last.author);
+    }, 60_000);
+
+    test("a stalled holder of the project's lock: 429 after about 5 s, recorded and replayable", async () => {
+      const { servers, database } = await startAll();
+      const [server] = servers;
+      if (!server) throw new Error("no server");
+      const { id, url } = await server.project();
+      const other = instances === 1 ? null : await database.open();
+      const holder = other ?? server.store;
+      let release: () => void = () => {};
+      const stalled = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const held = new Promise<void>((resolve) => {
+        void holder.withLock(`webhook ${id}`, 1000, async () => {
+          resolve();
+          await stalled;
+        });
+      });
+      await held;
+      const startedAt = performance.now();
+      const answer = await deliverTo(url, { payload: { event: "push", ref: "refs/heads/main" } });
+      const waitedMs = performance.now() - startedAt;
+      release();
+      expect(answer.status).toBe(429);
+      expect(answer.body).toMatchObject({ status: "rejected", code: "lock_timeout" });
+      expect(answer.body.reason).toMatch(/too dense/);
+      expect(answer.headers.get("retry-after")).toBe("5");
+      expect(waitedMs).toBeGreaterThan(4_500);
+      const record = await server.store.deliveries.byId(Number(answer.body.deliveryId));
+      expect(record?.normalized?.rawRef).toBe("refs/heads/main");
+    }, 30_000);
+
+    test("a key that was reset on another instance is dead at once", async () => {
+      const { servers } = await startAll();
+      const [first, second = first] = servers;
+      if (!first || !second) throw new Error("no server");
+      const { id, url } = await first.project();
+      const remembered = withOrigin(url, second);
+      expect((await deliverTo(remembered, { payload: { event: "push", ref: "main" } })).status).toBe(202);
+      await first.part.management.resetKey(id, async () => {});
+      expect((await deliverTo(remembered, { payload: { event: "push", ref: "main" } })).status).toBe(404);
+    });
+
+    test("a secret that was set on another instance is asked for and accepted at once", async () => {
+      const { servers } = await startAll();
+      const [first, second = first] = servers;
+      if (!first || !second) throw new Error("no server");
+      const { id, url } = await first.project({ secret: "old" });
+      const remembered = withOrigin(url, second);
+      const deliver = (secret: string) =>
+        deliverTo(remembered, {
+          payload: { event: "push", ref: "main" },
+          headers: { "X-CICD-Token": secret },
+        });
+      expect((await deliver("old")).status).toBe(202);
+      await first.part.management.save(id, { secret: "new" }, async () => {});
+      expect((await deliver("old")).status).toBe(401);
+      expect((await deliver("new")).status).toBe(200);
+    });
+  });
+
+function withOrigin(url: string, server: HookServer | undefined): string {
+  return `${server?.url ?? ""}${new URL(url).pathname}`;
+}

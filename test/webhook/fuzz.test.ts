@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
+import { filter } from "../../src/webhook/filters.ts";
+import type { JsonObject } from "../../src/webhook/json-reader.ts";
+import { defaultConfig } from "../../src/webhook/management.ts";
+import { providers } from "../../src/webhook/providers.ts";
+import { readEvent } from "../../src/webhook/read-event.ts";
+import { rulesOf } from "../../src/webhook/rules.ts";
+import { newTrace } from "../../src/webhook/trace.ts";
+import { waysIn } from "../../src/webhook/ways-in.ts";
+import payloads from "../fixtures/payloads.json";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { deliverTo, makeHook } from "../support/hook.ts";
+import { pick } from "../support/length.ts";
+
+interface Sample {
+  provider: ProviderName;
+  headers: Record<string, string>;
+  payload: JsonObject;
+}
+
+const own = payloads as unknown as Sample[];
+const ofGithub: Sample[] = examples
+  .filter(({ name }) => ["push", "create", "delete", "pull_request", "ping"].includes(name))
+  .flatMap(({ name, examples: bodies }) =>
+    (bodies as JsonObject[]).map((payload) => ({
+      provider: "github" as const,
+      headers: { "X-GitHub-Event": name },
+      payload,
+    })),
+  );
+
+/** What a value may be instead of what it should be. */
+const wrongValues = [
+  null,
+  0,
+  -1,
+  1e308,
+  true,
+  "",
+  "x",
+  "\0\u001b[31m",
+  [],
+  [null],
+  {},
+  { id: {} },
+  "0".repeat(40),
+];
+
+/**
+ * Visits every payload that differs from this one in a single place: a key deleted, nulled or of another type. The
+ * payload is changed in place and put right again: a copy for each would take minutes.
+ */
+function* mutationsOf(payload: JsonObject): Generator<JsonObject> {
+  for (const [holder, key] of placesOf(payload)) {
+    const value: unknown = Reflect.get(holder, key);
+    for (const wrong of wrongValues) {
+      Reflect.set(holder, key, wrong);
+      yield payload;
+    }
+    Reflect.deleteProperty(holder, key);
+    yield payload;
+    Reflect.set(holder, key, value);
+  }
+}
+
+function placesOf(value: unknown): [object, string][] {
+  if (typeof value !== "object" || value === null) return [];
+  const here = Object.keys(value).map((key): [object, string] => [value, key]);
+  return [...here, ...Object.values(value).flatMap(placesOf)];
+}
+
+const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], pathFilter: ["src/**"] }, 5);
+
+function judge({ provider, headers }: Sample, payload: JsonObject): void {
+  const event = readEvent(providers[provider], new Headers(headers), payload);
+  filter(event, rules, waysIn.live, newTrace());
+}
+
+test("no payload with one key deleted, nulled or retyped breaks reading and filtering", () => {
+  let tried = 0;
+  for (const sample of [...own, ...ofGithub])
+    for (const payload of mutationsOf(sample.payload)) {
+      if (++tried % pick(3, 1) !== 0) continue;
+      judge(sample, payload);
+    }
+  expect(tried).toBeGreaterThan(100_000);
+}, 120_000);
+
+test("no JSON object at all breaks reading and filtering", () => {
+  const headers = fc.constantFrom(
+    "push",
+    "Push Hook",
+    "Merge Request Hook",
+    "pull_request",
+    "create",
+    "repo:push",
+    "",
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...providerNames),
+      headers,
+      fc.dictionary(keyName, fc.jsonValue()),
+      (provider, name, payload) => {
+        const sent = Object.fromEntries(providers[provider].eventHeaders.map((header) => [header, name]));
+        judge({ provider, headers: sent, payload: {} }, payload as JsonObject);
+      },
+    ),
+    { numRuns: pick(2_000, 50_000) },
+  );
+});
+
+const keyName = fc.constantFrom(
+  ...[
+    "ref",
+    "after",
+    "before",
+    "commits",
+    "head_commit",
+    "pull_request",
+    "object_attributes",
+    "push",
+    "pullrequest",
+  ],
+  ...[
+    "sender",
+    "event",
+    "paths",
+    "action",
+    "object_kind",
+    "hook_name",
+    "checkout_sha",
+    "__proto__",
+    "constructor",
+  ],
+);
+
+let server: ApiServer;
+beforeAll(async () => {
+  server = await startApiServer({ "webhook.limitPerMinute": 1_000_000 });
+});
+afterAll(() => server.stop());
+
+test("through the front door a mutated payload is never answered 500 and always recorded", async () => {
+  const urls = new Map<ProviderName, string>();
+  for (const provider of providerNames) {
+    const hook = await makeHook(server, { provider, events: ["push", "tag", "merge_request"] });
+    urls.set(provider, await hook.url());
+  }
+  const ids = new Set<unknown>();
+  let sent = 0;
+  let seen = 0;
+  for (const sample of own)
+    for (const payload of mutationsOf(sample.payload)) {
+      if (++seen % pick(53, 7) !== 0) continue;
+      const answer = await deliverTo(urls.get(sample.provider) ?? "", { payload, headers: sample.headers });
+      sent++;
+      if (![200, 202].includes(answer.status))
+        throw new Error(`${answer.status} ${JSON.stringify(answer.body)} for ${JSON.stringify(payload)}`);
+      ids.add(answer.body.deliveryId);
+    }
+  expect(ids.size).toBe(sent);
+  const { total } = await server.admin.expect<{ total: number }>(
+    200,
+    "GET",
+    "/api/webhooks/deliveries?pageSize=1",
+  );
+  expect(total).toBe(sent);
+}, 120_000);

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "bun:test";
+import { resolve } from "node:path";
+import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import type { NormalizedEvent } from "../../src/model/delivery.ts";
+import type { ProviderName } from "../../src/model/webhook-config.ts";
+import type { JsonObject } from "../../src/webhook/json-reader.ts";
+import { providers } from "../../src/webhook/providers.ts";
+import { readEvent } from "../../src/webhook/read-event.ts";
+import payloads from "../fixtures/payloads.json";
+
+interface Sample {
+  title: string;
+  provider: ProviderName;
+  headers: Record<string, string>;
+  payload: JsonObject;
+  expected: Omit<NormalizedEvent, "rawEvent">;
+}
+
+describe("a payload is normalised to what a reader of it would say", () => {
+  for (const { title, provider, headers, payload, expected } of payloads as unknown as Sample[])
+    test(`${provider}: ${title}`, () => {
+      const { rawEvent: _rawEvent, ...event } = readEvent(providers[provider], new Headers(headers), payload);
+      expect(event).toEqual(expected);
+    });
+});
+
+/** A line that people can judge. */
+function lineOf(name: string, event: NormalizedEvent): string {
+  const what = event.nothing ? event.nothing.code : `${event.event} ${event.rawRef} at ${event.commit}`;
+  const paths = event.paths ? `${event.paths.length} paths` : (event.pathsUnknownBecause ?? "");
+  const fork = event.mergeRequest?.fromFork ? "from a fork" : "";
+  return [name, what, `by ${event.author || "nobody"}`, paths, fork]
+    .filter((part) => part !== "")
+    .join(" · ");
+}
+
+test("every example payload of GitHub reads as its golden line says", async () => {
+  const lines = examples.flatMap(({ name, examples: bodies }) =>
+    (bodies as JsonObject[]).map((payload, index) => {
+      const event = readEvent(providers.github, new Headers({ "x-github-event": name }), payload);
+      return lineOf(`${name} ${index} ${String(payload.action ?? "")}`.trimEnd(), event);
+    }),
+  );
+  const golden = Bun.file(resolve(import.meta.dir, "golden/github-examples.txt"));
+  if (process.env.UPDATE_GOLDEN) await Bun.write(golden, `${lines.join("\n")}\n`);
+  expect(lines).toEqual((await golden.text()).trimEnd().split("\n"));
+});
