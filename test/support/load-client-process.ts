@@ -1,0 +1,61 @@
+import {
+  type LoadConnection,
+  type LoadCounts,
+  type LoadRequest,
+  numberOf,
+  reconcile,
+} from "./load-messages.ts";
+
+/** Runs as a process of its own: opens many raw WebSockets, keeps what each hears, and compares when asked. */
+interface Open {
+  connection: LoadConnection;
+  numbers: number[];
+}
+
+const opened: Open[] = [];
+const counts: LoadCounts = { open: 0, closed: 0, received: 0 };
+/** So many handshakes at a time: a flood of them would measure the accept queue of the kernel. */
+const handshakesAtOnce = 100;
+
+async function openOne(connection: LoadConnection): Promise<void> {
+  const query = new URLSearchParams({ code: connection.userId, channel: connection.channel });
+  if (connection.isTemporary) query.set("temp", "1");
+  const socket = new WebSocket(`${connection.url.replace("http", "ws")}/ws?${query}`);
+  const one: Open = { connection, numbers: [] };
+  socket.onmessage = ({ data }) => {
+    const number = numberOf(String(data));
+    if (number === undefined) return;
+    counts.received += 1;
+    one.numbers.push(number);
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.onopen = () => {
+    counts.open += 1;
+    opened.push(one);
+    resolve();
+  };
+  socket.onclose = () => {
+    if (opened.includes(one)) {
+      counts.open -= 1;
+      counts.closed += 1;
+    }
+    reject(new Error(`${connection.url} refused ${connection.userId}`));
+  };
+  await promise;
+}
+
+async function answer(request: LoadRequest): Promise<unknown> {
+  if (request.type === "counts") return counts;
+  if (request.type === "reconcile") return reconcile(opened, request.confirmed, request.refused);
+  for (let from = 0; from < request.connections.length; from += handshakesAtOnce)
+    await Promise.all(request.connections.slice(from, from + handshakesAtOnce).map(openOne));
+  return counts;
+}
+
+process.on("message", async ({ id, request }: { id: number; request: LoadRequest }) => {
+  try {
+    process.send?.({ id, answer: await answer(request) });
+  } catch (error) {
+    process.send?.({ id, error: String(error) });
+  }
+});

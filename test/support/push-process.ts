@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./service-process.ts";
+
+/** `slipway push` as a process of its own, which a test may kill and start again under the same name and address. */
+export interface PushProcess {
+  readonly name: string;
+  readonly url: string;
+  readonly pid: number;
+  isRunning(): boolean;
+  isReady(): Promise<boolean>;
+  start(): Promise<void>;
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+  get<T>(path: string): Promise<T>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+const main = join(import.meta.dir, "../../src/main.ts");
+const outputBytes = 20_000;
+
+export async function startPushProcess(name: string, settings: Record<string, string>): Promise<PushProcess> {
+  const dataDir = mkdtempSync(join(tmpdir(), `slipway-${name}-`));
+  const address = `127.0.0.1:${await freePort()}`;
+  const flags = {
+    "server-listen": address,
+    "data-dir": dataDir,
+    "push-connect-rate": "0",
+    "push-drain-delay": "0s",
+    "push-drain-period": "1s",
+    "log-format": "json",
+    ...settings,
+  };
+  let child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const piece of stream) output = (output + Buffer.from(piece)).slice(-outputBytes);
+  };
+  const instance: PushProcess = {
+    name,
+    url: `http://${address}`,
+    get pid() {
+      return child.pid;
+    },
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    isReady: async () => {
+      const answer = await fetch(`http://${address}/readyz`).catch(() => null);
+      return answer?.status === 200;
+    },
+    async start() {
+      child = Bun.spawn(
+        [
+          process.execPath,
+          main,
+          "push",
+          ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]),
+        ],
+        { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+      );
+      void collect(child.stdout);
+      void collect(child.stderr);
+      await eventually(`${name} is ready`, async () => {
+        if (!instance.isRunning()) throw new Error(`${name} ended: ${output}`);
+        return instance.isReady();
+      });
+    },
+    async end(signal) {
+      child.kill(signal);
+      await child.exited;
+    },
+    async get<T>(path: string) {
+      return (await (await fetch(`http://${address}${path}`)).json()) as T;
+    },
+    async stop() {
+      child.kill("SIGKILL");
+      await child.exited;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  await instance.start();
+  return instance;
+}
