@@ -45,7 +45,8 @@ async function openOne(connection: LoadConnection): Promise<void> {
 }
 
 async function answer(request: LoadRequest): Promise<unknown> {
-  if (request.type === "counts") return counts;
+  if (request.type === "forget") for (const one of opened) one.numbers = [];
+  if (request.type === "counts" || request.type === "forget") return counts;
   if (request.type === "reconcile") return reconcile(opened, request.confirmed, request.refused);
   for (let from = 0; from < request.connections.length; from += handshakesAtOnce)
     await Promise.all(request.connections.slice(from, from + handshakesAtOnce).map(openOne));

@@ -29,6 +29,8 @@ export interface Reconciliation {
 export type LoadRequest =
   | { type: "open"; connections: LoadConnection[] }
   | { type: "counts" }
+  /** Before another load begins: what was heard of the last one is of no interest any more. */
+  | { type: "forget" }
   /** Confirmed ones must have arrived, once and in order; those that were refused may have. */
   | { type: "reconcile"; confirmed: LoadMessage[]; refused: LoadMessage[] };
 

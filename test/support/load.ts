@@ -37,6 +37,10 @@ export class LoadClients {
     return this.#ask({ type: "counts" });
   }
 
+  forget(): Promise<LoadCounts> {
+    return this.#ask({ type: "forget" });
+  }
+
   reconcile(confirmed: LoadMessage[], refused: LoadMessage[] = []): Promise<Reconciliation> {
     return this.#ask({ type: "reconcile", confirmed, refused });
   }

@@ -20,6 +20,7 @@ export interface PushProcess {
 
 const main = join(import.meta.dir, "../../src/main.ts");
 const outputBytes = 20_000;
+const readyDeadlineMs = 60_000;
 
 export async function startPushProcess(name: string, settings: Record<string, string>): Promise<PushProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), `slipway-${name}-`));
@@ -61,9 +62,15 @@ export async function startPushProcess(name: string, settings: Record<string, st
       );
       void collect(child.stdout);
       void collect(child.stderr);
-      await eventually(`${name} is ready`, async () => {
-        if (!instance.isRunning()) throw new Error(`${name} ended: ${output}`);
-        return instance.isReady();
+      await eventually(
+        `${name} is ready`,
+        async () => {
+          if (!instance.isRunning()) throw new Error(`${name} ended: ${output}`);
+          return instance.isReady();
+        },
+        readyDeadlineMs,
+      ).catch((error: Error) => {
+        throw new Error(`${error.message}\n${output}`);
       });
     },
     async end(signal) {
