@@ -45,6 +45,7 @@ function rank(name: string): number {
 const testTimeoutMs = 30_000;
 const shortGroupLimitMs = 5 * 60_000;
 const fullGroupLimitMs = 60 * 60_000;
+const lastWordsMs = 2_000;
 
 /** Runs a group as a process of its own: if it crashes or hangs, that is a failure and the other groups still run. */
 export async function runGroup(
@@ -57,7 +58,7 @@ export async function runGroup(
   const reportFile = join(folder, "junit.xml");
   const limitMs = isFull ? fullGroupLimitMs : shortGroupLimitMs;
   const child = Bun.spawn(
-    [process.execPath, "test", "--no-orphans", `--timeout=${testTimeoutMs}`, "--reporter=junit"].concat(
+    [process.execPath, "test", `--timeout=${testTimeoutMs}`, "--reporter=junit"].concat(
       [`--reporter-outfile=${reportFile}`],
       group.files.map((file) => `./${file}`),
     ),
@@ -67,12 +68,21 @@ export async function runGroup(
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: limitMs,
-      killSignal: "SIGKILL",
+      // A process group of its own, so that what a test left running ends with it.
+      detached: true,
     },
   );
+  const endNow = () => endProcessGroup(child.pid);
+  const limit = setTimeout(endNow, limitMs);
+  process.on("exit", endNow);
   const seen = new GroupOutput(group.name);
-  const [, , code] = await Promise.all([seen.read(child.stdout), seen.read(child.stderr), child.exited]);
+  const reading = Promise.all([seen.read(child.stdout), seen.read(child.stderr)]);
+  const code = await child.exited;
+  clearTimeout(limit);
+  endNow();
+  process.off("exit", endNow);
+  // A process that outlived its group may still hold the pipes; nothing is to be expected from it.
+  await Promise.race([reading, Bun.sleep(lastWordsMs)]);
   seen.end(code !== 0);
   const junit = Bun.file(reportFile);
   const counted = (await junit.exists()) ? countJunit(await junit.text()) : undefined;
@@ -88,6 +98,14 @@ export async function runGroup(
         ? "an error outside of a test; see above"
         : `the test process ended with ${child.signalCode ?? `code ${code}`} before its report`;
   return { ...result, failed: result.failed + 1, failures: [...result.failures, reason] };
+}
+
+function endProcessGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // Nobody is left in it.
+  }
 }
 
 type Counts = Pick<GroupResult, "passed" | "failed" | "skipped">;
