@@ -23,6 +23,8 @@ export interface WebhookPart {
   replays: Replays;
   /** Begins to clean up old records. */
   start(): void;
+  /** Resolves when no clean-up is under way. */
+  cleaned(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -77,6 +79,7 @@ export function buildWebhookPart(
     tests: buildTestDeliveries(pipeline, hooks),
     replays: buildReplays({ store, pipeline, hooks, clock }),
     start: () => retention.start(),
+    cleaned: () => retention.settled(),
     async close() {
       await retention.close();
       await receiver.close();

@@ -6,8 +6,8 @@ import type { DeliveryKeeper } from "../model/delivery.ts";
 /** Deletes delivery records past their time, in small batches, so that no delivery waits for it. */
 export interface Retention {
   start(): void;
-  /** One whole round; answers how many records were deleted. */
-  clean(): Promise<number>;
+  /** Resolves when no round is under way. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function buildRetention({
         running ??= round();
       }, everyMs);
     },
-    clean,
+    settled: async () => void (await running),
     async close() {
       isClosed = true;
       clearInterval(timer);

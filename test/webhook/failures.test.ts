@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import type { Store } from "../../src/model/store.ts";
+import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { deliverTo } from "../support/hook.ts";
+import { type HookServer, startHookServer } from "../support/hook-server.ts";
+import { sampleDelivery } from "../support/samples.ts";
+
+const push = { payload: { event: "push", ref: "refs/heads/main" } };
+
+let database: TestDatabase;
+let store: Store;
+beforeAll(async () => {
+  database = await makeSqlite();
+  store = await database.open();
+});
+afterAll(() => database.remove());
+
+async function withServer<T>(over: Store, work: (server: HookServer) => Promise<T>): Promise<T> {
+  const server = await startHookServer(over);
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A store whose parts break when told to. */
+function breaking(parts: {
+  transaction?: () => boolean;
+  create?: () => boolean;
+  tasks?: () => boolean;
+}): Store {
+  const away = () => Promise.reject(new Error("disk I/O error"));
+  return {
+    ...store,
+    transaction: (work) =>
+      parts.transaction?.()
+        ? away()
+        : store.transaction((keepers) =>
+            work({
+              ...keepers,
+              tasks: parts.tasks?.() ? { ...keepers.tasks, create: away } : keepers.tasks,
+            }),
+          ),
+    deliveries: {
+      ...store.deliveries,
+      create: (record) => (parts.create?.() ? away() : store.deliveries.create(record)),
+    },
+  };
+}
+
+describe("a failure inside", () => {
+  test("that keeps the task from being created is answered 500 and recorded as failed, without a task", async () => {
+    await withServer(breaking({ tasks: () => true }), async (server) => {
+      const { id, url } = await server.project();
+      const answer = await deliverTo(url, push);
+      expect(answer.status).toBe(500);
+      expect(answer.body).toMatchObject({ status: "failed", code: "internal_error", queued: false });
+      expect(JSON.stringify(answer.body)).not.toContain("disk");
+      const record = await store.deliveries.byId(Number(answer.body.deliveryId));
+      expect(record).toMatchObject({ status: "failed", code: "internal_error", task_id: 0, project_id: id });
+      expect(record?.normalized?.rawRef).toBe("refs/heads/main");
+      expect((await store.tasks.list({ projectId: id }, { page: 1, pageSize: 10 })).total).toBe(0);
+    });
+  });
+
+  test("with the database away is answered 500 with deliveryId 0, and logged", async () => {
+    let isAway = false;
+    const isBroken = () => isAway;
+    await withServer(breaking({ transaction: isBroken, create: isBroken }), async (server) => {
+      const { url } = await server.project();
+      isAway = true;
+      const answer = await deliverTo(url, push);
+      expect([answer.status, answer.body.deliveryId, answer.body.status]).toEqual([500, 0, "failed"]);
+      expect(server.logLines.filter((line) => line.includes("disk I/O error")).length).toBeGreaterThan(0);
+      const unknown = await deliverTo(`${server.url}/api/hooks/git/${"0".repeat(48)}`, push);
+      expect([unknown.status, unknown.body.deliveryId]).toEqual([500, 0]);
+      isAway = false;
+      expect((await deliverTo(url, push)).status).toBe(202);
+    });
+  });
+
+  test("of a secret that does not open is failed, never 'no secret'", async () => {
+    await withServer(store, async (server) => {
+      const { id, url } = await server.project({ secret: "right" });
+      const config = await store.webhookConfigs.ofProject(id);
+      if (!config) throw new Error("no configuration");
+      await store.webhookConfigs.save({ ...config, secret: "v1.AAAA", updatedAt: new Date(Date.now() + 5) });
+      const answer = await withServer(store, (fresh) =>
+        deliverTo(`${fresh.url}${new URL(url).pathname}`, { ...push, headers: { "X-CICD-Token": "right" } }),
+      );
+      expect([answer.status, answer.body.status, answer.body.code]).toEqual([
+        500,
+        "failed",
+        "internal_error",
+      ]);
+      const record = await store.deliveries.byId(Number(answer.body.deliveryId));
+      expect(record?.reason).toMatch(/secret/);
+    });
+  });
+
+  test("tells nobody of a task that was rolled back, and everybody of one that was not", async () => {
+    let isBroken = true;
+    await withServer(breaking({ tasks: () => isBroken }), async (server) => {
+      const { url } = await server.project();
+      await deliverTo(url, push);
+      isBroken = false;
+      await deliverTo(url, push);
+      expect(server.told.map(({ status }) => status)).toEqual(["failed", "accepted"]);
+      const metrics = await server.metrics.metrics();
+      expect(metrics).toContain('slipway_webhook_deliveries_total{status="accepted",code="accepted"} 1');
+      expect(metrics).toContain('slipway_webhook_deliveries_total{status="failed",code="internal_error"} 1');
+    });
+  });
+});
+
+describe("floods", () => {
+  test("at unknown keys: 60 records a minute for an address, the surplus is one record with a count", async () => {
+    const clock = manualClock();
+    const server = await startHookServer(store, {}, clock);
+    const from = new Date(clock.now());
+    const unknown = `${server.url}/api/hooks/git/${"f".repeat(48)}`;
+    const ids: unknown[] = [];
+    for (let index = 0; index < 100; index++) ids.push((await deliverTo(unknown, push)).body.deliveryId);
+    expect(new Set(ids.slice(0, 61)).size).toBe(61);
+    expect(new Set(ids.slice(60)).size).toBe(1);
+    await server.part.close();
+    const surplus = await store.deliveries.byId(Number(ids[99]));
+    expect(surplus).toMatchObject({ count: 40, code: "endpoint_not_found", project_id: 0 });
+    clock.advance(60_000);
+    expect((await deliverTo(unknown, push)).body.deliveryId).not.toBe(ids[99]);
+    const to = new Date(clock.now() + 1);
+    expect((await store.deliveries.list({ from, to }, { page: 1, pageSize: 1 })).total).toBe(62);
+    await server.stop();
+  });
+
+  test("over the limit: the first keep their event for a replay, all are answered 429", async () => {
+    const clock = manualClock(Date.UTC(2026, 5, 1));
+    const server = await startHookServer(store, { "webhook.limitPerMinute": 2 }, clock);
+    const { id, url } = await server.project({ debounceSeconds: 0 });
+    const answers = [];
+    for (let index = 0; index < 72; index++) answers.push(await deliverTo(url, push));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, ...Array.from({ length: 70 }, () => 429)]);
+    await server.stop();
+    const { items, total } = await store.deliveries.list({ projectId: id }, { page: 1, pageSize: 200 });
+    expect(total).toBe(2 + 60 + 1);
+    expect(items.reduce((sum, { count }) => sum + count, 0)).toBe(72);
+    const limited = await store.deliveries.byId(Number(answers[2]?.body.deliveryId));
+    expect(limited).toMatchObject({ code: "rate_limited", ref: "main" });
+    expect(limited?.normalized).not.toBeNull();
+  });
+
+  test("of failed signatures have a limit of their own per address and leave the project's rate alone", async () => {
+    const server = await startHookServer(store, { "webhook.limitPerMinute": 5 }, manualClock());
+    const { url } = await server.project({ secret: "right", debounceSeconds: 0 });
+    const statuses = [];
+    for (let index = 0; index < 8; index++) statuses.push((await deliverTo(url, push)).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
+    const right = await deliverTo(url, { ...push, headers: { "X-CICD-Token": "right" } });
+    expect(right.status).toBe(202);
+    await server.stop();
+  });
+});
+
+describe("retention", () => {
+  test("deletes what is older than deliveryRetentionDays, in batches, and nothing else", async () => {
+    const clock = manualClock(Date.UTC(2027, 0, 31));
+    const server = await startHookServer(store, { "webhook.deliveryRetentionDays": 30 }, clock);
+    const limit = clock.now() - 30 * 86_400_000;
+    for (let index = 0; index < 1200; index++)
+      await store.deliveries.create(
+        sampleDelivery({ project_id: 4711, created_at: new Date(limit - 1 - index) }),
+      );
+    const kept = await store.deliveries.create(
+      sampleDelivery({ project_id: 4711, created_at: new Date(limit) }),
+    );
+    server.part.start();
+    await server.part.cleaned();
+    const { items, total } = await store.deliveries.list({ projectId: 4711 }, { page: 1, pageSize: 10 });
+    expect([total, items[0]?.id]).toEqual([1, kept]);
+    await server.stop();
+  }, 30_000);
+});
