@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ConsoleAccess } from "./account/console-access.ts";
 import { buildCredentials } from "./account/credential.ts";
+import { databaseUrlOf } from "./app-data.ts";
 import { buildLocalRunner } from "./app-local-runner.ts";
 import { buildManagement } from "./app-management.ts";
 import type { PushPart } from "./app-push.ts";
@@ -31,7 +32,7 @@ const rootDir = join(import.meta.dir, "..");
 export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<DeployPart> {
   const { config, log, clock } = ground;
   const store = await openStore({
-    url: config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`,
+    url: databaseUrlOf(config),
     poolSize: config["database.poolSize"],
     log,
     clock,

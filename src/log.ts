@@ -20,7 +20,11 @@ const secretKeys = [
   "privateKey",
 ];
 
-export function buildLog(level: LogLevel, format: LogFormat, destination = process.stdout): Log {
+export function buildLog(
+  level: LogLevel,
+  format: LogFormat,
+  destination: NodeJS.WriteStream = process.stdout,
+): Log {
   const isPretty = format === "pretty" || (format === "auto" && destination.isTTY === true);
   const options: pino.LoggerOptions = {
     level,

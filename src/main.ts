@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { addAccountCommands } from "./cli/account-commands.ts";
 import { addConfigCommands } from "./cli/config-commands.ts";
+import { addDataCommands } from "./cli/data-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
@@ -22,6 +23,7 @@ addConfigCommands(program);
 addPushCommands(program);
 addDeployCommands(program);
 addAccountCommands(program);
+addDataCommands(program);
 program
   .command("version")
   .description("print the version")

@@ -129,6 +129,19 @@ async function writeKeyFile(file: string, text: string): Promise<void> {
   }
 }
 
+/** The text of the key file, for a backup; null when there is none. */
+export function readKeyFile(dataDir: string): Promise<string | null> {
+  return readText(join(dataDir, keyFileName));
+}
+
+/** Puts a key from a backup in its place; one that is there already must be the same. */
+export async function restoreKeyFile(dataDir: string, text: string): Promise<void> {
+  const file = join(dataDir, keyFileName);
+  await writeKeyFile(file, text.trim());
+  if ((await readText(file))?.trim() === text.trim()) return;
+  throw new Fault("conflict", `There is another key in ${file}: restore into an empty data.dir.`);
+}
+
 async function permissionWarnings(file: string): Promise<string[]> {
   const { mode } = await stat(file);
   if ((mode & 0o077) === 0) return [];

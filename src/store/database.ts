@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Keepers, Store } from "../model/store.ts";
+import { readDatabaseUrl } from "./database-url.ts";
 import type { Engine } from "./engine.ts";
 import { buildKeepers } from "./keepers.ts";
 import { buildNamedLock } from "./named-lock.ts";
@@ -27,9 +27,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {
-  if (url.startsWith("sqlite:")) return openSqlite({ path: url.slice("sqlite:".length), log, clock });
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres({ url, log, poolSize });
-  throw new Fault("invalid", "database.url must begin with sqlite: or postgres://.");
+  const read = readDatabaseUrl(url);
+  if (read.kind === "sqlite") return openSqlite({ path: read.path, log, clock });
+  return openPostgres({ url: read.url, log, poolSize });
 }
 
 function storeOver(engine: Engine): Store {

@@ -23,6 +23,8 @@ export interface Dialect {
   ): RawBuilder<number>;
   /** Whether rows can be locked one by one; SQLite has a single writer instead. */
   hasRowLocks: boolean;
+  /** After rows came with ids of their own: the next id follows the greatest of them. */
+  numberOnFrom(db: Database, table: string): Promise<void>;
   violationOf(error: unknown): Violation | null;
 }
 
@@ -38,6 +40,8 @@ export const sqliteDialect: Dialect = {
     sql`select found.id from json_each(${JSON.stringify(values)}) as one
       cross join ${sql.table(table)} as found on found.id in (${query(sql.ref("one.value"))})`,
   hasRowLocks: false,
+  // An autoincrement column minds by itself.
+  numberOnFrom: async () => {},
   violationOf(error) {
     const code = codeOf(error);
     if (code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY") return "duplicate";
@@ -54,6 +58,11 @@ export const postgresDialect: Dialect = {
     sql`select found.id from unnest(${values}::bigint[]) as one(value)
       cross join lateral (${query(sql.ref("one.value"))}) as found`,
   hasRowLocks: true,
+  async numberOnFrom(db, table) {
+    await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select coalesce(max(id), 0) + 1 from ${sql.table(table)}), false)`.execute(
+      db,
+    );
+  },
   violationOf(error) {
     const code = codeOf(error);
     if (code === "23505") return "duplicate";

@@ -3,6 +3,11 @@ import { Fault, messageOf } from "../errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { initial } from "./migrations/0001-initial.ts";
 
+const migrationsFor = (dialect: Dialect) => ({ "0001-initial": initial(dialect) });
+
+/** Names the schema that this version works with. */
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0001-initial";
+
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
  * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
@@ -11,7 +16,7 @@ import { initial } from "./migrations/0001-initial.ts";
 export async function migrate<S>(db: Kysely<S>, dialect: Dialect): Promise<void> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => ({ "0001-initial": initial(dialect) }) },
+    provider: { getMigrations: async () => migrationsFor(dialect) },
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error === undefined) return;

@@ -1,46 +1,31 @@
-import { Kysely, type QueryResult } from "kysely";
+import { Kysely } from "kysely";
 import pg from "pg";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
-import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
+import { dialectOver, type Execute } from "./kysely-dialect.ts";
 import { migrate } from "./migrate.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
+import { connect, run, settingsOf } from "./postgres-client.ts";
 import { faultOf } from "./postgres-fault.ts";
 import { buildPostgresLocks } from "./postgres-lock.ts";
-import { storable } from "./row.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
-/** A database that is away is told within this time. */
-const connectTimeoutMs = 3_000;
 const statementTimeoutMs = 10_000;
 /** For a server that is there but silent: then only we can end the wait. */
 const answerTimeoutMs = 12_000;
 const shortAnswerTimeoutMs = 3_000;
-/** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
-const maxPreparedNames = 500;
-
 export interface PostgresOptions {
   url: string;
   log: Log;
   poolSize: number;
 }
 
-/**
- * Durable means that a commit answers once it is on disk: synchronous_commit is asked for, whatever the server's
- * default. Connections that break are replaced by the pool at the next use.
- */
+/** Connections that break are replaced by the pool at the next use. */
 export async function openPostgres({ url, log, poolSize }: PostgresOptions): Promise<Engine> {
-  const settings: pg.ClientConfig = {
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    application_name: "slipway",
-    options: "-c synchronous_commit=on",
-    keepAlive: true,
-    types: { getTypeParser: parserOf },
-  };
+  const settings = settingsOf(url);
   await migrateAlone(settings);
   const pool = new pg.Pool({
     ...settings,
@@ -97,29 +82,6 @@ async function untilIdle(pool: pg.Pool): Promise<void> {
   }
 }
 
-type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
-
-const preparedNames = new Map<string, string>();
-
-function nameOf(text: string): string | undefined {
-  const known = preparedNames.get(text);
-  if (known !== undefined || preparedNames.size >= maxPreparedNames) return known;
-  const name = `slipway-${preparedNames.size}`;
-  preparedNames.set(text, name);
-  return name;
-}
-
-async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryResult<R>> {
-  const name = nameOf(sql);
-  const query = { text: sql, values: storable(parameters), ...(name === undefined ? {} : { name }) };
-  try {
-    const { rows, rowCount } = await (target as pg.ClientBase).query(query);
-    return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(rowCount ?? 0) };
-  } catch (error) {
-    throw faultOf(error);
-  }
-}
-
 function databaseOver(execute: Execute): Database {
   return new Kysely<Schema>({ dialect: dialectOver(postgresDialect.name, execute) });
 }
@@ -128,7 +90,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: (scope: Scope) => P
   try {
     await run(client, { sql: "begin", parameters: [] });
     const value = await work(innerScope(client));
-    await run(client, { sql: "commit", parameters: [] });
+    await commit(client);
     client.release();
     return value;
   } catch (error) {
@@ -136,6 +98,13 @@ async function inTransaction<T>(client: pg.PoolClient, work: (scope: Scope) => P
     else await rollBackAndRelease(client);
     throw error;
   }
+}
+
+/** A transaction in which a statement failed ends undone, and PostgreSQL says so only in the name of its answer. */
+async function commit(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query("commit").catch((error: unknown) => Promise.reject(faultOf(error)));
+  if (command !== "COMMIT")
+    throw new Fault("internal", "The transaction was undone, because a statement in it had failed.");
 }
 
 /** A connection that cannot even roll back is of no further use. */
@@ -175,17 +144,6 @@ function innerScope(client: pg.PoolClient): Scope {
   return scope;
 }
 
-async function connect(settings: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client(settings);
-  client.on("error", () => {});
-  try {
-    await client.connect();
-    return client;
-  } catch (error) {
-    throw faultOf(error);
-  }
-}
-
 /** The lock is held by the connection, so that it ends with a process that dies during a migration. */
 async function migrateAlone(settings: pg.ClientConfig): Promise<void> {
   const client = await connect(settings);
@@ -200,14 +158,6 @@ async function migrateAlone(settings: pg.ClientConfig): Promise<void> {
   } finally {
     await client.end().catch(() => {});
   }
-}
-
-const bigintType = 20;
-const numericType = 1700;
-/** Ids, times and counts are safe integers in JavaScript; sums of them come as numeric. */
-function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
-  if (type === bigintType || type === numericType) return Number;
-  return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
 }
 
 function describe(url: string): string {

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import type { Config } from "./config.ts";
+import { Fault } from "./errors.ts";
+import { buildLog, type Log } from "./log.ts";
+import { buildSecrets } from "./secrets.ts";
+import { backUp, restore } from "./store/backup.ts";
+import { parseKey, readKeyFile, restoreKeyFile } from "./store/data-key.ts";
+import { openStore } from "./store/database.ts";
+import { resealAll, rotateKeyFile } from "./store/key-rotation.ts";
+
+export function databaseUrlOf(config: Config): string {
+  return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;
+}
+
+/** Writes database and key file into one file, while the product runs. */
+export async function backUpData(config: Config, path: string): Promise<{ rows: number }> {
+  const usesKeyFile = config["data.encryptionKey"] === undefined;
+  return backUp({
+    databaseUrl: databaseUrlOf(config),
+    path,
+    key: usesKeyFile ? await readKeyFile(config["data.dir"]) : null,
+    now: new Date(),
+  });
+}
+
+/** Brings a backup back into an empty database, and its key file into data.dir. */
+export async function restoreData(config: Config, path: string): Promise<{ rows: number }> {
+  const databaseUrl = databaseUrlOf(config);
+  // Opened once for its schema alone.
+  const store = await openStore({ url: databaseUrl, log: quietLog() });
+  await store.close();
+  return restore({
+    databaseUrl,
+    path,
+    async onKey(key) {
+      if (key !== null && config["data.encryptionKey"] === undefined)
+        await restoreKeyFile(config["data.dir"], key);
+    },
+  });
+}
+
+/** A new key file; or, where the key is a setting, all secrets sealed with `nextKey`, which the setting must name next. */
+export async function rotateDataKey(
+  config: Config,
+  nextKey: string | undefined,
+): Promise<{ resealed: number }> {
+  const store = await openStore({ url: databaseUrlOf(config), log: quietLog() });
+  try {
+    const currentKey = config["data.encryptionKey"];
+    if (currentKey === undefined) return await rotateKeyFile(config["data.dir"], store);
+    if (nextKey === undefined)
+      throw new Fault(
+        "invalid",
+        "The key is the setting data.encryptionKey: give the new one with --next-key.",
+      );
+    const [from, to] = [parseKey(currentKey, "data.encryptionKey"), parseKey(nextKey, "--next-key")];
+    return { resealed: await resealAll(store, buildSecrets(from), buildSecrets(to)) };
+  } finally {
+    await store.close();
+  }
+}
+
+function quietLog(): Log {
+  return buildLog("warn", "auto", process.stderr);
+}

@@ -1,0 +1,39 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { print } from "./output.ts";
+import { addSettings, configFrom } from "./settings-options.ts";
+
+type Options = Record<string, unknown>;
+
+/** `backup`, `restore` and `key rotate`: they work on the database itself, not through a server. */
+export function addDataCommands(program: Command): void {
+  addSettings(program.command("backup"))
+    .description("write database and key file into one file, while the server runs")
+    .argument("<file>", "the backup; it holds the key, so keep it as you keep the key")
+    .option("--json", "print JSON")
+    .action(async (file: string, options: Options) => {
+      const [config, { backUpData }] = await Promise.all([configFrom(options), import("../app-data.ts")]);
+      const { rows } = await backUpData(config, resolve(file));
+      print(options, { file: resolve(file), rows }, () => `Backed up ${rows} rows into ${file}.`);
+    });
+  addSettings(program.command("restore"))
+    .description("bring a backup back into an empty database, SQLite or PostgreSQL")
+    .argument("<file>", "a file that `slipway backup` wrote")
+    .option("--json", "print JSON")
+    .action(async (file: string, options: Options) => {
+      const [config, { restoreData }] = await Promise.all([configFrom(options), import("../app-data.ts")]);
+      const { rows } = await restoreData(config, resolve(file));
+      print(options, { rows }, () => `Restored ${rows} rows.`);
+    });
+  const key = program.command("key").description("the key that seals stored secrets");
+  addSettings(key.command("rotate"))
+    .description("seal every stored secret with a new key; stop the servers before, start them after")
+    .option("--next-key <key>", "the new key, when the old one is the setting data.encryptionKey")
+    .option("--json", "print JSON")
+    .action(async (options: Options) => {
+      const [config, { rotateDataKey }] = await Promise.all([configFrom(options), import("../app-data.ts")]);
+      const nextKey = typeof options.nextKey === "string" ? options.nextKey : undefined;
+      const { resealed } = await rotateDataKey(config, nextKey);
+      print(options, { resealed }, () => `Sealed ${resealed} secrets with the new key.`);
+    });
+}

@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { createReadStream, createWriteStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { createGunzip, createGzip } from "node:zlib";
+import { Fault, messageOf } from "../errors.ts";
+import type { StoredRow } from "./row.ts";
+import type { TableName } from "./schema.ts";
+
+/**
+ * A backup is one gzip file of JSON lines: a header, batches of rows table by table, and an end that counts them, by
+ * which a cut file is known. Both databases store the same, so that a backup of one can be restored into the other.
+ */
+export interface BackupHeader {
+  format: "slipway backup";
+  version: 1;
+  createdAt: string;
+  /** The last migration of the database it was taken from. */
+  schema: string;
+  /** Text of the key file; null when the key is a setting. */
+  key: string | null;
+}
+
+export interface BackupBatch {
+  table: TableName;
+  rows: StoredRow[];
+}
+
+type BackupLine = BackupHeader | BackupBatch | { end: true; rows: number };
+
+export interface BackupWriter {
+  write(line: BackupLine): Promise<void>;
+  /** Puts the file in its place, complete and on disk. */
+  finish(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** Only its owner may read it: it holds the key. It appears under its name once it is complete. */
+export function writeBackupFile(path: string): BackupWriter {
+  const partial = `${path}.partial`;
+  const gzip = createGzip({ level: 6 });
+  const file = createWriteStream(partial, { mode: 0o600 });
+  gzip.pipe(file);
+  const failure = new Promise<never>((_, reject) => {
+    gzip.once("error", reject);
+    file.once("error", reject);
+  });
+  failure.catch(() => {});
+  return {
+    async write(line) {
+      if (!gzip.write(`${JSON.stringify(line)}\n`)) await Promise.race([once(gzip, "drain"), failure]);
+    },
+    async finish() {
+      gzip.end();
+      await Promise.race([once(file, "close"), failure]);
+      const handle = await open(partial, "r+");
+      await handle.sync();
+      await handle.close();
+      await rename(partial, path);
+    },
+    async abandon() {
+      gzip.destroy();
+      file.destroy();
+      await rm(partial, { force: true });
+    },
+  };
+}
+
+/** Reads the lines of a backup; throws when it is none, or not whole. */
+export async function* readBackupFile(path: string): AsyncGenerator<BackupHeader | BackupBatch> {
+  let rows = 0;
+  let isWhole = false;
+  for await (const line of linesOf(path)) {
+    if ("end" in line) isWhole = line.rows === rows;
+    else {
+      if ("rows" in line) rows += line.rows.length;
+      yield line;
+    }
+  }
+  if (!isWhole) throw new Fault("invalid", `The backup ${path} is cut off: it does not hold all rows.`);
+}
+
+async function* linesOf(path: string): AsyncGenerator<BackupLine> {
+  const source = createReadStream(path);
+  const gunzip = createGunzip();
+  source.once("error", (error) => gunzip.destroy(error));
+  try {
+    for await (const line of createInterface({
+      input: source.pipe(gunzip),
+      crlfDelay: Number.POSITIVE_INFINITY,
+    }))
+      yield JSON.parse(line) as BackupLine;
+  } catch (error) {
+    throw new Fault("invalid", `The backup ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  } finally {
+    source.destroy();
+  }
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import type { Store } from "../../src/model/store.ts";
+import { loadDataKey } from "../../src/store/data-key.ts";
+import { openStore } from "../../src/store/database.ts";
+import { buildCli } from "../support/cli.ts";
+import { sampleProject } from "../support/samples.ts";
+
+setDefaultTimeout(30_000);
+
+const slipway = buildCli({});
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "slipway-data-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** As a server would leave it: a database with a project and its secret, and the key file beside it. */
+async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore({
+    url: `sqlite:${join(dataDir, "slipway.db")}`,
+    log: pino({ level: "silent" }),
+  });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+test("backup, restore and key rotate work on the database itself, and a second restore is refused", async () => {
+  const [first, second] = [join(folder, "first"), join(folder, "second")];
+  const file = join(folder, "slipway.backup");
+  const sealed = await withStore(first, async (store) => {
+    const { secrets } = await loadDataKey({ dataDir: first, encryptionKey: undefined }, store);
+    const { id } = await store.projects.create(sampleProject({ name: "shop" }));
+    await store.projects.setSecret(id, "TOKEN", secrets.seal(`project ${id} secret TOKEN`, "value"));
+    return id;
+  });
+
+  const backup = await slipway(["backup", file, "--data-dir", first, "--json"]);
+  expect(backup).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(JSON.parse(backup.stdout)).toMatchObject({ file });
+  const restored = await slipway(["restore", file, "--data-dir", second]);
+  expect(restored).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(restored.stdout).toContain("Restored");
+  const again = await slipway(["restore", file, "--data-dir", second]);
+  expect(again.exitCode).toBe(1);
+  expect(again.stderr).toContain("not empty");
+
+  const keyBefore = await readFile(join(second, "slipway.key"), "utf8");
+  expect(keyBefore).toBe(await readFile(join(first, "slipway.key"), "utf8"));
+  const rotated = await slipway(["key", "rotate", "--data-dir", second]);
+  expect(rotated).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(rotated.stdout).toContain("Sealed 1 secrets");
+  expect(await readFile(join(second, "slipway.key"), "utf8")).not.toBe(keyBefore);
+  await withStore(second, async (store) => {
+    const { secrets } = await loadDataKey({ dataDir: second, encryptionKey: undefined }, store);
+    const [secret] = await store.projects.secrets(sealed);
+    expect(secrets.open(`project ${sealed} secret TOKEN`, secret?.ciphertext ?? "")).toBe("value");
+  });
+});
+
+test("a backup of a database that is not there says so and makes none", async () => {
+  const run = await slipway(["backup", join(folder, "none"), "--data-dir", join(folder, "empty")]);
+  expect(run.exitCode).toBe(5);
+  expect(run.stderr).toContain("There is no database");
+});

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Store } from "../../src/model/store.ts";
+import { backUp, restore } from "../../src/store/backup.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import {
+  sampleDelivery,
+  sampleProject,
+  sampleTask,
+  sampleTime,
+  sampleWebhookConfig,
+} from "../support/samples.ts";
+import { writeBurst } from "../support/write-burst.ts";
+
+const databases = await availableDatabases();
+const pairs = databases.flatMap((from) =>
+  databases.map((to) => ({ from, to, title: `${from.name} to ${to.name}` })),
+);
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "slipway-backup-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const fileIn = () => join(folder, `${crypto.randomUUID()}.backup`);
+const backUpOf = async (database: TestDatabase, path = fileIn()) => {
+  const { rows } = await backUp({ databaseUrl: database.url, path, key: "the key", now: sampleTime });
+  return { path, rows };
+};
+const restoreInto = (database: TestDatabase, path: string) =>
+  restore({ databaseUrl: database.url, path, onKey: async () => {} });
+/** All rows of a backup by table, as text: what two backups are compared by. */
+const contentOf = async (path: string) => {
+  const lines = gunzipSync(await readFile(path))
+    .toString()
+    .trim()
+    .split("\n");
+  const batches = lines.map((line) => JSON.parse(line)).filter((line) => "table" in line);
+  return Object.groupBy(
+    batches.flatMap(({ table, rows }: { table: string; rows: object[] }) =>
+      rows.map((row) => ({ table, row })),
+    ),
+    ({ table }) => table,
+  );
+};
+
+/** Puts something into every table. */
+async function fill(store: Store): Promise<void> {
+  const user = await store.users.create({
+    username: "ann",
+    passwordHash: "h",
+    role: "admin",
+    createdAt: sampleTime,
+  });
+  await store.sessions.create({
+    userId: user.id,
+    tokenHash: "s",
+    userAgent: "ü \u{1d11e}",
+    remoteIp: "",
+    createdAt: sampleTime,
+    lastSeenAt: sampleTime,
+    expiresAt: sampleTime,
+  });
+  await store.apiTokens.create({
+    userId: user.id,
+    name: "ci",
+    tokenHash: "t",
+    hint: "slp_",
+    scopes: ["read"],
+    createdAt: sampleTime,
+    expiresAt: null,
+  });
+  const group = await store.groups.create({ name: "group", createdAt: sampleTime });
+  await store.groups.setMember(group.id, user.id, "view");
+  const { id: projectId } = await store.projects.create(sampleProject({ groupId: group.id }));
+  await store.permissions.setProjectMember(projectId, user.id, "manage");
+  await store.projects.setSecret(projectId, "TOKEN", "v1.sealed");
+  await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "00".repeat(24) }));
+  await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "11".repeat(24) }));
+  for (let each = 0; each < 1_100; each++)
+    await store.deliveries.create(
+      sampleDelivery({ project_id: projectId, host_delivery_id: `host ${each}` }),
+    );
+  const task = await store.tasks.create(sampleTask({ projectId }));
+  for (let index = 0; index < 3; index++)
+    await store.tasks.appendLog(task.id, [{ index, stage: "build", at: sampleTime, text: `line ${index}` }]);
+  await store.runners.create({
+    name: "north",
+    labels: ["linux"],
+    tokenHash: "r",
+    local: true,
+    disabled: false,
+    concurrency: 2,
+    createdAt: sampleTime,
+  });
+  await store.audit.add({
+    at: sampleTime,
+    userId: user.id,
+    username: "ann",
+    action: "user.create",
+    projectId: null,
+    subject: "user ann",
+    detail: { a: 1 },
+    remoteIp: "",
+  });
+  await store.pushCodes.create({
+    codeHash: "c",
+    userId: "ann",
+    console: true,
+    channels: null,
+    expiresAt: sampleTime,
+  });
+  await store.meta.set("note", "kept");
+}
+
+describe.each(pairs)("a backup from $title", ({ from, to }) => {
+  test("brings back every row of every table, and ids go on after the greatest", async () => {
+    const [source, target] = [await from.make(), await to.make()];
+    await fill(await source.open());
+    const { path, rows } = await backUpOf(source);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const store = await target.open();
+    expect(await restoreInto(target, path)).toEqual({ rows });
+    const [before, after] = [await contentOf(path), await contentOf((await backUpOf(target)).path)];
+    expect(Object.keys(before)).toHaveLength(17);
+    expect(after).toEqual(before);
+    const user = await store.users.create({
+      username: "bob",
+      passwordHash: "h",
+      role: "user",
+      createdAt: sampleTime,
+    });
+    expect(user.id).toBe(2);
+    expect(await store.deliveries.create(sampleDelivery())).toBe(1_101);
+    await source.remove();
+    await target.remove();
+  }, 60_000);
+});
+
+describe.each(databases)("a backup of $name", ({ make }) => {
+  test("is one moment of a database that is being written to", async () => {
+    const [source, target] = [await make(), await make()];
+    const store = await source.open();
+    const { id } = await store.projects.create(sampleProject());
+    let written = 0;
+    let isOver = false;
+    const writing = writeBurst(
+      store,
+      id,
+      () => isOver,
+      () => void written++,
+      (error) => {
+        throw error;
+      },
+    );
+    while (written < 200) await Bun.sleep(5);
+    const { path } = await backUpOf(source);
+    isOver = true;
+    await writing;
+    await target.open();
+    await restoreInto(target, path);
+    const content = await contentOf(path);
+    const tasks = content.tasks?.length ?? 0;
+    expect(tasks).toBeGreaterThanOrEqual(200);
+    expect(content.deliveries).toHaveLength(tasks);
+    await source.remove();
+    await target.remove();
+  }, 60_000);
+
+  test("is not restored into a database that holds something, nor when it is cut or of another schema", async () => {
+    const [source, target] = [await make(), await make()];
+    await fill(await source.open());
+    const store = await target.open();
+    const { path } = await backUpOf(source);
+    await expect(restoreInto(source, path)).rejects.toMatchObject({ code: "conflict" });
+
+    const lines = gunzipSync(await readFile(path))
+      .toString()
+      .trim()
+      .split("\n");
+    await writeFile(path, gzipSync(lines.slice(0, -1).join("\n")));
+    await expect(restoreInto(target, path)).rejects.toThrow("is cut off");
+    await truncate(path, 100);
+    await expect(restoreInto(target, path)).rejects.toMatchObject({ code: "invalid" });
+    await writeFile(path, gzipSync(`${lines[0]?.replace("0001-initial", "0999-later")}\n`));
+    await expect(restoreInto(target, path)).rejects.toThrow("0999-later");
+    await expect(restoreInto(target, join(folder, "nowhere"))).rejects.toMatchObject({ code: "invalid" });
+
+    expect(await store.users.count()).toBe(0);
+    expect(await store.meta.get("note")).toBeNull();
+    await source.remove();
+    await target.remove();
+  }, 60_000);
+});
