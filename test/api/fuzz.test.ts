@@ -96,7 +96,7 @@ describe.each(await availableDatabases())("on $name", ({ make }) => {
           fc.asyncProperty(callsOf(method, path, operation, document.components.schemas), (call) =>
             isAnswered(client, call),
           ),
-          { numRuns: pick(20, 500) },
+          { numRuns: pick(10, 500) },
         );
       }
     }

@@ -8,6 +8,7 @@ import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Identity } from "../auth.ts";
+import type { ViewersChanged } from "./live-views.ts";
 
 /** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
 export interface ApiEnv {
@@ -20,6 +21,7 @@ export interface ApiEnv {
     permissions: Permissions;
     keepers: Pick<Keepers, "audit">;
     clock: Clock;
+    viewersChanged: ViewersChanged;
     project?: Project;
     group?: Group;
   };

@@ -93,7 +93,9 @@ export interface ProjectsDeps {
   gitUrlRules: GitUrlRules;
 }
 
-export function projectsApi({ keepers: { projects }, clock, gitUrlRules }: ProjectsDeps) {
+export function projectsApi({ keepers: { projects, groups }, clock, gitUrlRules }: ProjectsDeps) {
+  const membersOf = async (groupId: number | null) =>
+    groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
   const written = async (project: Project) => projectJson(project, await projects.secretNames([project.id]));
 
@@ -144,6 +146,8 @@ export function projectsApi({ keepers: { projects }, clock, gitUrlRules }: Proje
         ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
       };
       const project = found(await projects.update(before.id, change), subjectOf(before));
+      if (project.groupId !== before.groupId)
+        c.var.viewersChanged([...(await membersOf(before.groupId)), ...(await membersOf(project.groupId))]);
       await audit(c, {
         action: "project.update",
         subject: subjectOf(before),

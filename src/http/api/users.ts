@@ -169,6 +169,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
         await audit(c, { action: "user.update", subject: `user ${before.username}`, detail }, keepers);
         return found(after, `user ${id}`);
       });
+      c.var.viewersChanged([id]);
       return c.json(userJson(user), 200);
     })
     .openapi(deleteUser, async (c) => {
@@ -179,12 +180,14 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
         await keepers.users.delete(id);
         await audit(c, { action: "user.delete", subject: `user ${user.username}` }, keepers);
       });
+      c.var.viewersChanged([id]);
       return c.body(null, 204);
     })
     .openapi(endSessions, async (c) => {
       const { id } = c.req.valid("param");
       const user = found(await store.users.byId(id), `user ${id}`);
       const ended = await store.sessions.deleteOfUser(id);
+      c.var.viewersChanged([id]);
       await audit(c, { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } });
       return c.body(null, 204);
     });

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
+import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { PushClient } from "../support/push-client.ts";
+
+let server: ApiServer;
+let projectId: number;
+
+beforeAll(async () => {
+  const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
+  server = await startApiServer(quick, systemClock, "start");
+  const body = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+  projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
+});
+afterAll(() => server.stop());
+
+const memberPath = (id: number) => `/api/projects/${projectId}/members/${id}`;
+
+/** A live connection as the console opens it. */
+async function openConsole(client: ApiClient): Promise<PushClient> {
+  const { code } = await client.expect<{ code: string }>(201, "POST", "/api/push/codes", { for: "console" });
+  const channel = encodeURIComponent(`private-project-${projectId}`);
+  const url = `${server.url.replace("http", "ws")}/ws?code=${code}&temp=1&channel=${channel}`;
+  const socket = await PushClient.open(url, ["slipway.v1"]);
+  await socket.heardType("welcome");
+  return socket;
+}
+
+async function viewer(username: string) {
+  const user = await server.newUser(username);
+  await server.admin.expect(200, "PUT", memberPath(user.id), { permission: "view" });
+  return { ...user, socket: await openConsole(user.client) };
+}
+
+const isSentAway = (socket: PushClient) =>
+  eventually("the connection ends", () => socket.closed !== null).then(() => socket.closed?.code);
+
+describe("a live view of the console ends when what its user may view changes, and comes back with less", () => {
+  test("when the user is no longer a member", async () => {
+    const { id, client, socket } = await viewer("former-member");
+    await server.admin.expect(204, "DELETE", memberPath(id));
+    expect(await isSentAway(socket)).toBe(1012);
+    const again = await openConsole(client);
+    await again.heardType("error");
+    expect(again.ofType("joined")).toEqual([]);
+    again.socket.close();
+  });
+
+  test("when the user is disabled: then there is no way back", async () => {
+    const { id, client, socket } = await viewer("disabled-member");
+    await server.admin.expect(200, "PATCH", `/api/users/${id}`, { disabled: true });
+    expect(await isSentAway(socket)).toBe(1012);
+    expect((await client.request("POST", "/api/push/codes", { for: "console" })).status).toBe(401);
+  });
+
+  test("when the user signs out", async () => {
+    const { client, socket } = await viewer("leaver");
+    await client.expect(204, "POST", "/api/auth/logout");
+    expect(await isSentAway(socket)).toBe(1012);
+  });
+
+  test("when the project leaves the group that gave the permission", async () => {
+    const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "team" });
+    const user = await server.newUser("group-member");
+    await server.admin.expect(200, "PUT", `/api/groups/${group.id}/members/${user.id}`, {
+      permission: "view",
+    });
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
+    const socket = await openConsole(user.client);
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: null });
+    expect(await isSentAway(socket)).toBe(1012);
+  });
+});
