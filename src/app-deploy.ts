@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ConsoleAccess } from "./account/console-access.ts";
+import { buildConsoleAccess } from "./account/console-access.ts";
 import { buildCredentials } from "./account/credential.ts";
 import { databaseUrlOf } from "./app-data.ts";
 import { buildLocalRunner } from "./app-local-runner.ts";
@@ -62,7 +62,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
     const codes = buildPushCodes(store.pushCodes, clock);
     const desk = pushDeskOf(config, push);
-    const consoleAccess = new ConsoleAccess({ keepers: store, ...desk, log });
+    const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });
     const management = await buildManagement(ground, {
       store,
       secrets,
@@ -99,7 +99,6 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         localRunner?.drain();
       },
       async close() {
-        consoleAccess.close();
         await webhook.close();
         await tasks.close();
         await store.close();

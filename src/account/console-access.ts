@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Keepers } from "../model/store.ts";
 
@@ -14,64 +15,58 @@ export function consoleUserId(userId: number): string {
   return `${consoleUserPrefix}${userId}`;
 }
 
+/** "Come back soon": the console does, with a fresh code if it still gets one. */
+const serviceRestart = 1012;
+
 export interface ConsoleAccessParts {
   keepers: Pick<Keepers, "users" | "permissions">;
   grant: (userId: string, channels: string[]) => Promise<void>;
-  disconnect: (who: { userId: string }) => Promise<unknown>;
+  disconnect: (who: { userId: string }, closeCode?: number) => Promise<unknown>;
   log: Log;
 }
 
-/** People who had the console open since then are more than enough for one installation. */
-const maxWatched = 10_000;
-/** Changes that come together are followed together. */
-const refreshDelayMs = 50;
+/**
+ * Makes open console connections follow their users, in both directions. It remembers nobody: whoever changes a
+ * permission names the users, and the order reaches their connections on whatever instance they are.
+ */
+export interface ConsoleAccess {
+  /** Names and globs for a new connection. */
+  channelsFor(userId: number, isAdmin: boolean): Promise<string[]>;
+  /** What these users may view has changed: their connections are granted anew; who was disabled is sent away. */
+  permissionsChanged(userIds: readonly number[]): void;
+  /** A session of the user has ended: the connections end too, and those of other sessions come back. */
+  sessionEnded(userId: number): void;
+}
 
-/** Makes the grants of open console connections follow their users' permissions, in both directions. */
-export class ConsoleAccess {
-  readonly #parts: ConsoleAccessParts;
-  readonly #watched = new Set<number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts): ConsoleAccess {
+  let inHand: Promise<void> = Promise.resolve();
 
-  constructor(parts: ConsoleAccessParts) {
-    this.#parts = parts;
+  async function channelsFor(userId: number, isAdmin: boolean): Promise<string[]> {
+    return channelsOfProjects(isAdmin ? "all" : await keepers.permissions.visibleProjectIds(userId));
   }
 
-  /** Names and globs for a new connection; the user is followed from now on. */
-  async channelsFor(userId: number, isAdmin: boolean): Promise<string[]> {
-    if (this.#watched.size >= maxWatched) this.#watched.clear();
-    this.#watched.add(userId);
-    return channelsOfProjects(
-      isAdmin ? "all" : await this.#parts.keepers.permissions.visibleProjectIds(userId),
+  async function follow(userId: number): Promise<void> {
+    const user = await keepers.users.byId(userId);
+    if (!user || user.disabled) await disconnect({ userId: consoleUserId(userId) });
+    else await grant(consoleUserId(userId), await channelsFor(userId, user.role === "admin"));
+  }
+
+  /** One after another, so that of two changes the later one is also told later. */
+  function inOrder(userId: number, work: () => Promise<unknown>): void {
+    inHand = inHand.then(work).then(
+      () => {},
+      (error: unknown) =>
+        log.warn({ userId, error: messageOf(error) }, "console connections keep their grants"),
     );
   }
 
-  /** Somebody's permissions may have changed: who is watched is looked at again, a moment later. */
-  permissionsChanged(): void {
-    if (this.#watched.size === 0 || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.refresh().catch((error: unknown) =>
-        this.#parts.log.warn({ error: String(error) }, "console connections keep their grants for now"),
-      );
-    }, refreshDelayMs);
-  }
-
-  async refresh(): Promise<void> {
-    for (const userId of [...this.#watched]) await this.#follow(userId);
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-  }
-
-  async #follow(userId: number): Promise<void> {
-    const { keepers, grant, disconnect } = this.#parts;
-    const user = await keepers.users.byId(userId);
-    if (!user || user.disabled) {
-      this.#watched.delete(userId);
-      await disconnect({ userId: consoleUserId(userId) });
-      return;
-    }
-    await grant(consoleUserId(userId), await this.channelsFor(userId, user.role === "admin"));
-  }
+  return {
+    channelsFor,
+    permissionsChanged(userIds) {
+      for (const userId of new Set(userIds)) inOrder(userId, () => follow(userId));
+    },
+    sessionEnded(userId) {
+      inOrder(userId, () => disconnect({ userId: consoleUserId(userId) }, serviceRestart));
+    },
+  };
 }

@@ -36,39 +36,48 @@ async function viewer(username: string) {
 const isSentAway = (socket: PushClient) =>
   eventually("the connection ends", () => socket.closed !== null).then(() => socket.closed?.code);
 
-describe("a live view of the console ends when what its user may view changes, and comes back with less", () => {
-  test("when the user is no longer a member", async () => {
+describe("a live view of the console follows its user", () => {
+  test("out of a project whose member the user no longer is", async () => {
     const { id, client, socket } = await viewer("former-member");
     await server.admin.expect(204, "DELETE", memberPath(id));
-    expect(await isSentAway(socket)).toBe(1012);
+    await socket.heardType("left");
     const again = await openConsole(client);
     await again.heardType("error");
     expect(again.ofType("joined")).toEqual([]);
     again.socket.close();
   });
 
-  test("when the user is disabled: then there is no way back", async () => {
+  test("away when the user is disabled: then there is no way back", async () => {
     const { id, client, socket } = await viewer("disabled-member");
     await server.admin.expect(200, "PATCH", `/api/users/${id}`, { disabled: true });
-    expect(await isSentAway(socket)).toBe(1012);
+    expect(await isSentAway(socket)).toBe(4004);
     expect((await client.request("POST", "/api/push/codes", { for: "console" })).status).toBe(401);
   });
 
-  test("when the user signs out", async () => {
+  test("away when the user signs out", async () => {
     const { client, socket } = await viewer("leaver");
     await client.expect(204, "POST", "/api/auth/logout");
     expect(await isSentAway(socket)).toBe(1012);
   });
 
-  test("when the project leaves the group that gave the permission", async () => {
+  test("into a new project of the user's group, and out of one that leaves it", async () => {
     const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "team" });
     const user = await server.newUser("group-member");
     await server.admin.expect(200, "PUT", `/api/groups/${group.id}/members/${user.id}`, {
       permission: "view",
     });
-    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
     const socket = await openConsole(user.client);
+    await socket.heardType("error");
+    const join = () => socket.send(JSON.stringify({ type: "join", channel: `private-project-${projectId}` }));
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
+    await eventually("the channel is granted", async () => {
+      join();
+      // Paced, or the limit of client messages would end the connection.
+      await Bun.sleep(50);
+      return socket.ofType("joined").length > 0;
+    });
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: null });
-    expect(await isSentAway(socket)).toBe(1012);
+    await socket.heardType("left");
+    socket.close();
   });
 });

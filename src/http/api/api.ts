@@ -37,7 +37,6 @@ import { authApi } from "./auth.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
 import { describeApi } from "./openapi.ts";
-import { followPermissions } from "./permission-changes.ts";
 import { projectMembersApi } from "./project-members.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
@@ -82,7 +81,6 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  app.use("*", followPermissions(deps.push.consoleAccess));
   const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, push, clock } = deps;
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))

@@ -131,7 +131,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     .openapi(logout, async (c) => {
       const caller = callerOf(c);
       await signIn.signOut(caller);
-      c.var.viewersChanged([caller.userId]);
+      c.var.consoleAccess.sessionEnded(caller.userId);
       await audit(c, { action: "auth.logout", subject: `user ${caller.username}` });
       if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isHttps));
       return c.body(null, 204);
@@ -150,7 +150,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
         body.newPassword,
         limitKeyOf(c.var.clientAddress),
       );
-      c.var.viewersChanged([caller.userId]);
+      c.var.consoleAccess.sessionEnded(caller.userId);
       const detail = { endedSessions: ended };
       await audit(c, { action: "auth.change-password", subject: `user ${caller.username}`, detail });
       return c.body(null, 204);
@@ -169,7 +169,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
         `session ${id} of yours`,
       );
       await keepers.sessions.delete(id);
-      c.var.viewersChanged([caller.userId]);
+      c.var.consoleAccess.sessionEnded(caller.userId);
       await audit(c, { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } });
       return c.body(null, 204);
     });

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import type { ConsoleAccess } from "../../account/console-access.ts";
 import type { Permissions } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
@@ -8,7 +9,6 @@ import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Identity } from "../auth.ts";
-import type { ViewersChanged } from "./live-views.ts";
 
 /** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
 export interface ApiEnv {
@@ -21,7 +21,7 @@ export interface ApiEnv {
     permissions: Permissions;
     keepers: Pick<Keepers, "audit">;
     clock: Clock;
-    viewersChanged: ViewersChanged;
+    consoleAccess: ConsoleAccess;
     project?: Project;
     group?: Group;
   };

@@ -141,7 +141,7 @@ export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
       const group = found(await groups.byId(id), `group ${id}`);
       const members = await groups.members(id);
       await groups.delete(id);
-      c.var.viewersChanged(members.map((member) => member.userId));
+      c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));
       await audit(c, { action: "group.delete", subject: `group ${group.name}` });
       return c.body(null, 204);
     })
@@ -154,7 +154,7 @@ export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
       const { permission } = c.req.valid("json");
       const { username } = found(await users.byId(userId), `user ${userId}`);
       await groups.setMember(group.id, userId, permission);
-      c.var.viewersChanged([userId]);
+      c.var.consoleAccess.permissionsChanged([userId]);
       const detail = { username, permission };
       await audit(c, { action: "group.set-member", subject: `group ${group.name}`, detail });
       return c.json({ userId, username, permission }, 200);
@@ -164,7 +164,7 @@ export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
       const { userId } = c.req.valid("param");
       const wasMember = await groups.removeMember(group.id, userId);
       found(wasMember || null, `member ${userId} of group ${group.name}`);
-      c.var.viewersChanged([userId]);
+      c.var.consoleAccess.permissionsChanged([userId]);
       await audit(c, { action: "group.remove-member", subject: `group ${group.name}`, detail: { userId } });
       return c.body(null, 204);
     });

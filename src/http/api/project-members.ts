@@ -50,7 +50,7 @@ export function projectMembersApi({ permissions, users }: Pick<Keepers, "permiss
       const { permission } = c.req.valid("json");
       const { username } = found(await users.byId(userId), `user ${userId}`);
       await permissions.setProjectMember(project.id, userId, permission);
-      c.var.viewersChanged([userId]);
+      c.var.consoleAccess.permissionsChanged([userId]);
       await audit(c, {
         action: "project.set-member",
         subject: subjectOf(project),
@@ -64,7 +64,7 @@ export function projectMembersApi({ permissions, users }: Pick<Keepers, "permiss
       const { userId } = c.req.valid("param");
       const wasMember = await permissions.removeProjectMember(project.id, userId);
       found(wasMember || null, `member ${userId} of project ${project.name}`);
-      c.var.viewersChanged([userId]);
+      c.var.consoleAccess.permissionsChanged([userId]);
       await audit(c, {
         action: "project.remove-member",
         subject: subjectOf(project),

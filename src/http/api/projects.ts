@@ -126,6 +126,7 @@ export function projectsApi({ keepers: { projects, groups }, clock, gitUrlRules 
         sample: false,
         createdAt: new Date(clock.now()),
       });
+      c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const detail = { git: project.git, groupId: project.groupId };
       await audit(c, {
         action: "project.create",
@@ -147,7 +148,10 @@ export function projectsApi({ keepers: { projects, groups }, clock, gitUrlRules 
       };
       const project = found(await projects.update(before.id, change), subjectOf(before));
       if (project.groupId !== before.groupId)
-        c.var.viewersChanged([...(await membersOf(before.groupId)), ...(await membersOf(project.groupId))]);
+        c.var.consoleAccess.permissionsChanged([
+          ...(await membersOf(before.groupId)),
+          ...(await membersOf(project.groupId)),
+        ]);
       await audit(c, {
         action: "project.update",
         subject: subjectOf(before),

@@ -12,21 +12,18 @@ import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiDeps } from "./api.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
-import { buildViewersChanged } from "./live-views.ts";
 
 /** Large enough for a webhook test with a whole payload in it. */
 const maxBodyBytes = 2 * 1024 * 1024;
 
 /** What every request goes through before its endpoint: an id, the client's address, the body, the caller. */
 export function prepareRequests(deps: ApiDeps) {
-  const viewersChanged = buildViewersChanged(deps.push.desk, deps.log);
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {
     const startedAt = performance.now();
     const requestId = requestIdOf(c.req.raw.headers);
     c.set("requestId", requestId);
     try {
-      c.set("viewersChanged", viewersChanged);
       await prepare(c, deps);
       await next();
     } catch (thrown) {
@@ -59,6 +56,7 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   c.set("permissions", deps.permissions);
   c.set("keepers", deps.store);
   c.set("clock", deps.clock);
+  c.set("consoleAccess", deps.push.consoleAccess);
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
   if (!isUnsafe(request.method)) return;
   const text = await readText(request, maxBodyBytes);

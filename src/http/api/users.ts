@@ -169,7 +169,8 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
         await audit(c, { action: "user.update", subject: `user ${before.username}`, detail }, keepers);
         return found(after, `user ${id}`);
       });
-      c.var.viewersChanged([id]);
+      c.var.consoleAccess.permissionsChanged([id]);
+      if (passwordHash !== undefined) c.var.consoleAccess.sessionEnded(id);
       return c.json(userJson(user), 200);
     })
     .openapi(deleteUser, async (c) => {
@@ -180,14 +181,14 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
         await keepers.users.delete(id);
         await audit(c, { action: "user.delete", subject: `user ${user.username}` }, keepers);
       });
-      c.var.viewersChanged([id]);
+      c.var.consoleAccess.permissionsChanged([id]);
       return c.body(null, 204);
     })
     .openapi(endSessions, async (c) => {
       const { id } = c.req.valid("param");
       const user = found(await store.users.byId(id), `user ${id}`);
       const ended = await store.sessions.deleteOfUser(id);
-      c.var.viewersChanged([id]);
+      c.var.consoleAccess.sessionEnded(id);
       await audit(c, { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } });
       return c.body(null, 204);
     });
