@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const main = join(import.meta.dir, "../../src/main.ts");
+
+/** `slipway runner` as on another machine: its own process and its own folder. */
+export function startRunnerProcess(server: string, token: string, concurrency: number) {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-runner-"));
+  const child = Bun.spawn(
+    [process.execPath, main, "runner", "--data-dir", dataDir, "--tasks-concurrency", String(concurrency)],
+    {
+      stdin: "ignore",
+      stdout: Bun.file(join(dataDir, "runner.log")),
+      stderr: "inherit",
+      env: { PATH: process.env.PATH, SLIPWAY_RUNNER_SERVER: server, SLIPWAY_RUNNER_TOKEN: token },
+    },
+  );
+  return {
+    pid: child.pid,
+    log: () => Bun.file(join(dataDir, "runner.log")).text(),
+    async stop() {
+      child.kill("SIGTERM");
+      await child.exited;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
