@@ -20,9 +20,13 @@ export interface GroupResult {
 
 const root = resolve(import.meta.dir, "..");
 
-/** Fast ones first, then by name; those that hurt brokers and load the machine last. */
-const order = ["unit", "contract"];
-const last = ["faults", "load"];
+/** The fast one first, then the longest, then by name; what fills the machine runs last and alone. */
+const first = ["unit", "contract", "faults"];
+const alone = ["load"];
+
+export function runsAlone(group: Group): boolean {
+  return alone.includes(group.name);
+}
 
 /** Every test file of the repository, grouped by its folder in test/, so that a new folder is never forgotten. */
 export function findGroups(): Group[] {
@@ -38,8 +42,8 @@ export function findGroups(): Group[] {
 }
 
 function rank(name: string): number {
-  if (order.includes(name)) return order.indexOf(name) - order.length;
-  return last.indexOf(name) + 1;
+  if (first.includes(name)) return first.indexOf(name) - first.length;
+  return alone.indexOf(name) + 1;
 }
 
 const testTimeoutMs = 30_000;
@@ -155,7 +159,10 @@ class GroupOutput {
       this.skipped++;
       this.held = [];
     } else if (line.startsWith("(fail) ")) {
-      this.failures.push(line.slice("(fail) ".length));
+      const name = line.slice("(fail) ".length);
+      // Bun repeats its failures at the end.
+      if (this.failures.includes(name)) return;
+      this.failures.push(name);
       console.log(this.held.join("\n"));
       this.held = [];
     }

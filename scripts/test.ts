@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { stopAllNow } from "../test/support/service-process.ts";
 import { provide, type ServiceState, serviceNames, variablesOf } from "../test/support/services.ts";
 import { checks, runCheck } from "./test-checks.ts";
-import { findGroups, type GroupResult, runGroup } from "./test-groups.ts";
+import { findGroups, type Group, type GroupResult, runGroup, runsAlone } from "./test-groups.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -54,11 +54,23 @@ for (const state of found) {
   if ("value" in state)
     console.log(`${state.name}: ready${state.origin === "given" ? `, named by ${state.variable}` : ""}`);
 }
-for (const group of groups.filter(({ name }) => name !== "unit")) {
-  results.push(report(await runGroup(group, { ...environment, ...variablesOf(found) }, values.full)));
-}
+await runInLanes(
+  groups.filter(({ name }) => name !== "unit"),
+  { ...environment, ...variablesOf(found) },
+);
 stopAllNow();
 process.exit(summarize());
+
+/** Two groups at a time, because most of them wait for brokers and timers; those that fill the machine run alone. */
+async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
+  const run = async (group: Group) => results.push(report(await runGroup(group, variables, values.full)));
+  const shared = waiting.filter((group) => !runsAlone(group));
+  const lane = async () => {
+    for (let group = shared.shift(); group; group = shared.shift()) await run(group);
+  };
+  await Promise.all([lane(), lane()]);
+  for (const group of waiting.filter(runsAlone)) await run(group);
+}
 
 function report(result: GroupResult): GroupResult {
   const counts = [`${result.passed} passed`, `${result.failed} failed`];
