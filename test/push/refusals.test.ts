@@ -1,0 +1,244 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Config } from "../../src/config.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+import { type HttpAnswer, RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
+
+interface Refusal {
+  because: string;
+  status: number;
+  code: number;
+  /** Close code of reject-mode `close`; null where the refusal stays HTTP. */
+  close: number | null;
+  retryAfter: boolean;
+  settings?: Partial<Config>;
+  /** Brings the service into the state that refuses. */
+  prepare?(push: PushApp): Promise<void>;
+  path?: string;
+  headers?: Record<string, string>;
+  /** Connections that `prepare` left open. */
+  openBefore?: number;
+}
+
+const notUpgrade = { Upgrade: "", "Sec-WebSocket-Key": "" };
+
+const table: Refusal[] = [
+  { because: "the code is missing", status: 400, code: 40006, close: 4000, retryAfter: false, path: "/ws" },
+  {
+    because: "the code is empty",
+    status: 400,
+    code: 40006,
+    close: 4000,
+    retryAfter: false,
+    path: "/ws?code=",
+  },
+  {
+    because: "the code is longer than 4096 bytes",
+    status: 400,
+    code: 40006,
+    close: 4000,
+    retryAfter: false,
+    path: `/ws?code=${"x".repeat(4097)}`,
+  },
+  {
+    because: "verification said no",
+    status: 401,
+    code: 40102,
+    close: 4001,
+    retryAfter: false,
+    path: "/ws?code=bad",
+  },
+  {
+    because: "of its origin",
+    status: 403,
+    code: 40301,
+    close: 4002,
+    retryAfter: false,
+    settings: { "push.allowed-origins": ["https://app.example.com"] },
+    headers: { Origin: "https://app.example.com.evil.com" },
+  },
+  {
+    because: "it is not an upgrade",
+    status: 426,
+    code: 42601,
+    close: null,
+    retryAfter: false,
+    headers: notUpgrade,
+  },
+  {
+    because: "the websocket version is not 13",
+    status: 426,
+    code: 42601,
+    close: null,
+    retryAfter: false,
+    headers: { "Sec-WebSocket-Version": "8" },
+  },
+  {
+    because: "of the connect rate",
+    status: 429,
+    code: 42901,
+    close: 4100,
+    retryAfter: true,
+    settings: { "push.connect-rate": 1 },
+    path: "/ws?code=bad",
+  },
+  {
+    because: "of the per-user limit",
+    status: 429,
+    code: 42902,
+    close: 4100,
+    retryAfter: true,
+    settings: { "push.max-connections-per-user": 1 },
+    prepare: async (push) => void (await PushClient.open(`${push.wsUrl}?code=ann`)),
+    openBefore: 1,
+  },
+  {
+    because: "it is full",
+    status: 503,
+    code: 50302,
+    close: 4100,
+    retryAfter: true,
+    settings: { "push.max-connections": 1 },
+    prepare: async (push) => void (await PushClient.open(`${push.wsUrl}?code=bob`)),
+    openBefore: 1,
+  },
+  {
+    because: "it is draining",
+    status: 503,
+    code: 50303,
+    close: 4100,
+    retryAfter: true,
+    settings: { "push.drain-period": 60_000 },
+    async prepare(push) {
+      await PushClient.open(`${push.wsUrl}?code=bob`);
+      void push.app.stop();
+      await eventually("it refuses", async () => (await push.get("/readyz")).status === 503);
+    },
+    openBefore: 1,
+  },
+  {
+    because: "verify-uri is unreachable",
+    status: 503,
+    code: 50304,
+    close: 4100,
+    retryAfter: true,
+    prepare: (push) => push.verify.stop(),
+  },
+  {
+    because: "the verify answer is not understood",
+    status: 503,
+    code: 50304,
+    close: 4100,
+    retryAfter: true,
+    async prepare(push) {
+      push.verify.answer = () =>
+        new Response("<html>welcome</html>", { headers: { "content-type": "text/html" } });
+    },
+  },
+];
+
+let push: PushApp | null = null;
+let raw: RawSocket | null = null;
+
+afterEach(async () => {
+  raw?.end();
+  const stopping = push;
+  push = null;
+  if (stopping) await Promise.race([stopping.stop(), Bun.sleep(300)]);
+});
+
+async function handshake(
+  { port }: PushApp,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ socket: RawSocket; answer: HttpAnswer }> {
+  const socket = new RawSocket(port);
+  socket.request("GET", path, withoutEmpty({ ...upgradeHeaders, ...headers }));
+  return { socket, answer: await socket.answer() };
+}
+
+function withoutEmpty(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
+}
+
+async function refused(row: Refusal, rejectMode: "http" | "close"): Promise<HttpAnswer> {
+  const app = await startPushApp({ ...row.settings, "push.reject-mode": rejectMode });
+  push = app;
+  await row.prepare?.(app);
+  // The rate counts whole seconds: the second of two attempts may stand in the next one, the tenth does not.
+  const attempts = row.settings?.["push.connect-rate"] ? 10 : 1;
+  const made = await Promise.all(
+    Array.from({ length: attempts }, () => handshake(app, row.path ?? "/ws?code=ann", row.headers ?? {})),
+  );
+  const refusals = await Promise.all(made.map(async (one) => ({ ...one, isMeant: await isMeant(one, row) })));
+  const { socket, answer } = refusals.find((one) => one.isMeant) ?? made[0] ?? raise("nothing was tried");
+  raw = socket;
+  return answer;
+}
+
+/** Whether this attempt met the refusal of the row. */
+async function isMeant(
+  { socket, answer }: { socket: RawSocket; answer: HttpAnswer },
+  row: Refusal,
+): Promise<boolean> {
+  return answer.status === 101 ? (await socket.closeCode()) === row.close : answer.status === row.status;
+}
+
+function raise(message: string): never {
+  throw new Error(message);
+}
+
+describe("a refused handshake answers the failure envelope", () => {
+  test.each(table)("refused because $because: $status and $code", async (row) => {
+    const answer = await refused(row, "http");
+    expect(answer.status).toBe(row.status);
+    const body = JSON.parse(answer.body) as Record<string, unknown>;
+    expect(Object.keys(body)).toEqual(["code", "successful", "message"]);
+    expect(body).toMatchObject({ code: row.code, successful: false });
+    expect(answer.headers.has("retry-after")).toBe(row.retryAfter);
+    expect(await push?.metric("slipway_push_places_taken")).toBe(row.openBefore ?? 0);
+  });
+});
+
+describe("reject-mode close upgrades, then closes with a 4xxx code that browsers can read", () => {
+  test.each(table.filter((row) => row.close !== null))(
+    "refused because $because: close $close",
+    async (row) => {
+      const answer = await refused(row, "close");
+      expect(answer.status).toBe(101);
+      expect(await raw?.closeCode()).toBe(row.close ?? 0);
+      await raw?.ended();
+      expect(await push?.metric('slipway_push_connections{kind="normal"}')).toBe(row.openBefore ?? 0);
+      expect(await push?.metric("slipway_push_places_taken")).toBe(row.openBefore ?? 0);
+    },
+  );
+
+  test("what is not an upgrade is answered as HTTP all the same", async () => {
+    const row = table.find(({ code }) => code === 42601);
+    expect((await refused(row ?? raise("the table has no such row"), "close")).status).toBe(426);
+  });
+});
+
+describe("checks are in the contract's order", () => {
+  test("origin before code, code before a place, and a refusal asks nobody", async () => {
+    push = await startPushApp({
+      "push.allowed-origins": ["https://app.example.com"],
+      "push.max-connections": 1,
+    });
+    const statusOf = async (path: string, headers: Record<string, string>) => {
+      if (!push) throw new Error("not started");
+      const { socket, answer } = await handshake(push, path, headers);
+      if (answer.status !== 101) socket.end();
+      return answer.status;
+    };
+    const evil = { Origin: "https://evil.example.com" };
+    expect(await statusOf("/ws", { ...notUpgrade, ...evil })).toBe(426);
+    expect(await statusOf("/ws", evil)).toBe(403);
+    expect(await statusOf("/ws", {})).toBe(400);
+    expect(push.verify.requests).toEqual([]);
+    expect(await statusOf("/ws?code=ann", { Origin: "https://app.example.com" })).toBe(101);
+    expect(await statusOf("/ws?code=bad", {})).toBe(503);
+    expect(push.verify.requests.length).toBe(1);
+  });
+});
