@@ -9,12 +9,13 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { admissions } from "./admissions.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
 import { fanOut } from "./fan-out.ts";
 import { emptyPage, svgOf, updatePage } from "./page.ts";
 import { targetedPublish } from "./targeted.ts";
 
-const benchmarks: Benchmark[] = [fanOut, targetedPublish, admissions, connectionCost];
+const benchmarks: Benchmark[] = [fanOut, targetedPublish, admissions, connectionCost, queueThroughBroker];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,0 +1,84 @@
+import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
+import { Connection } from "rabbitmq-client";
+
+/** A client library alone, as its own documentation uses it: the same durability as ours, nothing around it. */
+export interface BareClient {
+  /** Resolves once the broker has confirmed all of them. */
+  send(ids: string[]): Promise<void>;
+  onReceive(listener: (id: string) => void): void;
+  /** How its users publish fast: messages per call, and calls at a time. */
+  batch: number;
+  calls: number;
+  close(): Promise<void>;
+}
+
+export const padding = "x".repeat(200);
+
+export async function bareRabbitmq(url: string, name: string): Promise<BareClient> {
+  const connection = new Connection(url);
+  const publisher = connection.createPublisher({
+    confirm: true,
+    exchanges: [{ exchange: name, type: "fanout", durable: true }],
+  });
+  let listener = (_id: string) => {};
+  const consumer = connection.createConsumer(
+    {
+      queue: `${name}.bare`,
+      queueOptions: { durable: true, arguments: { "x-expires": 60_000 } },
+      exchanges: [{ exchange: name, type: "fanout", durable: true }],
+      queueBindings: [{ exchange: name }],
+      qos: { prefetchCount: 2_000 },
+    },
+    (message) => listener(message.body.id),
+  );
+  await new Promise<void>((resolve) => consumer.once("ready", resolve));
+  return {
+    batch: 1,
+    calls: 1_000,
+    async send(ids) {
+      await Promise.all(ids.map((id) => publisher.send({ exchange: name, durable: true }, { id, padding })));
+    },
+    onReceive(given) {
+      listener = given;
+    },
+    async close() {
+      await consumer.close();
+      await publisher.close();
+      await connection.close();
+    },
+  };
+}
+
+export async function bareKafka(url: string, topic: string): Promise<BareClient> {
+  const base = { clientId: "bare", bootstrapBrokers: [url.slice("kafka://".length)] };
+  const producer = new Producer({
+    ...base,
+    serializers: stringSerializers,
+    idempotent: true,
+    autocreateTopics: true,
+  });
+  const send = (ids: string[]) =>
+    producer.send({
+      messages: ids.map((id) => ({ topic, key: id, value: JSON.stringify({ id, padding }) })),
+    });
+  await send(["first"]);
+  const consumer = new Consumer({ ...base, groupId: `bare-${topic}` });
+  const stream = await consumer.consume({ topics: [topic], mode: "latest", maxWaitTime: 1_000 });
+  let listener = (_id: string) => {};
+  stream.on("data", (message) => listener(JSON.parse(message.value.toString()).id));
+  return {
+    batch: 1_000,
+    calls: 1,
+    async send(ids) {
+      await send(ids);
+    },
+    onReceive(given) {
+      listener = given;
+    },
+    async close() {
+      await stream.close();
+      await consumer.close();
+      await producer.close();
+    },
+  };
+}
