@@ -32,6 +32,8 @@ export interface GroupWriterOptions {
 export interface GroupWriter {
   /** Runs `work` on the writing connection, in order; has answered once it is durable. */
   submit<T>(work: () => Promise<T>, options: { needsSavepoint: boolean }): Promise<T>;
+  /** Throws when nothing can be written any more. */
+  check(): void;
   /** Refuses new work and waits for what is in hand. */
   close(): Promise<void>;
 }
@@ -151,19 +153,24 @@ export function buildGroupWriter({
     for (const unit of affected) unit.reject(fault);
   }
 
+  function check(): void {
+    if (broken !== null) throw broken;
+    if (isClosed) throw new Fault("unavailable", "The database is closed.");
+  }
+
   return {
-    submit<T>(work: () => Promise<T>, { needsSavepoint }: { needsSavepoint: boolean }): Promise<T> {
-      if (broken !== null) return Promise.reject(broken);
-      if (isClosed) return Promise.reject(new Fault("unavailable", "The database is closed."));
+    async submit<T>(work: () => Promise<T>, { needsSavepoint }: { needsSavepoint: boolean }): Promise<T> {
+      check();
       if (waiting.length >= maxWaiting)
-        return Promise.reject(
-          new Fault("unavailable", "Too much waits to be written to the database.", { retryAfterSeconds: 1 }),
-        );
+        throw new Fault("unavailable", "Too much waits to be written to the database.", {
+          retryAfterSeconds: 1,
+        });
       return new Promise<T>((resolve, reject) => {
         waiting.push({ work, needsSavepoint, resolve: resolve as (value: unknown) => void, reject });
         void write();
       });
     },
+    check,
     async close() {
       isClosed = true;
       if (!isWriting && syncing === null) return;

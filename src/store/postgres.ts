@@ -2,6 +2,7 @@ import { Kysely } from "kysely";
 import pg from "pg";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { buildDatabaseClock } from "./database-clock.ts";
 import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { dialectOver, type Execute } from "./kysely-dialect.ts";
@@ -41,6 +42,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   });
   const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
 
+  const clock = await buildDatabaseClock(() => timeOf(pool));
   const execute: Execute = (query) => run(pool, query);
   const db = databaseOver(execute);
   const scope: Scope = {
@@ -53,13 +55,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   return {
     scope,
     description: describe(url),
-    async now() {
-      const { rows } = await run<{ now: number }>(pool, {
-        sql: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
-        parameters: [],
-      });
-      return new Date(rows[0]?.now ?? Number.NaN);
-    },
+    now: async () => clock.now(),
     async check() {
       const query = { text: "select 1", query_timeout: shortAnswerTimeoutMs };
       await pool.query(query).catch((error: unknown) => Promise.reject(faultOf(error)));
@@ -71,6 +67,12 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       await pool.end();
     },
   };
+}
+
+async function timeOf(pool: pg.Pool): Promise<number> {
+  const sql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+  const { rows } = await run<{ now: number }>(pool, { sql, parameters: [] });
+  return rows[0]?.now ?? Number.NaN;
 }
 
 /** The pool itself would drop those who wait for a connection. */

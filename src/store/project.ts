@@ -20,6 +20,8 @@ const shape = rowShape<Project, "projects">({
   createdAt: time,
 });
 
+const tasksPerBatch = 50;
+
 const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("projects").selectAll().where("id", "=", id),
 );
@@ -65,6 +67,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       await db.updateTable("projects").set({ live_task_id: taskId }).where("id", "=", id).execute();
     },
     async delete(id) {
+      await deleteTasks(scope, id);
       const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
@@ -98,4 +101,17 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       return result.numDeletedRows > 0n;
     },
   };
+}
+
+/**
+ * A project may have many tasks with long logs. Deleting them with it in one statement would hold the loop; so they go
+ * before it, a few at a time.
+ */
+async function deleteTasks({ db }: Scope, projectId: number): Promise<void> {
+  const some = db.selectFrom("tasks").select("id").where("project_id", "=", projectId).limit(tasksPerBatch);
+  for (;;) {
+    const { numDeletedRows } = await db.deleteFrom("tasks").where("id", "in", some).executeTakeFirstOrThrow();
+    if (numDeletedRows < tasksPerBatch) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }

@@ -103,6 +103,7 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
     description: `SQLite ${file}`,
     now: async () => new Date(clock.now()),
     async check() {
+      group.check();
       reader.execute({ sql: "select 1", parameters: [] });
     },
     lockAcrossInstances: async () => async () => {},

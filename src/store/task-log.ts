@@ -1,19 +1,24 @@
 import type { LogLine, TaskKeeper } from "../model/task.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import { orFault, type Scope } from "./scope.ts";
 
 type StoredLine = [stage: LogLine["stage"], at: number, text: string];
+const selectEnd = fixedQuery(["task_id"], (db, { task_id }: { task_id: number }) =>
+  db
+    .selectFrom("task_logs")
+    .select(["next_index", "bytes_after"])
+    .where("task_id", "=", task_id)
+    .orderBy("first_index", "desc")
+    .limit(1),
+);
+
 type TaskLogKeeper = Pick<TaskKeeper, "appendLog" | "nextLogIndex" | "log" | "logBytes">;
 
 /** Lines are stored as they arrive, one row per batch: ten thousand lines a second are then a few rows a second. */
-export function buildTaskLogKeeper({ db, dialect }: Scope): TaskLogKeeper {
+export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
+  const { db, dialect } = scope;
   const end = async (taskId: number) => {
-    const row = await db
-      .selectFrom("task_logs")
-      .select(["next_index", "bytes_after"])
-      .where("task_id", "=", taskId)
-      .orderBy("first_index", "desc")
-      .limit(1)
-      .executeTakeFirst();
+    const [row] = await selectEnd(scope, { task_id: taskId });
     return { nextIndex: row?.next_index ?? 0, bytes: row?.bytes_after ?? 0 };
   };
 

@@ -81,10 +81,10 @@ async function fill(store: Store): Promise<void> {
   await store.projects.setSecret(projectId, "TOKEN", "v1.sealed");
   await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "00".repeat(24) }));
   await store.webhookConfigs.save(sampleWebhookConfig({ projectId, key: "11".repeat(24) }));
-  for (let each = 0; each < 1_100; each++)
-    await store.deliveries.create(
-      sampleDelivery({ project_id: projectId, host_delivery_id: `host ${each}` }),
-    );
+  const deliveries = Array.from({ length: 1_100 }, (_, each) =>
+    sampleDelivery({ project_id: projectId, host_delivery_id: `host ${each}` }),
+  );
+  await Promise.all(deliveries.map((delivery) => store.deliveries.create(delivery)));
   const task = await store.tasks.create(sampleTask({ projectId }));
   for (let index = 0; index < 3; index++)
     await store.tasks.appendLog(task.id, [{ index, stage: "build", at: sampleTime, text: `line ${index}` }]);
