@@ -4,7 +4,7 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { networksOf } from "./http/client-address.ts";
 import { operationRoutes } from "./http/operations.ts";
-import { type Handler, listenOn, type Routes } from "./http/server.ts";
+import { type Handler, listenOn, type Routes, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Ground, Part } from "./part.ts";
@@ -75,7 +75,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       async stop() {
         isStopping = true;
         await Promise.all(parts.map((part) => part.drain?.()));
-        await server.stop(true);
+        await stopServer(server);
         await closeAll();
         log.info("stopped");
       },

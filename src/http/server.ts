@@ -36,3 +36,18 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
     ...(parts.websocket ? { websocket: parts.websocket as never } : {}),
   }) as Server<unknown>;
 }
+
+/** Longest wait for requests in hand; one that streams without end must not hold the process. */
+const finishWithinMs = 5_000;
+const askEveryMs = 10;
+
+/**
+ * Takes no more connections, lets the requests in hand finish, then closes. Bun's own graceful stop also waits for idle
+ * kept-alive connections, its other one cuts requests off; so we count.
+ */
+export async function stopServer(server: Server<unknown>): Promise<void> {
+  void server.stop(false);
+  const deadline = performance.now() + finishWithinMs;
+  while (server.pendingRequests > 0 && performance.now() < deadline) await Bun.sleep(askEveryMs);
+  await server.stop(true);
+}
