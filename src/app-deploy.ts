@@ -43,6 +43,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       store,
     );
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
+    const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
     const credentials = buildCredentials(store, clock);
     const live = buildLive(publisherFor(config, push), log);
     const tasks = buildTaskPart(ground, {
@@ -58,6 +59,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       announcer: tasks.events,
       onDelivery: live.delivery,
       baseUrl: baseUrl.current,
+      ownUrl: () => ownUrl.current().url,
     });
     const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
     const codes = buildPushCodes(store.pushCodes, clock);
@@ -76,10 +78,10 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       fetch: consolePages({ rootDir, cacheDir: join(rootDir, ".cache", "console") }),
       routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
       async started(server) {
-        baseUrl.bound(server.port ?? 0);
+        for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
         webhook.start();
         await tasks.start();
-        await localRunner?.start(loopbackUrl(config["server.listen"].host, server.port ?? 0));
+        await localRunner?.start(ownUrl.current().url);
       },
       missing: () =>
         store.check().then(
@@ -122,13 +124,6 @@ function publisherFor(config: Ground["config"], push: PushPart | null): PublishT
   return async (channel, data) => {
     await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
   };
-}
-
-/** Where the local runner finds the server, whatever it listens on. */
-function loopbackUrl(host: string, port: number): string {
-  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
-  if (host === "::") return `http://[::1]:${port}`;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function pushDeskOf(config: Ground["config"], push: PushPart | null): PushDesk {

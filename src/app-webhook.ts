@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { localRunnerFiles } from "./app-local-runner.ts";
 import { messageOf } from "./errors.ts";
 import { networksOf } from "./http/client-address.ts";
 import { hookRoutes } from "./http/hook-route.ts";
@@ -13,6 +15,7 @@ import { buildPipeline, lockWaitMs } from "./webhook/pipeline.ts";
 import { buildReceiver } from "./webhook/receiver.ts";
 import { buildReplays, type Replays } from "./webhook/replay.ts";
 import { buildRetention } from "./webhook/retention.ts";
+import { buildSamples, type Samples } from "./webhook/sample.ts";
 import { buildTestDeliveries, type TestDeliveries } from "./webhook/test-delivery.ts";
 import { buildWebhookMetrics } from "./webhook/webhook-metrics.ts";
 
@@ -21,6 +24,7 @@ export interface WebhookPart {
   management: WebhookManagement;
   tests: TestDeliveries;
   replays: Replays;
+  samples: Samples;
   /** Begins to clean up old records. */
   start(): void;
   /** Resolves when no clean-up is under way. */
@@ -35,6 +39,8 @@ export interface WebhookPartOptions {
   /** For the live console. */
   onDelivery: (summary: DeliverySummary) => void;
   baseUrl: () => { url: string; isConfigured: boolean };
+  /** Where this server answers on this machine. */
+  ownUrl: () => string;
 }
 
 /** The webhook of the deploy service: the delivery endpoint and what manages it. */
@@ -73,11 +79,21 @@ export function buildWebhookPart(
     retentionDays: config["webhook.deliveryRetentionDays"],
     cleaned: counters.cleaned,
   });
+  const management = buildWebhookManagement({ store, secrets, hooks, clock, debounceSeconds, baseUrl });
   return {
     routes: hookRoutes({ receiver, maxBodyKB, trustedProxies: networksOf(config["server.trustedProxies"]) }),
-    management: buildWebhookManagement({ store, secrets, hooks, clock, debounceSeconds, baseUrl }),
+    management,
     tests: buildTestDeliveries(pipeline, hooks),
     replays: buildReplays({ store, pipeline, hooks, clock }),
+    samples: buildSamples({
+      store,
+      management,
+      clock,
+      samplesDir: resolve(config["data.dir"], "samples"),
+      runnerDir: localRunnerFiles(config["data.dir"]).root,
+      ownUrl: options.ownUrl,
+      fetch,
+    }),
     start: () => retention.start(),
     cleaned: () => retention.settled(),
     async close() {

@@ -142,6 +142,8 @@ export interface DeliveryKeeper {
     to: Date;
     bucketSeconds: number;
   }): Promise<{ bucketStart: Date; status: DeliveryStatus; count: number }[]>;
+  /** Deletes at most `limit` records of a project; answers how many. */
+  deleteOfProject(projectId: number, limit: number): Promise<number>;
   /** Deletes at most `limit` records older than `before`; answers how many. */
   deleteOlderThan(before: Date, limit: number): Promise<number>;
 }

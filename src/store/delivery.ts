@@ -1,4 +1,4 @@
-import { type Insertable, type SqlBool, sql } from "kysely";
+import { type Insertable, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { Delivery, DeliveryKeeper, DeliveryStatus, DeliverySummary } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
@@ -6,7 +6,7 @@ import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
-import type { DeliveryTable } from "./schema.ts";
+import type { DeliveryTable, Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
 const summaryFields = {
@@ -97,6 +97,10 @@ const lastAcceptedOfRef = fixedQuery(
 
 export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   const { db } = scope;
+  const deleteAll = async (ids: SelectQueryBuilder<Schema, "deliveries", { id: number }>) => {
+    const result = await db.deleteFrom("deliveries").where("id", "in", ids).executeTakeFirst();
+    return Number(result.numDeletedRows);
+  };
 
   return {
     async create(delivery) {
@@ -152,15 +156,16 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
       return result.numUpdatedRows > 0n;
     },
     countByStatus: (filter) => countByStatus(scope, filter),
-    async deleteOlderThan(before, limit) {
-      const old = db
-        .selectFrom("deliveries")
-        .select("id")
-        .where("created_at", "<", before.getTime())
-        .orderBy("created_at")
-        .limit(limit);
-      const result = await db.deleteFrom("deliveries").where("id", "in", old).executeTakeFirst();
-      return Number(result.numDeletedRows);
-    },
+    deleteOlderThan: (before, limit) =>
+      deleteAll(
+        db
+          .selectFrom("deliveries")
+          .select("id")
+          .where("created_at", "<", before.getTime())
+          .orderBy("created_at")
+          .limit(limit),
+      ),
+    deleteOfProject: (projectId, limit) =>
+      deleteAll(db.selectFrom("deliveries").select("id").where("project_id", "=", projectId).limit(limit)),
   };
 }

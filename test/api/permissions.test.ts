@@ -54,6 +54,8 @@ const expectations: Record<string, string> = {
   "GET /api/webhooks/stats": "signed-in",
   "POST /api/webhooks/deliveries/{id}/replay": "admin",
   "POST /api/webhooks/deliveries/replay": "admin",
+  "POST /api/samples": "admin",
+  "DELETE /api/samples/{id}": "project manage",
   "POST /api/projects/{id}/tasks": "project manage",
   "GET /api/tasks": "signed-in",
   "GET /api/tasks/{id}": "project view",
@@ -200,9 +202,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.stop());
 
+function nounOf(path: string): "project" | "group" | "task" | undefined {
+  if (path.startsWith("/api/samples/")) return "project";
+  return (["project", "group", "task"] as const).find((name) => path.startsWith(`/api/${name}s/`));
+}
+
 /** Parameters beside the project or group name things that are not there, so that an allowed call changes nothing. */
 function concrete(path: string, side: Side): string {
-  const noun = (["project", "group", "task"] as const).find((name) => path.startsWith(`/api/${name}s/`));
+  const noun = nounOf(path);
   const isDelivery = path.startsWith("/api/webhooks/deliveries/");
   const id = noun ? ids[side][noun] : isDelivery ? ids[side].delivery : 2_000_000_000;
   return path

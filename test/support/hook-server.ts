@@ -40,6 +40,7 @@ export async function startHookServer(
     secrets: buildSecrets(new Uint8Array(32)),
     announcer: { enqueued: () => {}, changed: () => {} },
     onDelivery: (summary) => void told.push(summary),
+    ownUrl: () => "",
     baseUrl: () => ({ url: origin, isConfigured: false }),
   });
   const server = listenOn(

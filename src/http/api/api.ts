@@ -30,6 +30,7 @@ import type { Secrets } from "../../secrets.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Replays } from "../../webhook/replay.ts";
+import type { Samples } from "../../webhook/sample.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import type { Networks } from "../client-address.ts";
 import { auditApi } from "./audit.ts";
@@ -45,6 +46,7 @@ import { type PushDeps, pushApi } from "./push.ts";
 import { answerFaults, prepareRequests } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
+import { samplesApi } from "./samples.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
 import { usersApi } from "./users.ts";
@@ -63,6 +65,7 @@ export interface ApiDeps {
     management: WebhookManagement;
     tests: TestDeliveries;
     replays: Replays;
+    samples: Samples;
     debounceSeconds: number;
   };
   push: PushDeps;
@@ -86,11 +89,12 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
     .route("/api", usersApi({ store, passwords, clock }))
     .route("/api", groupsApi({ keepers: store, clock }))
-    .route("/api", projectsApi({ keepers: store, clock, gitUrlRules }))
+    .route("/api", projectsApi({ keepers: store, clock, gitUrlRules, samples: webhook.samples }))
     .route("/api", projectMembersApi(store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
+    .route("/api", samplesApi(webhook.samples))
     .route("/api", tasksApi({ store, trigger: deps.trigger }))
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))

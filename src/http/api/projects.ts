@@ -3,6 +3,7 @@ import { Fault } from "../../errors.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
+import type { Samples } from "../../webhook/sample.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { mergeStages, projectBodies, projectJson, projectList, projectShape } from "./project-shape.ts";
 import { found, newApi, route } from "./route.ts";
@@ -91,9 +92,11 @@ export interface ProjectsDeps {
   keepers: Pick<Keepers, "projects" | "groups">;
   clock: Clock;
   gitUrlRules: GitUrlRules;
+  samples: Pick<Samples, "remove">;
 }
 
-export function projectsApi({ keepers: { projects, groups }, clock, gitUrlRules }: ProjectsDeps) {
+export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDeps) {
+  const { projects, groups } = keepers;
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
@@ -162,7 +165,8 @@ export function projectsApi({ keepers: { projects, groups }, clock, gitUrlRules 
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
-      await projects.delete(project.id);
+      if (project.sample) await samples.remove(project);
+      else await projects.delete(project.id);
       await audit(c, { action: "project.delete", subject: subjectOf(project), projectId: project.id });
       return c.body(null, 204);
     });

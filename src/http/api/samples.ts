@@ -1,0 +1,52 @@
+import { Fault } from "../../errors.ts";
+import type { Samples } from "../../webhook/sample.ts";
+import { audit, projectOf } from "./context.ts";
+import { subjectOf } from "./projects.ts";
+import { newApi, route } from "./route.ts";
+import { id, idParams, json, noContent, z } from "./shape.ts";
+
+const tags = ["samples"];
+
+const createSample = route({
+  method: "post",
+  path: "/samples",
+  tags,
+  summary: "Make a sample project and push to it",
+  description:
+    "A small repository in the data folder, a project over it, and a signed push to its webhook: a deploy to watch, without a Git host.",
+  access: "admin",
+  responses: {
+    201: json(
+      "What was made.",
+      z.object({ projectId: id, deliveryId: z.number().int(), taskId: id.nullable() }).openapi("Sample"),
+    ),
+  },
+});
+
+const deleteSample = route({
+  method: "delete",
+  path: "/samples/{id}",
+  tags,
+  summary: "Remove a sample project",
+  description: "With its repository, tasks, logs and deliveries: nothing is left. `id` is the project's.",
+  access: { project: "manage" },
+  request: { params: idParams("id") },
+  responses: { 204: noContent },
+});
+
+export function samplesApi(samples: Samples) {
+  return newApi()
+    .openapi(createSample, async (c) => {
+      const { project, deliveryId, taskId } = await samples.create();
+      await audit(c, { action: "sample.create", subject: subjectOf(project), projectId: project.id });
+      return c.json({ projectId: project.id, deliveryId, taskId }, 201);
+    })
+    .openapi(deleteSample, async (c) => {
+      const project = projectOf(c);
+      if (!project.sample)
+        throw new Fault("conflict", `${project.name} is no sample; delete it as a project.`);
+      await samples.remove(project);
+      await audit(c, { action: "sample.delete", subject: subjectOf(project), projectId: project.id });
+      return c.body(null, 204);
+    });
+}

@@ -1,0 +1,66 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Fault } from "../errors.ts";
+
+/** A small repository on this machine, to watch a deploy without having one. */
+export interface SampleRepository {
+  /** Its path, which is also its clone URL. */
+  path: string;
+  /** Writes a new version and commits it. */
+  commit(version: number): Promise<{ commit: string; message: string }>;
+}
+
+const author = {
+  GIT_AUTHOR_NAME: "Sample",
+  GIT_AUTHOR_EMAIL: "sample@localhost",
+  GIT_COMMITTER_NAME: "Sample",
+  GIT_COMMITTER_EMAIL: "sample@localhost",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+};
+
+const page = (version: number) => `<!doctype html>
+<title>Sample ${version}</title>
+<h1>Hello from version ${version}</h1>
+`;
+
+const readme = `# Sample
+A repository that Slipway made to show a deploy. It goes when its project is deleted.
+`;
+
+export async function makeSampleRepository(path: string): Promise<SampleRepository> {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  await git(path, "init", "-q", "-b", "main", ".");
+  return {
+    path,
+    async commit(version) {
+      const files = { "README.md": readme, "site/index.html": page(version), VERSION: `${version}\n` };
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(path, name)), { recursive: true });
+        writeFileSync(join(path, name), text);
+      }
+      const message = `Say hello from version ${version}`;
+      await git(path, "add", "-A");
+      await git(path, "commit", "-q", "-m", message);
+      return { commit: await git(path, "rev-parse", "HEAD"), message };
+    },
+  };
+}
+
+export function removeSampleRepository(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
+
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  const child = Bun.spawn(["git", ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? "", HOME: cwd, ...author },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, problems] = [new Response(child.stdout).text(), new Response(child.stderr).text()];
+  if ((await child.exited) !== 0)
+    throw new Fault("unavailable", `git could not make the sample repository: ${(await problems).trim()}`);
+  return (await output).trim();
+}
