@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Kysely } from "kysely";
@@ -174,7 +174,9 @@ async function migrateAlone(writer: SqliteConnection): Promise<void> {
 
 function openWriter(file: string): SqliteConnection {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Hashes of passwords and tokens are for the owner alone; SQLite gives its other files the mode of this one.
+    closeSync(openSync(file, "a", 0o600));
     const writer = connect(file, { readonly: false });
     for (const pragma of writerPragmas) writer.run(pragma);
     return writer;

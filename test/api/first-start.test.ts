@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
@@ -56,4 +56,15 @@ describe.each(await availableDatabases())("the first start on $name", ({ make })
     await database.remove();
     rmSync(dataDir, { recursive: true, force: true });
   }, 60_000);
+});
+
+test("database and key file can be read by their owner alone", async () => {
+  const dataDir = join(mkdtempSync(join(tmpdir(), "slipway-first-")), "data");
+  const listen = { host: "127.0.0.1", port: 0 };
+  const app = await buildApp(configOf({ "server.listen": listen, "data.dir": dataDir }), "deploy", log);
+  for (const name of readdirSync(dataDir))
+    expect([name, statSync(join(dataDir, name)).mode & 0o077]).toEqual([name, 0]);
+  expect(statSync(dataDir).mode & 0o077).toBe(0);
+  await app.stop();
+  rmSync(join(dataDir, ".."), { recursive: true, force: true });
 });

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { Writable } from "node:stream";
+import { buildLog } from "../../src/log.ts";
+
+test.each(["json", "pretty"] as const)(
+  "a log line in %s never holds the value of a secret's key, at any depth we log at",
+  (format) => {
+    let written = "";
+    const destination = new Writable({
+      write(chunk, _encoding, done) {
+        written += String(chunk);
+        done();
+      },
+    }) as unknown as NodeJS.WriteStream;
+    const log = buildLog("info", format, destination as typeof process.stdout);
+    const keys = [
+      "authorization",
+      "cookie",
+      "code",
+      "password",
+      "secret",
+      "signature",
+      "token",
+      "apiKey",
+      "lease",
+    ];
+    for (const key of keys) {
+      log.info({ [key]: "tell-nobody" }, "said");
+      log.info({ request: { [key]: "tell-nobody" } }, "said");
+      log.info({ request: { headers: { [key]: "tell-nobody" } } }, "said");
+    }
+    expect(written.match(/said/g)).toHaveLength(keys.length * 3);
+    expect(written).not.toContain("tell-nobody");
+  },
+);
