@@ -6,6 +6,7 @@ import { deliveryQuery } from "../delivery-query.ts";
 import type { Delivery } from "../shapes.ts";
 import { exactText } from "../time-text.ts";
 import { CopyText } from "./copy-text.tsx";
+import { reachable } from "./page.tsx";
 import { Loaded } from "./query.tsx";
 import { ReplayOne } from "./replay.tsx";
 import { StateLabel } from "./state.tsx";
@@ -125,7 +126,9 @@ function Sent({ title, text }: { title: string; text: string }) {
           Nothing is stored.
         </Text>
       ) : (
-        <pre className="source">{text}</pre>
+        <pre className="source" {...reachable}>
+          {text}
+        </pre>
       )}
     </section>
   );

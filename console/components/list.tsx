@@ -44,7 +44,7 @@ export function List<T extends { id: number }>({
             empty
           ) : (
             <>
-              <Table aria-label={label}>
+              <Table aria-label={label} className="list-table">
                 <Table.Thead>
                   <Table.Tr>
                     {columns.map((column) => (

@@ -1,30 +1,48 @@
+import type { ReactNode } from "react";
 import { type AnsiStyle, piecesOf } from "../ansi.ts";
 
-/** The text of one log line with its colours; what is searched for is marked. */
+/** The text of one log line with its colours; what is searched for is marked, also across colours. */
 export function LogText({ text, marked }: { text: string; marked: string }) {
-  return piecesOf(text).map((piece) => (
-    <span
-      key={piece.at}
-      {...(piece.style === null ? {} : { className: classesOf(piece.style), style: colorsOf(piece.style) })}
-    >
-      <Marked text={piece.text} marked={marked} />
-    </span>
-  ));
+  const pieces = piecesOf(text);
+  const found = marked === "" ? [] : matchesOf(pieces.map((piece) => piece.text).join(""), marked);
+  let start = 0;
+  return pieces.map((piece) => {
+    const from = start;
+    start += piece.text.length;
+    return (
+      <span
+        key={piece.at}
+        {...(piece.style === null ? {} : { className: classesOf(piece.style), style: colorsOf(piece.style) })}
+      >
+        {found.length === 0 ? piece.text : partsOf(piece.text, from, found)}
+      </span>
+    );
+  });
 }
 
-function Marked({ text, marked }: { text: string; marked: string }) {
-  if (marked === "") return text;
-  const needle = marked.toLowerCase();
+/** Where the wanted text starts, and its length. */
+function matchesOf(text: string, wanted: string): { start: number; end: number }[] {
   const lower = text.toLowerCase();
-  const parts = [];
-  let start = 0;
-  for (let at = lower.indexOf(needle); at >= 0; at = lower.indexOf(needle, start)) {
-    parts.push(text.slice(start, at));
-    parts.push(<mark key={at}>{text.slice(at, at + needle.length)}</mark>);
-    start = at + needle.length;
+  const needle = wanted.toLowerCase();
+  const found = [];
+  for (let at = lower.indexOf(needle); at >= 0; at = lower.indexOf(needle, at + needle.length))
+    found.push({ start: at, end: at + needle.length });
+  return found;
+}
+
+/** A piece that starts at `from` of its line, cut at the edges of the matches. */
+function partsOf(text: string, from: number, found: { start: number; end: number }[]): ReactNode[] {
+  const parts: ReactNode[] = [];
+  let at = 0;
+  for (const match of found) {
+    const start = Math.max(at, match.start - from);
+    const end = Math.min(text.length, match.end - from);
+    if (start >= end) continue;
+    parts.push(text.slice(at, start), <mark key={start}>{text.slice(start, end)}</mark>);
+    at = end;
   }
-  parts.push(text.slice(start));
-  return <>{parts}</>;
+  parts.push(text.slice(at));
+  return parts;
 }
 
 function classesOf(style: AnsiStyle): string {

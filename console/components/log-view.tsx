@@ -6,12 +6,11 @@ import type { LogLines } from "../log-lines.ts";
 import { useLogSearch } from "../log-search.ts";
 import { Icon } from "./icon.tsx";
 import { LogText } from "./log-line.tsx";
+import { reachable } from "./page.tsx";
 
 const lineHeight = 20;
 /** This near to the end counts as being there. */
 const endSlack = lineHeight * 2;
-/** What scrolls must be reachable by the keyboard. */
-const reachable = { tabIndex: 0 };
 
 /** A log of any length: only the lines in sight are on the page. Follows its end while it grows, unless one scrolls up. */
 export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: number; isRunning: boolean }) {
@@ -39,6 +38,14 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
   useEffect(() => {
     if (marked !== null && isMarkedThere) rows.scrollToIndex(marked, { align: "center" });
   }, [marked, isMarkedThere, rows]);
+
+  // The first match is shown as soon as it is found.
+  const firstMatch = matches.indexes[0];
+  useEffect(() => {
+    if (firstMatch === undefined) return;
+    setFollowing(false);
+    rows.scrollToIndex(firstMatch, { align: "center" });
+  }, [firstMatch, rows]);
 
   const step = (by: number) => {
     const { indexes } = matches;
@@ -123,7 +130,14 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
           Download
         </Button>
       </div>
-      <section ref={scroller} className="log-scroll" aria-label="Lines" onScroll={onScroll} {...reachable}>
+      <section
+        ref={scroller}
+        className="log-scroll"
+        style={{ height: `clamp(120px, ${(count + 1) * lineHeight}px, 68vh)` }}
+        aria-label="Lines"
+        onScroll={onScroll}
+        {...reachable}
+      >
         <div className="log-lines" style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index, start }) => {
             const line = log.lines[index];

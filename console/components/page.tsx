@@ -2,6 +2,9 @@ import { Alert, Button, Group, Skeleton, Stack, Text, Title } from "@mantine/cor
 import { type ReactNode, useEffect } from "react";
 import { messageOf } from "../api.ts";
 
+/** For what scrolls by itself: it must be reachable by the keyboard. */
+export const reachable = { tabIndex: 0 };
+
 /** Head of a page: its title (also of the browser's tab), what it is about, and what can be done here. */
 export function PageHead({
   title,

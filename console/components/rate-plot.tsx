@@ -9,6 +9,7 @@ export interface RatePoint {
 }
 
 const height = 170;
+const shownSeconds = 300;
 
 /** Connections and messages per second over the last minutes. Drawn on a canvas, so the figures beside it say it in words. */
 export default function RatePlot({ points }: { points: RatePoint[] }) {
@@ -74,6 +75,7 @@ function optionsFor(scheme: "light" | "dark", width: number): uPlot.Options {
     legend: { show: false },
     cursor: { show: false },
     scales: {
+      x: { range: () => [Date.now() / 1000 - shownSeconds, Date.now() / 1000] },
       count: { range: (_, __, max) => [0, Math.max(4, Math.ceil((max ?? 0) * 1.2))] },
       rate: { range: (_, __, max) => [0, Math.max(4, Math.ceil((max ?? 0) * 1.2))] },
     },

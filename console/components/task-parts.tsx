@@ -10,12 +10,12 @@ export function Commit({ task }: { task: Pick<Task, "ref" | "commit" | "message"
   const [firstLine] = task.message.split("\n");
   return (
     <div className="commit-line">
-      <span className="foreign" style={{ fontWeight: 550 }}>
+      <span className="cut commit-ref" title={shortRef(task.ref)}>
         {shortRef(task.ref)}
       </span>
       {task.commit !== null && <span className="mono">{shortCommit(task.commit)}</span>}
       {firstLine !== "" && (
-        <Text span size="sm" c="dimmed" className="cut" title={task.message}>
+        <Text span size="sm" c="dimmed" className="cut commit-message" title={task.message}>
           {firstLine}
         </Text>
       )}

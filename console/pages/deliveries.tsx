@@ -142,7 +142,7 @@ function Pushed({ delivery }: { delivery: DeliverySummary }) {
     return <span className="dim">{delivery.event || "–"}</span>;
   return (
     <div className="commit-line">
-      <span className="foreign" style={{ fontWeight: 550 }}>
+      <span className="cut commit-ref" title={delivery.ref}>
         {delivery.ref}
       </span>
       <span className="mono">{shortCommit(delivery.commit)}</span>
@@ -200,19 +200,22 @@ function Filters({
         onChange={(status) => change({ status: status ?? "" })}
       />
       <TextInput
-        label="Branch, commit or delivery id"
-        placeholder="exactly"
+        label="Search"
+        className="wide"
+        placeholder="branch, commit or host's id"
         value={filters.search}
         onChange={(event) => change({ search: event.currentTarget.value })}
       />
       <TextInput
         label="From"
+        className="wide"
         type="datetime-local"
         value={filters.from}
         onChange={(event) => change({ from: event.currentTarget.value })}
       />
       <TextInput
         label="To"
+        className="wide"
         type="datetime-local"
         value={filters.to}
         onChange={(event) => change({ to: event.currentTarget.value })}

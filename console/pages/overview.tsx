@@ -38,8 +38,8 @@ export function Overview() {
   return (
     <>
       <PageHead title="Overview" about="What runs, what waits, and what needs a look." />
-      <div className="stack">
-        <div className="columns">
+      <div className="columns">
+        <div className="stack">
           <TaskPanel
             title="Running now"
             states={["running", "dispatched", "canceling"]}
@@ -47,17 +47,17 @@ export function Overview() {
             empty="Nothing runs."
           />
           <TaskPanel title="Waiting" states={["queued"]} nameOf={nameOf} empty="Nothing waits." />
-        </div>
-        <div className="columns">
           <TaskPanel
             title="Failed last"
             states={["failed", "timeout", "lost"]}
             nameOf={nameOf}
             empty="Nothing has failed. Keep it that way."
           />
-          <Outcomes />
         </div>
-        {isAdmin && <PushPanel />}
+        <div className="stack">
+          <Outcomes />
+          {isAdmin && <PushPanel />}
+        </div>
       </div>
     </>
   );

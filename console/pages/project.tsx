@@ -94,7 +94,6 @@ function RunButton({ project }: { project: Project }) {
         leftSection={<Icon name="play" size={14} />}
         loading={run.isPending}
         onClick={() => run.mutate({})}
-        aria-label={`Run ${project.name}`}
       >
         Run {shortRef(project.git.ref)}
       </Button>

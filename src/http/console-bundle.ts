@@ -54,33 +54,38 @@ export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
     minify: true,
     splitting: true,
     publicPath: "/assets/",
-    naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
     loader: { ".svg": "file" },
   });
   const files = await Promise.all(
     built.outputs.map(async (output) => ({
       name: output.path.replace(/^\.\//, ""),
+      isChunk: output.kind === "chunk",
       contentType: output.type,
       content: new Uint8Array(await output.arrayBuffer()),
     })),
   );
-  const page = pageOf(
-    await readFile(join(folder, "index.html"), "utf8"),
-    files.map((file) => file.name),
-  );
+  const page = pageOf(await readFile(join(folder, "index.html"), "utf8"), files);
   return Promise.all([
     compress("/", "text/html;charset=utf-8", new TextEncoder().encode(page)),
     ...files.map((file) => compress(`/assets/${file.name}`, file.contentType, file.content)),
   ]);
 }
 
+interface BuiltFile {
+  name: string;
+  isChunk: boolean;
+}
+
 /** Points the page's `main.js`, `main.css`… at the built files, whose names carry their hash. */
-function pageOf(template: string, names: string[]): string {
+function pageOf(template: string, files: BuiltFile[]): string {
   return template.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
-    const built = names.find((file) => file.startsWith(`${name}-`) && file.endsWith(`.${ending}`));
+    const fits = (file: BuiltFile) =>
+      !file.isChunk && file.name.startsWith(`${name}-`) && file.name.endsWith(`.${ending}`);
+    const built = files.find(fits);
     if (!built) throw new Error(`The console's page asks for ${name}.${ending}, which the bundle lacks.`);
-    return `${attribute}="/assets/${built}"`;
+    return `${attribute}="/assets/${built.name}"`;
   });
 }
 
@@ -116,7 +121,7 @@ function parseBundle(text: string): ConsoleAsset[] {
 /** Names the state of all that goes into the bundle, by size and time of change, without reading it. */
 async function fingerprintOf(rootDir: string): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const entry of ["client", "console", "package-lock.json"]) {
+  for (const entry of ["client", "console", "package-lock.json", "src/http/console-bundle.ts"]) {
     const names = entry.includes(".") ? [""] : await readdir(join(rootDir, entry), { recursive: true });
     for (const name of names.sort()) {
       const found = await stat(join(rootDir, entry, name));

@@ -20,7 +20,7 @@ export default function PushPage() {
           ["connections", String(data.total)],
           ["normal", String(data.normal)],
           ["temporary", String(data.temporary)],
-          ["users online", String(data.users)],
+          ["channels", String(data.channelCount)],
           ["messages a second", messagesPerSecond.toFixed(1)],
           ["waiting to be sent", sizeText(data.buffers.bufferedBytes)],
         ];

@@ -2,7 +2,7 @@ import { Button, Group, Text, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
 import { answerOf, api } from "../../api.ts";
-import { Panel } from "../../components/page.tsx";
+import { Panel, reachable } from "../../components/page.tsx";
 import { exactText } from "../../time-text.ts";
 
 const kept = 200;
@@ -92,9 +92,6 @@ export function TestConnection() {
     </Panel>
   );
 }
-
-/** What scrolls must be reachable by the keyboard. */
-const reachable = { tabIndex: 0 };
 
 function textOf({ targetType, target, data }: PushMessage): string {
   return `${target === "" ? targetType : `${targetType} ${target}`}: ${data}`;

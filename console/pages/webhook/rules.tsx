@@ -1,4 +1,4 @@
-import { Checkbox, Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
+import { Checkbox, Group, NumberInput, Select, TagsInput, Text, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
@@ -29,9 +29,6 @@ const eventChoices = [
   { value: "merge_request", label: "merge requests" },
 ] as const;
 
-const globHint =
-  "* within a level, ** across levels, ? one character. Press Enter after each. Empty: no restriction.";
-
 /** Which deliveries start a deploy, with the answer of the past to every change before it is saved. */
 export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
   const draft = useDraft<Rules>(rulesOf(webhook));
@@ -41,7 +38,6 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
   const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
     <TagsInput
       label={label}
-      description={globHint}
       placeholder={value[name].length === 0 ? placeholder : ""}
       value={value[name]}
       error={refused?.fields.find((fault) => fault.field.startsWith(name))?.message}
@@ -70,6 +66,10 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
               ))}
             </Group>
           </Checkbox.Group>
+          <Text size="sm" c="dimmed">
+            In the three lists below: <code>*</code> within a level, <code>**</code> across levels,{" "}
+            <code>?</code> one character. Press Enter after each. Empty: no restriction.
+          </Text>
           {globs("branchFilter", "Branches", "main, release/**")}
           {globs("tagFilter", "Tags", "v*")}
           {globs("pathFilter", "Changed files", "src/**, package.json")}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { becomesLive, type ConsolePage, openConsole, wide } from "../support/console-page.ts";
+import { type ConsoleScene, hostile, startScene } from "../support/console-scene.ts";
+import { pick } from "../support/length.ts";
+
+let browser: Browser;
+let scene: ConsoleScene;
+let console_: ConsolePage;
+
+beforeAll(async () => {
+  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
+  console_ = await openConsole(browser, scene.server.url);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await scene.close();
+}, 60_000);
+
+const axe = readFileSync(new URL(import.meta.resolve("axe-core")).pathname, "utf8");
+
+interface Violation {
+  id: string;
+  impact: string;
+  help: string;
+  nodes: string[];
+}
+
+/** What axe-core calls serious or critical. It is run past the policy, which would not let us add a script. */
+async function violations(page: Page, rules: string[]): Promise<Violation[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async (only) => {
+    type Tool = { run(options: object): Promise<{ violations: never[] }> };
+    const tool = (globalThis as unknown as { axe: Tool }).axe;
+    const found = (await tool.run(only.length > 0 ? { runOnly: only } : {})).violations as unknown as (Omit<
+      Violation,
+      "nodes"
+    > & {
+      nodes: { html: string; failureSummary: string }[];
+    })[];
+    return found
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map((rule) => ({
+        id: rule.id,
+        impact: rule.impact,
+        help: rule.help,
+        nodes: rule.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`),
+      }));
+  }, rules);
+}
+
+async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
+}
+
+const pages: [string, (s: ConsoleScene) => string, string][] = [
+  ["overview", () => "/", "Running now"],
+  ["projects", () => "/projects", "Last task"],
+  ["tasks", () => "/tasks", "No."],
+  ["a project's tasks", (s) => `/projects/${s.shopId}`, "Run main"],
+  ["its webhook", (s) => `/projects/${s.shopId}/webhook`, "What starts a deploy"],
+  ["its deliveries", (s) => `/projects/${s.shopId}/deliveries`, "Outcome"],
+  ["its settings", (s) => `/projects/${s.shopId}/settings`, "Stages"],
+  ["a failed task", (s) => `/tasks/${s.failedTaskId}`, "exit code 1"],
+  ["a running task", (s) => `/tasks/${s.runningTaskId}`, "Follow"],
+  ["deliveries", () => "/deliveries", "Outcome"],
+  ["a delivery", () => "/deliveries/2", "stopped here"],
+  ["push", () => "/push", "Test connection"],
+  ["users", () => "/users", "Username"],
+  ["groups", () => "/groups", "Storefront"],
+  ["runners", () => "/runners", "build-2"],
+  ["tokens", () => "/tokens", "nightly build"],
+  ["audit", () => "/audit", "webhook.save"],
+  ["account", () => "/account", "Sessions"],
+  ["an address that leads nowhere", () => "/nowhere", "There is no such page"],
+];
+
+for (const [name, pathOf, text] of pages) {
+  test(`${name}: shows what it is for; no serious fault of access in light or dark; fits a phone`, async () => {
+    const { page, faults, go } = console_;
+    await go(pathOf(scene));
+    await page.getByText(text, { exact: false }).first().waitFor();
+    await page.locator(".rows").first().waitFor({ state: "detached" });
+    await inScheme(page, "light");
+    expect(await violations(page, [])).toEqual([]);
+    // The markup is the same in the dark; only colours differ.
+    await inScheme(page, "dark");
+    expect(await violations(page, pick(["color-contrast"], []))).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(excess).toBe(0);
+    await page.setViewportSize(wide.viewport);
+    expect(faults).toEqual([]);
+  }, 60_000);
+}
+
+test("hostile branch names, messages, project names and log lines are text, never markup", async () => {
+  const { page, go } = console_;
+  for (const path of [
+    "/projects",
+    "/deliveries",
+    "/deliveries/5",
+    `/tasks/${scene.runningTaskId}`,
+    "/audit",
+  ]) {
+    await go(path);
+    await page.getByText("onerror=", { exact: false }).first().waitFor();
+    expect(await page.locator("main img, main b:text-is('bold')").count()).toBe(0);
+    expect(await page.title()).not.toContain("owned");
+  }
+  expect(hostile).toContain("<img");
+}, 60_000);
+
+test("on a phone the navigation opens from its button", async () => {
+  const phone = await openConsole(browser, scene.server.url, { viewport: { width: 390, height: 844 } });
+  await phone.go("/users");
+  await phone.page.getByRole("button", { name: "Open the navigation" }).click();
+  await phone.page.getByRole("dialog").getByRole("link", { name: "Deliveries" }).click();
+  await phone.page.waitForURL("**/deliveries");
+  await phone.close();
+}, 60_000);
+
+test("the page says whether it is live, and polls where WebSockets are blocked", async () => {
+  const blocked = await openConsole(browser, scene.server.url);
+  await blocked.page.addInitScript(() => {
+    const refuse = class extends EventTarget {
+      onclose: ((event: unknown) => void) | null = null;
+      constructor() {
+        super();
+        setTimeout(() => this.onclose?.({ code: 1006, reason: "" }));
+      }
+      close() {}
+      send() {}
+    };
+    Object.assign(globalThis, { WebSocket: refuse });
+  });
+  await blocked.go(`/projects/${scene.shopId}/deliveries`);
+  await blocked.page.locator('.side .live-state[data-state="waiting"]').waitFor();
+  await scene.push({ branch: "elsewhere", message: "Seen without a live connection" });
+  await blocked.page.getByText("Seen without a live connection").waitFor();
+  await blocked.close();
+  await console_.go("/");
+  await becomesLive(console_.page);
+}, 60_000);

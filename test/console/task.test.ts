@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { becomesLive, openConsole } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { pick } from "../support/length.ts";
+
+let browser: Browser;
+let server: DeployServer;
+let repository: GitRepository;
+const gate = mkdtempSync(join(tmpdir(), "slipway-gate-"));
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+  repository = await makeRepository();
+  await repository.push({ "readme.md": "hello" });
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+  repository.remove();
+  rmSync(gate, { recursive: true, force: true });
+}, 60_000);
+
+/** A script that writes a numbered line each time a gate is opened. */
+function gated(name: string, count: number): string {
+  const steps = Array.from(
+    { length: count },
+    (_, step) => `while [ ! -f ${gate}/${name}-${step} ]; do sleep 0.05; done; echo line ${step}`,
+  );
+  return steps.join("\n");
+}
+
+function open(name: string, step: number): void {
+  writeFileSync(join(gate, `${name}-${step}`), "");
+}
+
+function line(page: Page, text: string) {
+  return page.locator(".log-text", { hasText: new RegExp(`^${text}$`) });
+}
+
+test("the log of a running task appears line by line, and a run by hand leads to it", async () => {
+  const projectId = await server.project(repository.url, { build: gated("live", 4) });
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  await go(`/projects/${projectId}`);
+  await becomesLive(page);
+  await page.getByRole("button", { name: "Run main" }).click();
+  await page.waitForURL("**/tasks/*");
+  for (let step = 0; step < 4; step++) {
+    expect(await line(page, `line ${step}`).count()).toBe(0);
+    open("live", step);
+    await line(page, `line ${step}`).waitFor();
+  }
+  await page.locator('.task-facts .state[data-state="success"]').waitFor();
+  await page.getByRole("button", { name: "Run again" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("a server restarted while the page is open: it recovers by itself and misses nothing", async () => {
+  const restarted = await startDeployServer();
+  const projectId = await restarted.project(repository.url, { build: gated("restart", 5) });
+  const task = await restarted.run(projectId);
+  const { page, go, close } = await openConsole(browser, restarted.url);
+  await go(`/tasks/${task.id}`);
+  await becomesLive(page);
+  open("restart", 0);
+  await line(page, "line 0").waitFor();
+  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+
+  const port = restarted.app.port;
+  await restarted.stop();
+  await page.locator('.side .live-state[data-state="waiting"]').waitFor();
+  open("restart", 1);
+  open("restart", 2);
+  const again = await startDeployServer({ "server.listen": { host: "127.0.0.1", port } }, restarted.dataDir);
+  await becomesLive(page);
+  open("restart", 3);
+  open("restart", 4);
+  await line(page, "line 4").waitFor();
+  await page.locator('.task-facts .state[data-state="success"]').waitFor();
+  const numbers = await page.locator(".log-text").allInnerTexts();
+  expect(numbers.filter((text) => text.startsWith("line "))).toEqual([0, 1, 2, 3, 4].map((n) => `line ${n}`));
+  expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
+  await close();
+  await again.stop();
+  again.remove();
+}, 120_000);
+
+test("100,000 lines: searched, linked to, and scrolled with few of them on the page", async () => {
+  const lines = 100_000;
+  const script = `awk 'BEGIN { for (i = 1; i <= ${lines}; i++) printf "\\033[3%dmstep %d\\033[0m of many, some text to fill the line\\n", i % 7 + 1, i }'`;
+  const projectId = await server.project(repository.url, { build: script });
+  const task = await server.run(projectId);
+  await server.reach(task.id, "success");
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${task.id}#L90000`);
+  await page.locator(".log-foot", { hasText: "lines" }).waitFor();
+  await page
+    .locator('.log-line[data-marked="true"] .log-number', { hasText: "90000" })
+    .waitFor({ timeout: 60_000 });
+  await page.locator(".log-foot", { hasText: /^100,0\d\d lines$/ }).waitFor({ timeout: 60_000 });
+  await page.getByLabel("Search the log").fill("step 54321 ");
+  await page.getByText("1 of 1 lines").waitFor();
+  await page.getByRole("button", { name: "Next match" }).click();
+  await page.locator("mark", { hasText: "step 54321" }).first().waitFor();
+  await page.getByLabel("Search the log").fill("");
+
+  const longest = await scrollThrough(page);
+  expect(await page.locator(".log-line").count()).toBeLessThan(150);
+  // Timing is judged in the long form only: a daily run shares the machine.
+  expect(longest).toBeLessThan(pick(Number.POSITIVE_INFINITY, 50));
+  await close();
+}, 180_000);
+
+/** Scrolls through the whole log in steps of a frame; answers the longest task that the browser saw, in milliseconds. */
+function scrollThrough(page: Page): Promise<number> {
+  return page.evaluate(async () => {
+    const scroller = document.querySelector(".log-scroll");
+    if (scroller === null) throw new Error("there is no log");
+    let longest = 0;
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) longest = Math.max(longest, entry.duration);
+    });
+    observer.observe({ type: "longtask" });
+    const frames = 120;
+    for (let frame = 0; frame <= frames; frame++) {
+      scroller.scrollTop = (scroller.scrollHeight * frame) / frames;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    observer.disconnect();
+    return longest;
+  });
+}
+
+test("a running task is canceled after a question, and an earlier commit is deployed again", async () => {
+  const projectId = await server.project(repository.url, { build: gated("cancel", 1) });
+  const task = await server.run(projectId);
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${task.id}`);
+  await page.locator('.task-facts .state[data-state="running"]').waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+  await page.locator('.task-facts .state[data-state="canceled"]').waitFor();
+  open("cancel", 0);
+  await page.getByRole("button", { name: "Deploy this commit" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Deploy it" }).click();
+  await page.waitForURL((address) => address.pathname !== `/tasks/${task.id}`);
+  await page.locator('.task-facts .state[data-state="success"]').waitFor();
+  await close();
+}, 90_000);

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { becomesLive, type ConsolePage, openConsole } from "../support/console-page.ts";
+import { type ConsoleScene, startScene } from "../support/console-scene.ts";
+
+let browser: Browser;
+let scene: ConsoleScene;
+let view: ConsolePage;
+
+beforeAll(async () => {
+  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
+  view = await openConsole(browser, scene.server.url);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await scene.close();
+}, 60_000);
+
+test("a webhook enabled without a secret shows a red warning, which goes when a generated secret is saved", async () => {
+  const { page, go } = view;
+  const { id } = await scene.server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: "fresh",
+    git: { url: "https://git.example.com/fresh.git" },
+  });
+  await go(`/projects/${id}/webhook`);
+  const warning = page.getByRole("alert").filter({ hasText: "Anybody can start a deploy" });
+  expect(await warning.count()).toBe(0);
+  await page.getByRole("switch", { name: "Enable the webhook" }).click({ force: true });
+  await warning.waitFor();
+  await page.getByText("/api/hooks/git/").waitFor();
+  await page.getByText("reachable from this machine only").waitFor();
+  await page.getByText("Waiting for the first delivery").waitFor();
+  await page.getByRole("button", { name: "Generate a secret" }).click();
+  await page.getByText("Copy it to your Git host now").waitFor();
+  await page.getByRole("button", { name: "Save the secret" }).click();
+  await warning.waitFor({ state: "detached" });
+  const saved = await scene.server.admin.expect<{ secretSet: boolean }>(
+    200,
+    "GET",
+    `/api/projects/${id}/webhook`,
+  );
+  expect(saved.secretSet).toBe(true);
+}, 60_000);
+
+test("a change of the filters is judged against past deliveries before it is saved, and saved", async () => {
+  const { page, go } = view;
+  await go(`/projects/${scene.shopId}/webhook`);
+  const answer = page.getByLabel("Effect on past deliveries");
+  await answer.getByText("Change a rule").waitFor();
+  await page.getByRole("combobox", { name: "Branches" }).fill("try-*");
+  await page.keyboard.press("Enter");
+  await answer.getByText("would change").waitFor();
+  await answer.getByText("try-new-cart", { exact: false }).first().waitFor();
+  const rules = page.locator(".rules form");
+  await rules.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The rules are saved.").waitFor();
+  const saved = await scene.server.admin.expect<{ branchFilter: string[] }>(
+    200,
+    "GET",
+    `/api/projects/${scene.shopId}/webhook`,
+  );
+  expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
+}, 60_000);
+
+test("the test button answers with the trace, without a record", async () => {
+  const { page, go } = view;
+  await go(`/projects/${scene.shopId}/webhook`);
+  await page.locator("form").last().getByLabel("Branch or tag").fill("nowhere");
+  await page.getByRole("button", { name: "Try it" }).click();
+  const trace = page.getByLabel("Steps of the decision");
+  await trace.getByText("stopped here").waitFor();
+  await page.getByText("nowhere matches none of", { exact: false }).first().waitFor();
+}, 60_000);
+
+test("the key is reset only after a question, and the old address is gone", async () => {
+  const { page, go } = view;
+  const path = `/api/projects/${scene.shopId}/webhook`;
+  const before = await scene.server.admin.expect<{ url: string }>(200, "GET", path);
+  await go(`/projects/${scene.shopId}/webhook`);
+  await page.getByRole("button", { name: "Reset the key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await scene.server.admin.expect<{ url: string }>(200, "GET", path)).toMatchObject({
+    url: before.url,
+  });
+  await page.getByRole("button", { name: "Reset the key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Reset the key" }).click();
+  await page.getByText("The address is new").waitFor();
+  expect((await fetch(before.url, { method: "POST", body: "{}" })).status).toBe(404);
+}, 60_000);
+
+test("a real signed delivery appears live without a reload, and its trace explains why it was ignored", async () => {
+  const second = await startScene();
+  const live = await openConsole(browser, second.server.url);
+  const { page, go } = live;
+  await go(`/projects/${second.shopId}/deliveries`);
+  await becomesLive(page);
+  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+  await second.push({ branch: "docs", message: "Describe the basket" });
+  const row = page.getByRole("row").filter({ hasText: "Describe the basket" });
+  await row.waitFor();
+  expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
+  await row.click();
+  const detail = page.getByRole("dialog");
+  await detail.getByText("stopped here").waitFor();
+  await detail.getByText("The branch docs matches none of main, release/**.").first().waitFor();
+  expect(page.url()).toContain("delivery=");
+  await detail.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Replay it" }).click();
+  await page.getByText("Replayed as delivery").waitFor();
+  await live.close();
+  await second.close();
+}, 120_000);
+
+test("filters of deliveries stay in the address bar and survive a reload", async () => {
+  const { page, go } = view;
+  await go("/deliveries");
+  await page.getByRole("combobox", { name: "Outcome" }).click();
+  await page.getByRole("option", { name: "rejected" }).click();
+  await page.waitForURL("**/deliveries?status=rejected");
+  await page.getByText("Who sent this?").waitFor();
+  await page.getByText("Fix a typo").waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("Who sent this?").waitFor();
+  expect(await page.getByText("Fix a typo").count()).toBe(0);
+  await page.getByRole("button", { name: "Replay these…" }).click();
+  await page
+    .getByText("What would be replayed")
+    .or(page.getByText("Nothing of it can be replayed"))
+    .first()
+    .waitFor({ state: "attached" });
+}, 60_000);

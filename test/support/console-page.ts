@@ -1,0 +1,45 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { adminPassword } from "./api-server.ts";
+import { collectFaults } from "./browser.ts";
+
+/** A page of the console, signed in. */
+export interface ConsolePage {
+  page: Page;
+  /** Uncaught errors and refusals of the content security policy, so far. */
+  faults: string[];
+  /** Opens an address and waits for its heading. */
+  go(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const wide = { viewport: { width: 1280, height: 860 } };
+
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = wide,
+): Promise<ConsolePage> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(30_000);
+  const signedIn = await context.request.post(`${url}/api/auth/login`, {
+    data: { username: "admin", password: adminPassword, cookie: true },
+    headers: { "x-slipway-csrf": "1" },
+  });
+  if (!signedIn.ok()) throw new Error(`sign-in answered ${signedIn.status()}: ${await signedIn.text()}`);
+  const page = await context.newPage();
+  const faults = collectFaults(page);
+  return {
+    page,
+    faults,
+    async go(path) {
+      await page.goto(url + path);
+      await page.locator("h1").first().waitFor();
+    },
+    close: () => context.close(),
+  };
+}
+
+/** Waits until the page says that its live connection stands. */
+export async function becomesLive(page: Page): Promise<void> {
+  await page.locator('.side .live-state[data-state="open"]').waitFor();
+}
