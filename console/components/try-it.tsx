@@ -1,5 +1,7 @@
 import { Button, Group, Text, Title } from "@mantine/core";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
+import { useAct } from "../act.ts";
+import { answerOf, api } from "../api.ts";
 
 /** The first minute: a sample project with a repository of its own, and a push to it that can be watched. */
 export function TryIt({ isAdmin }: { isAdmin: boolean }) {
@@ -34,10 +36,29 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
         leaves nothing behind.
       </Text>
       <Group mt="md">
+        <TryItButton />
         <Button size="md" variant="default" component={Link} href="/projects?add=1">
           Add your own project
         </Button>
       </Group>
     </section>
+  );
+}
+
+/** Makes the sample and goes to its task, which has just begun. */
+function TryItButton() {
+  const [, go] = useLocation();
+  const make = useAct(() => answerOf(api.samples.$post()), { refresh: ["projects", "tasks"] });
+  return (
+    <Button
+      size="md"
+      loading={make.isPending}
+      onClick={async () => {
+        const { projectId, taskId } = await make.mutateAsync(undefined);
+        go(taskId === null ? `/projects/${projectId}` : `/tasks/${taskId}`);
+      }}
+    >
+      Try it
+    </Button>
   );
 }
