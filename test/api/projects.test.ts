@@ -254,7 +254,15 @@ describe("the audit log", () => {
     expect(await server.admin.expect(200, "GET", `/api/audit?from=${since}`)).toMatchObject({ total: 0 });
     const created = await server.admin.expect(200, "GET", `/api/audit?action=project.create&projectId=${id}`);
     expect(created).toMatchObject({ total: 1 });
-    expect((await server.admin.request("GET", "/api/audit?from=yesterday")).status).toBe(422);
+    for (const from of ["yesterday", "-1", "2026-13-01", "2026-01-01T10:00", "9999999999999999"])
+      expect((await server.admin.request("GET", `/api/audit?from=${from}`)).status).toBe(422);
+    for (const from of [
+      "2026-01-01",
+      "1767225600000",
+      "2026-01-01T10:00:00.000Z",
+      "2026-01-01T10:00%2B02:00",
+    ])
+      expect((await server.admin.request("GET", `/api/audit?from=${from}`)).status).toBe(200);
   });
 });
 

@@ -85,7 +85,7 @@ async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<
 function pathIdOf(c: ApiContext, access: Access): number {
   if (typeof access === "string") return 0;
   const text = c.req.param("id") ?? "";
-  const id = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
   return id <= maxId ? id : 0;
 }
 

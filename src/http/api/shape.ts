@@ -40,8 +40,8 @@ export const name = text(100, 1)
   )
   .openapi({ example: "shop" });
 
-/** Ids are integers; what the databases cannot hold is no id. */
-export const maxId = 2_147_483_647;
+/** Ids are integers; what a number cannot hold exactly is no id. */
+export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const id = z.number().int().min(1).max(maxId);
 
@@ -62,11 +62,14 @@ export const queryId = pathId.openapi({ type: "integer", minimum: 1, example: 7 
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000Z" });
 
+/** A day, or a time with its zone: without one it would mean whatever zone the server stands in. */
+const isoTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
 /** A time in a query: ISO 8601 or milliseconds since the epoch. */
 export const queryTime = z
   .string()
   .transform((text, context) => {
-    const at = new Date(/^\d{1,16}$/.test(text) ? Number(text) : text);
+    const at = new Date(/^\d{1,16}$/.test(text) ? Number(text) : isoTime.test(text) ? text : Number.NaN);
     if (!Number.isNaN(at.getTime())) return at;
     context.addIssue({
       code: "custom",
