@@ -27,6 +27,8 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
     };
     const verdict = await gateway.admission.admit(attempt);
     if (typeof verdict === "string") return refuse(request, server, verdict, isV1);
+    const refusal = gateway.admission.confirm(verdict);
+    if (refusal) return refuse(request, server, refusal, isV1);
     const connection = gateway.connectionOf(verdict, {
       isV1,
       channels: query.getAll("channel"),

@@ -98,6 +98,16 @@ export class Admission {
     return verdict;
   }
 
+  /** The last check, in the same turn as the upgrade: connections of one user that race must see each other. */
+  confirm({ userId }: Identity): RefusalReason | null {
+    const { maxConnectionsPerUser } = this.#options;
+    const { connections, figures } = this.#parts;
+    if (maxConnectionsPerUser === 0 || connections.countOfUser(userId) < maxConnectionsPerUser) return null;
+    this.release();
+    countAdmission(figures, "user_limit");
+    return "user_limit";
+  }
+
   /** Gives a place back: the connection closed, or never came to be. */
   release(): void {
     this.#placesTaken--;
@@ -130,17 +140,10 @@ export class Admission {
         address: attempt.address,
         origin: attempt.origin,
       });
-      if (typeof verdict !== "string") verdict = this.#refusalOfUser(verdict.userId) ?? verdict;
       return verdict;
     } finally {
       this.#pending--;
       if (typeof verdict === "string") this.release();
     }
-  }
-
-  #refusalOfUser(userId: string): RefusalReason | null {
-    const { maxConnectionsPerUser } = this.#options;
-    if (maxConnectionsPerUser === 0) return null;
-    return this.#parts.connections.countOfUser(userId) >= maxConnectionsPerUser ? "user_limit" : null;
   }
 }

@@ -1,0 +1,118 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
+import { Admission } from "../../src/push/admission.ts";
+import type { CodeVerifier } from "../../src/push/code-verifier.ts";
+import { Connections } from "../../src/push/connections.ts";
+import { newFigures } from "../../src/push/push-metrics.ts";
+import { RateWindow } from "../../src/push/rate-window.ts";
+import { eventually } from "../support/eventually.ts";
+import { pick } from "../support/length.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
+
+let push: PushApp | null = null;
+
+afterEach(async () => {
+  await push?.stop();
+  push = null;
+});
+
+function started(): PushApp {
+  if (!push) throw new Error("start the service first");
+  return push;
+}
+
+async function attempt(
+  query: string,
+  app = started(),
+): Promise<{ socket: RawSocket; status: number; code: number }> {
+  const socket = new RawSocket(app.port);
+  socket.request("GET", `/ws?${query}`, upgradeHeaders);
+  const answer = await socket.answer();
+  const code = answer.status === 101 ? 0 : (JSON.parse(answer.body) as { code: number }).code;
+  if (code !== 0) socket.end();
+  return { socket, status: answer.status, code };
+}
+
+describe("a place is reserved before any waiting", () => {
+  const limit = pick(200, 1000);
+  const racing = pick(1000, 5000);
+
+  test(`max-connections = ${limit} with ${racing} clients racing through a verify service that takes 200 ms: never more, and every refused place is free again`, async () => {
+    const app = await startPushApp({ "push.max-connections": limit });
+    push = app;
+    app.verify.answer = async (code) => {
+      await Bun.sleep(200);
+      return code.startsWith("bad") ? Response.json({ successful: false }) : Response.json(code);
+    };
+    let most = 0;
+    let isRacing = true;
+    const watch = (async () => {
+      while (isRacing) {
+        most = Math.max(most, await app.metric("slipway_push_places_taken"));
+        await Bun.sleep(20);
+      }
+    })();
+    const attempts = await Promise.all(
+      Array.from({ length: racing }, (_, index) =>
+        attempt(`code=${index % 5 === 0 ? "bad" : "ok"}-${index}`),
+      ),
+    );
+    isRacing = false;
+    await watch;
+    const open = attempts.filter(({ status }) => status === 101);
+    const refused = new Set(attempts.filter(({ status }) => status !== 101).map(({ code }) => code));
+    expect(open.length).toBeGreaterThan(0);
+    expect(open.length).toBeLessThanOrEqual(limit);
+    expect(most).toBeLessThanOrEqual(limit);
+    expect([...refused].sort()).toEqual([40102, 50302]);
+    expect(await app.metric("slipway_push_places_taken")).toBe(open.length);
+
+    // Whatever was refused left its place: exactly the rest can still be taken, and not one more.
+    app.verify.answer = (code) => Response.json(code);
+    const rest = await Promise.all(
+      Array.from({ length: limit - open.length }, (_, index) => attempt(`code=late-${index}`)),
+    );
+    expect(rest.every(({ status }) => status === 101)).toBe(true);
+    expect((await attempt("code=too-many")).code).toBe(50302);
+    for (const { socket } of [...open, ...rest]) socket.end();
+    await eventually(
+      "all places are free",
+      async () => (await app.metric("slipway_push_places_taken")) === 0,
+    );
+  }, 120_000);
+
+  test("max-connections-per-user holds when a user's connections race", async () => {
+    push = await startPushApp({ "push.max-connections-per-user": 3 });
+    push.verify.answer = async () => {
+      await Bun.sleep(50);
+      return Response.json("ann");
+    };
+    const attempts = await Promise.all(Array.from({ length: 20 }, () => attempt("code=x")));
+    expect(attempts.filter(({ status }) => status === 101).length).toBe(3);
+    expect(new Set(attempts.map(({ code }) => code))).toEqual(new Set([0, 42902]));
+    for (const { socket } of attempts) socket.end();
+  });
+
+  test("more verifications than 1,000 pending are refused with 503 and 50304, and a resolved one makes room", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const admission = new Admission(
+      { maxConnections: 5000, maxConnectionsPerUser: 0, maxPendingVerifications: 1000 },
+      {
+        isRefusing: () => false,
+        isAllowedOrigin: () => true,
+        connectRate: new RateWindow(0, systemClock),
+        verifier: { verify: () => promise.then(() => "rejected") } as unknown as CodeVerifier,
+        connections: new Connections(),
+        figures: newFigures(),
+      },
+    );
+    const attempt = { isUpgrade: true, address: "", origin: null, code: "x", asksTemporary: false };
+    const waiting = Array.from({ length: 1000 }, () => admission.admit(attempt));
+    expect(await admission.admit(attempt)).toBe("verify_unavailable");
+    expect([admission.pending, admission.placesTaken]).toEqual([1000, 1000]);
+    resolve();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["rejected"]));
+    expect([admission.pending, admission.placesTaken]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { SlipwayPush } from "../../client/slipway-push.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+
+const started: PushApp[] = [];
+
+async function start(values: Parameters<typeof startPushApp>[0]): Promise<PushApp> {
+  const push = await startPushApp(values);
+  started.push(push);
+  return push;
+}
+
+afterEach(async () => {
+  for (const push of started.splice(0)) await push.verify.stop();
+});
+
+describe("drain", () => {
+  test("not ready, still serving; then refusing; then everybody is closed with 1012, and publishes are delivered to the last", async () => {
+    const push = await start({ "push.drain-delay": 600, "push.drain-period": 1200 });
+    const clients = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => PushClient.open(`${push.wsUrl}?code=user-${index}`)),
+    );
+    const stopping = push.app.stop();
+    expect((await push.get("/readyz")).status).toBe(503);
+    expect((await push.get("/livez")).status).toBe(200);
+    const late = await PushClient.open(`${push.wsUrl}?code=late`);
+    await push.publish({ targetType: "all", data: "still serving" });
+    await late.heard(1);
+
+    await eventually("new ones are refused", async () => {
+      const answer = await fetch(`${push.url}/ws?code=x`);
+      return answer.status === 503 && answer.headers.has("retry-after");
+    });
+    let published = 0;
+    let lastReceivers = -1;
+    const publishUntilGone = async () => {
+      for (;;) {
+        try {
+          const answer = await push.publish({ targetType: "all", data: `during ${published}` });
+          lastReceivers = Number(answer.headers.get("x-push-receivers"));
+          published++;
+        } catch {
+          return;
+        }
+        await Bun.sleep(10);
+      }
+    };
+    const closedAt: number[] = [];
+    for (const client of clients)
+      client.socket.addEventListener("close", () => closedAt.push(performance.now()));
+    await Promise.all([publishUntilGone(), stopping]);
+    for (const client of clients) expect((await client.ended()).code).toBe(1012);
+    expect(published).toBeGreaterThan(3);
+    expect(lastReceivers).toBeLessThan(41);
+    // In slices: the first and the last are a good part of the period apart.
+    expect(Math.max(...closedAt) - Math.min(...closedAt)).toBeGreaterThan(400);
+    // Each heard every message up to its own end: none is missing in the middle.
+    for (const client of clients) {
+      const heard = client.frames.filter((frame) => frame.startsWith("during"));
+      expect(heard).toEqual(heard.map((_, index) => `during ${index}`));
+    }
+  }, 30_000);
+
+  test("what was sent before is written before the close", async () => {
+    const push = await start({});
+    const client = await PushClient.open(`${push.wsUrl}?code=ann`);
+    const data = "x".repeat(900_000);
+    await push.publish({ targetType: "user", target: "ann", data });
+    await push.app.stop();
+    expect((await client.ended()).code).toBe(1012);
+    expect(client.frames).toEqual([data]);
+  });
+
+  test("restarted under load, clients of our library come back, and resume tells truly what was missed", async () => {
+    const first = await start({ "push.drain-delay": 0, "push.drain-period": 300 });
+    const listen = { host: "127.0.0.1", port: first.port };
+    const heard = new Map<number, Set<string>>();
+    const opened: { recovered: boolean; reconnected: boolean }[] = [];
+    const clients = Array.from({ length: 10 }, (_, index) => {
+      const client = new SlipwayPush({
+        url: first.wsUrl,
+        code: () => `user-${index}`,
+        minDelayMs: 50,
+        maxDelayMs: 200,
+      });
+      heard.set(index, new Set());
+      client.on("message", ({ data }) => heard.get(index)?.add(data));
+      client.on("open", (event) => opened.push(event));
+      client.open();
+      return client;
+    });
+    await eventually("all are connected", () => opened.length === 10);
+    await first.publish({ targetType: "all", data: "before" });
+    await first.app.stop();
+    const second = await start({ "server.listen": listen });
+    await eventually("all came back", () => opened.length === 20, 30_000);
+    // The new process cannot know what it did not see.
+    expect(opened.slice(10).every((event) => event.reconnected && !event.recovered)).toBe(true);
+    await second.publish({ targetType: "all", data: "after" });
+    await eventually("all hear", () =>
+      [...heard.values()].every((set) => set.has("before") && set.has("after")),
+    );
+    for (const client of clients) client.close();
+    await second.app.stop();
+  }, 60_000);
+});

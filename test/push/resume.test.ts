@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+
+let push: PushApp;
+
+afterEach(() => push.stop());
+
+const connect = (query: string) => PushClient.open(`${push.wsUrl}?code=ann${query}`, ["slipway.v1"]);
+const toAnn = (data: string) => push.publish({ targetType: "user", target: "ann", data });
+
+async function lastIdOf(client: PushClient): Promise<string> {
+  const [welcome] = await client.heardType("welcome");
+  return String(client.ofType("message").at(-1)?.id ?? welcome?.lastId);
+}
+
+describe("resume", () => {
+  test("a client that reconnects with resume=<last id> gets what it missed of its own targets, then live ones", async () => {
+    push = await startPushApp();
+    const first = await connect("&channel=news");
+    await toAnn("heard");
+    await first.heardType("message");
+    const lastId = await lastIdOf(first);
+    first.close();
+    await first.ended();
+    await toAnn("missed 1");
+    await push.publish({ targetType: "user", target: "bob", data: "not mine" });
+    await push.publish({ targetType: "temp_user", target: "ann", data: "not for a normal connection" });
+    await push.publish({ targetType: "channel", target: "other", data: "not my channel" });
+    await push.publish({ targetType: "channel", target: "news", data: "missed 2" });
+    await push.publish({ targetType: "all", data: "missed 3" });
+    const second = await connect(`&channel=news&resume=${encodeURIComponent(lastId)}`);
+    await toAnn("live");
+    await second.heardType("message", 4);
+    expect(second.messages).toEqual(["missed 1", "missed 2", "missed 3", "live"]);
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    second.close();
+  });
+
+  test("a client that has heard nothing yet resumes from the welcome's lastId", async () => {
+    push = await startPushApp();
+    const first = await connect("");
+    const lastId = await lastIdOf(first);
+    first.close();
+    await first.ended();
+    await toAnn("missed");
+    const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
+    await second.heardType("message");
+    expect(second.messages).toEqual(["missed"]);
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    second.close();
+  });
+
+  test("recovered is false for an id that is unknown, forgotten or of another start, and nothing is replayed", async () => {
+    push = await startPushApp({ "push.resume.messages": 3 });
+    const first = await connect("");
+    await toAnn("heard");
+    await first.heardType("message");
+    const lastId = await lastIdOf(first);
+    for (let index = 0; index < 3; index++) await toAnn(`later ${index}`);
+    for (const id of [lastId, "made-up", "0@other", "99@x", ""]) {
+      const client = await connect(`&resume=${encodeURIComponent(id)}`);
+      expect(await client.heardType("welcome")).toMatchObject([{ recovered: false }]);
+      await push.publish({ targetType: "user", target: "ann", data: "live" });
+      await client.heardType("message");
+      expect(client.messages).toEqual(["live"]);
+      client.close();
+    }
+    first.close();
+  });
+
+  test("messages older than resume.age are forgotten", async () => {
+    push = await startPushApp({ "push.resume.age": 50 });
+    const first = await connect("");
+    await toAnn("one");
+    await toAnn("two");
+    await first.heardType("message", 2);
+    const oneId = String(first.ofType("message")[0]?.id);
+    await Bun.sleep(120);
+    const second = await connect(`&resume=${encodeURIComponent(oneId)}`);
+    expect(await second.heardType("welcome")).toMatchObject([{ recovered: false }]);
+    first.close();
+    second.close();
+  });
+
+  test("far more than a send buffer is replayed without loss, in order, while live messages keep coming", async () => {
+    push = await startPushApp({ "push.send-buffer-bytes": 256 * 1024 });
+    const first = await connect("");
+    const lastId = await lastIdOf(first);
+    first.close();
+    await first.ended();
+    const text = "x".repeat(10_000);
+    for (let index = 0; index < 500; index++) await toAnn(`${index} ${text}`);
+    const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
+    for (let index = 500; index < 600; index++) await toAnn(`${index} ${text}`);
+    await second.heardType("message", 600);
+    expect(second.messages.map((data) => Number.parseInt(data, 10))).toEqual(
+      Array.from({ length: 600 }, (_, index) => index),
+    );
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    second.close();
+  }, 60_000);
+});

@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { eventually } from "../support/eventually.ts";
+import { type GatewayServer, startGateway } from "../support/gateway-server.ts";
+import { RawSocket } from "../support/raw-socket.ts";
+import { type Reader, startReader } from "../support/reader.ts";
+
+const mebibyte = 1024 * 1024;
+let server: GatewayServer;
+const readers: Reader[] = [];
+const paused: RawSocket[] = [];
+
+afterEach(async () => {
+  for (const reader of readers.splice(0)) await reader.end();
+  for (const socket of paused.splice(0)) socket.end();
+  await server.stop();
+});
+
+/** Real sockets that nobody reads. */
+async function pauseSome(count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const socket = new RawSocket(server.port);
+    await socket.upgrade(`/ws?code=paused-${index}`);
+    socket.pause();
+    paused.push(socket);
+  }
+}
+
+async function read(code: string, protocol = ""): Promise<Reader> {
+  const reader = await startReader(`${server.wsUrl}?code=${code}`, protocol);
+  readers.push(reader);
+  return reader;
+}
+
+describe("slow consumers", () => {
+  test("40 messages of 1 MiB published in one turn: healthy readers get all 40, paused ones are closed with 4102", async () => {
+    server = await startGateway();
+    const healthy = [await read("ann"), await read("bob", "slipway.v1")];
+    await pauseSome(3);
+    const { gateway } = server;
+    const data = "x".repeat(mebibyte);
+    await Promise.all(
+      Array.from({ length: 40 }, () => gateway.publisher.publish({ targetType: "all", target: "", data })),
+    );
+    await eventually("all 40 arrive", () => (healthy[0]?.received ?? 0) >= 40, 60_000);
+    // The other one hears its welcome too.
+    await eventually("all 40 arrive", () => (healthy[1]?.received ?? 0) >= 41, 60_000);
+    expect(healthy[0]?.bytes).toBe(40 * mebibyte);
+    expect(healthy.map((reader) => reader.closed)).toEqual([null, null]);
+    await eventually("the paused ones are closed", () => gateway.connections.size === 2, 60_000);
+    expect(await server.metric('slipway_push_closes_total{code="4102"}')).toBe(3);
+    expect(await server.metric("slipway_push_dropped_total")).toBe(0);
+  }, 120_000);
+
+  test("the unsent bytes of a connection stay bounded, and the close tells it once it reads again", async () => {
+    server = await startGateway();
+    await pauseSome(1);
+    const data = "x".repeat(100_000);
+    for (let sent = 0; server.gateway.connections.size > 0 && sent < 500; sent++) {
+      await server.gateway.publisher.publish({ targetType: "all", target: "", data });
+      for (const socket of server.gateway.connections.all())
+        expect(socket.getBufferedAmount()).toBeLessThan(2 * mebibyte);
+    }
+    expect(server.gateway.connections.size).toBe(0);
+    paused[0]?.resume();
+    expect(await paused[0]?.closeCode()).toBe(4102);
+  }, 60_000);
+
+  test("below send-buffer-bytes, without progress for slow-consumer-timeout: 4102", async () => {
+    server = await startGateway({
+      "push.slow-consumer-timeout": 500,
+      "push.send-buffer-bytes": 64 * mebibyte,
+    });
+    await pauseSome(1);
+    const data = "x".repeat(mebibyte);
+    // More than the system's own buffers take, less than ours.
+    for (let sent = 0; sent < 12; sent++)
+      await server.gateway.publisher.publish({ targetType: "all", target: "", data });
+    expect(server.gateway.connections.size).toBe(1);
+    await eventually("it is closed", () => server.gateway.connections.size === 0);
+    expect(await server.metric('slipway_push_closes_total{code="4102"}')).toBe(1);
+  }, 60_000);
+
+  test("over send-buffer-total the largest go first", async () => {
+    server = await startGateway({
+      "push.send-buffer-bytes": 64 * mebibyte,
+      "push.send-buffer-total": 20 * mebibyte,
+    });
+    await pauseSome(2);
+    const data = "x".repeat(mebibyte);
+    const publish = (target: string) =>
+      server.gateway.publisher.publish({ targetType: "user", target, data });
+    for (let sent = 0; sent < 10; sent++) await publish("paused-1");
+    for (let sent = 0; sent < 40 && server.gateway.connections.size === 2; sent++) await publish("paused-0");
+    await eventually("one is closed", () => server.gateway.connections.size === 1);
+    expect(server.gateway.connections.onlineUsers()).toEqual(["paused-1"]);
+  }, 60_000);
+
+  test("a slow consumer delays nobody: small messages flow while others are paused", async () => {
+    server = await startGateway();
+    const healthy = await read("ann");
+    await pauseSome(5);
+    for (let sent = 0; sent < 2000; sent++)
+      await server.gateway.publisher.publish({ targetType: "all", target: "", data: "x".repeat(1000) });
+    await eventually("all arrive", () => healthy.received >= 2000, 30_000);
+  }, 60_000);
+});

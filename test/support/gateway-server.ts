@@ -1,0 +1,50 @@
+import pino from "pino";
+import { buildPushPart } from "../../src/app-push.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { Config } from "../../src/config.ts";
+import { configOf } from "../../src/config-load.ts";
+import { listenOn } from "../../src/http/server.ts";
+import { buildMetrics } from "../../src/metrics.ts";
+import type { Gateway } from "../../src/push/gateway.ts";
+import { startVerifyService } from "./verify-service.ts";
+
+export interface GatewayServer {
+  gateway: Gateway;
+  port: number;
+  wsUrl: string;
+  metric(name: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** The gateway behind a real server, with the gateway itself at hand: to publish many messages in one turn. */
+export async function startGateway(values: Partial<Config> = {}): Promise<GatewayServer> {
+  const verify = startVerifyService();
+  const metrics = buildMetrics();
+  const config = configOf({ "push.verify-uri": verify.url, "push.connect-rate": 0, ...values });
+  const log = pino({ level: "silent" });
+  const part = await buildPushPart({ config, log, metrics, clock: systemClock }, null);
+  const server = listenOn(
+    { host: "127.0.0.1", port: 0 },
+    {
+      routes: part.routes,
+      fetch: () => new Response(null, { status: 404 }),
+      ...(part.websocket ? { websocket: part.websocket } : {}),
+    },
+  );
+  await part.started?.(server);
+  return {
+    gateway: part.gateway,
+    port: server.port ?? 0,
+    wsUrl: `ws://127.0.0.1:${server.port}/ws`,
+    async metric(name) {
+      const line = (await metrics.metrics()).split("\n").find((text) => text.startsWith(`${name} `));
+      return Number(line?.split(" ").at(-1) ?? Number.NaN);
+    },
+    async stop() {
+      for (const socket of [...part.gateway.connections.all()]) socket.close();
+      await server.stop(true);
+      await part.close();
+      await verify.stop();
+    },
+  };
+}

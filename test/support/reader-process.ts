@@ -1,0 +1,19 @@
+/**
+ * A client in a process of its own: it can be stopped (SIGSTOP) and does not share the server's loop. It prints one line
+ * of JSON for each thing that happens.
+ */
+const [url = "", protocols = ""] = process.argv.slice(2);
+const socket = new WebSocket(url, protocols === "" ? [] : [protocols]);
+const say = (event: object) => process.stdout.write(`${JSON.stringify(event)}\n`);
+let received = 0;
+let bytes = 0;
+socket.onopen = () => say({ open: true });
+socket.onmessage = ({ data }) => {
+  received++;
+  bytes += String(data).length;
+  say({ received, bytes });
+};
+socket.onclose = ({ code, reason }) => {
+  say({ closed: code, reason });
+  process.exit(0);
+};
