@@ -34,7 +34,7 @@ export async function makeSqlite(): Promise<TestDatabase> {
   return stores(`sqlite:${join(folder, "slipway.db")}`, () => rm(folder, { recursive: true, force: true }));
 }
 
-async function makePostgres(server: string): Promise<TestDatabase> {
+export async function makePostgres(server: string): Promise<TestDatabase> {
   const name = `slipway_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
   await administer(server, `create database ${name}`);
   const url = new URL(server);

@@ -1,0 +1,176 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import Ajv from "ajv";
+import { loadConfig } from "../../src/config-load.ts";
+import { deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
+
+const text = { type: "string" } as const;
+const texts = { type: "array", items: text } as const;
+const environment = { type: "object", additionalProperties: text } as const;
+
+/** The part of the Compose specification that the file uses; a key that is not in it is a mistake. */
+const serviceSchema = {
+  type: "object",
+  additionalProperties: false,
+  anyOf: [{ required: ["image"] }, { required: ["build"] }],
+  properties: {
+    image: text,
+    build: {
+      type: "object",
+      additionalProperties: false,
+      required: ["context"],
+      properties: { context: text, dockerfile: text },
+    },
+    command: texts,
+    restart: { enum: ["no", "always", "on-failure", "unless-stopped"] },
+    hostname: text,
+    networks: texts,
+    profiles: texts,
+    ports: { type: "array", items: { type: "string", pattern: "^[^:]+(:-\\d+\\})?:\\d+$" } },
+    volumes: { type: "array", items: { type: "string", pattern: "^[\\w./-]+:/[\\w./-]+(:ro)?$" } },
+    environment,
+    stop_grace_period: { type: "string", pattern: "^\\d+(ms|s|m|h)$" },
+    ulimits: {
+      type: "object",
+      additionalProperties: {
+        type: "object",
+        additionalProperties: false,
+        required: ["soft", "hard"],
+        properties: { soft: { type: "integer" }, hard: { type: "integer" } },
+      },
+    },
+    depends_on: {
+      type: "object",
+      additionalProperties: {
+        type: "object",
+        additionalProperties: false,
+        required: ["condition"],
+        properties: {
+          condition: { enum: ["service_started", "service_healthy", "service_completed_successfully"] },
+          required: { type: "boolean" },
+        },
+      },
+    },
+    healthcheck: {
+      type: "object",
+      additionalProperties: false,
+      required: ["test"],
+      properties: {
+        test: { type: "array", items: text, minItems: 2 },
+        interval: text,
+        timeout: text,
+        retries: { type: "integer" },
+      },
+    },
+  },
+} as const;
+
+const composeSchema = {
+  type: "object",
+  required: ["name", "services", "networks", "volumes"],
+  additionalProperties: false,
+  patternProperties: { "^x-": { type: "object" } },
+  properties: {
+    name: text,
+    services: { type: "object", additionalProperties: serviceSchema },
+    networks: {
+      type: "object",
+      additionalProperties: {
+        type: "object",
+        additionalProperties: false,
+        properties: {
+          ipam: {
+            type: "object",
+            additionalProperties: false,
+            properties: {
+              config: {
+                type: "array",
+                items: { type: "object", additionalProperties: false, properties: { subnet: text } },
+              },
+            },
+          },
+        },
+      },
+    },
+    volumes: { type: "object", additionalProperties: { type: "object", maxProperties: 0 } },
+  },
+} as const;
+
+const compose = await readCompose();
+const variables: Record<string, string> = {
+  QUEUE_URL: "amqp://slipway:slipway@rabbitmq:5672",
+  PUSH_API_KEY: "key",
+  POSTGRES_PASSWORD: "password",
+  BASE_URL: "https://deploy.example.com",
+  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+  ADMIN_PASSWORD: "password",
+  RUNNER_TOKEN: "token",
+};
+
+test("deploy/compose.yaml is a compose file", () => {
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(composeSchema);
+  validate(compose);
+  expect(validate.errors ?? []).toEqual([]);
+});
+
+test("what its services name is there", () => {
+  for (const [name, service] of Object.entries(compose.services)) {
+    for (const other of Object.keys(service.depends_on ?? {})) {
+      expect({ name, other, isThere: other in compose.services }).toEqual({ name, other, isThere: true });
+      const isOptional = (compose.services[other]?.profiles ?? []).length > 0;
+      expect({ name, other, required: service.depends_on?.[other]?.required ?? true }).toEqual({
+        name,
+        other,
+        required: !isOptional,
+      });
+      const isHealthy = service.depends_on?.[other]?.condition === "service_healthy";
+      const hasCheck = compose.services[other]?.healthcheck !== undefined || other === "deploy";
+      expect({ name, other, isChecked: !isHealthy || hasCheck }).toEqual({ name, other, isChecked: true });
+    }
+    for (const network of service.networks ?? []) expect(compose.networks).toHaveProperty([network]);
+    for (const volume of service.volumes ?? []) {
+      const [source = ""] = volume.split(":");
+      if (!source.startsWith(".")) expect(compose.volumes).toHaveProperty([source]);
+    }
+  }
+});
+
+test("only the load balancer is reachable from outside, and of it only the public side", () => {
+  const published = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+  expect(published.map(([name, { ports }]) => [name, ports])).toEqual([
+    ["balancer", ["\x24{PUBLIC_PORT:-8080}:8080"]],
+  ]);
+  expect(compose.services.balancer?.environment?.PUBLIC_BIND).toBe(":8080");
+  expect(compose.services.balancer?.environment?.INSIDE_BIND).toBe(":8081");
+});
+
+test("every instance is given settings that are valid, and a name of its own", async () => {
+  const ids = new Set<string>();
+  for (const name of ["push-1", "push-2", "deploy", "runner"]) {
+    const { SLIPWAY_ADMIN_PASSWORD: _, ...given } = environmentOf(compose.services[name], variables);
+    const config = await loadConfig({ env: given, flags: {} });
+    if (name.startsWith("push")) ids.add(config["push.queue.instance-id"] ?? "");
+  }
+  expect(ids).toEqual(new Set(["push-1", "push-2"]));
+});
+
+test(".env.example names every variable of the compose file, and no other", async () => {
+  const source = await Bun.file(join(deployFolder, "compose.yaml")).text();
+  const used = [...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? "");
+  const example = await Bun.file(join(deployFolder, ".env.example")).text();
+  const named = [...example.matchAll(/^(\w+)=/gm)].map(([, name]) => name ?? "");
+  expect([...new Set(named)].sort()).toEqual([...new Set([...used, "COMPOSE_PROFILES"])].sort());
+});
+
+test("variables are filled in as Compose does", () => {
+  expect(interpolate("a \x24{X:-b} c \x24{Y}", { Y: "d" })).toBe("a b c d");
+  expect(() => interpolate("\x24{X:?must be set}", {})).toThrow("must be set");
+});
+
+test("a container has longer to stop than its connections to be drained", async () => {
+  const config = await loadConfig({ env: {}, flags: {} });
+  const drainMs = config["push.drain-delay"] + config["push.drain-period"];
+  expect(parseInt(String(compose.services["push-1"]?.stop_grace_period), 10) * 1000).toBeGreaterThan(drainMs);
+  const unit = await Bun.file(join(deployFolder, "slipway.service")).text();
+  expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1]) * 1000).toBeGreaterThan(drainMs);
+});
