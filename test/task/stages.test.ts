@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 
@@ -56,5 +58,56 @@ describe("a task runs its stages in one workspace", () => {
     expect(textOf(await server.log(task.id))).not.toContain("c\n");
     const project = await server.admin.expect(200, "GET", `/api/projects/${projectId}`);
     expect(project).toMatchObject({ liveTaskId: null });
+  });
+
+  test("a stage runs in the folder it names, by sh or by the program of its first line", async () => {
+    await repository.push({ "services/shop/name.txt": "shop\n" });
+    const stages = {
+      build: { script: "cat name.txt", directory: "services/shop" },
+      deploy: { script: "#!/usr/bin/env bash\n[[ -n $BASH_VERSION ]] && echo bash", directory: "services" },
+      start: { script: "true", directory: "not/there" },
+    };
+    const projectId = await server.project(repository.url, {}, { stages });
+    const task = await server.reach((await server.run(projectId)).id, "failed");
+    const lines = await server.log(task.id);
+    expect(lines.filter(({ stage }) => stage === "build").map(({ text }) => text)).toEqual(["shop"]);
+    expect(lines.find(({ stage }) => stage === "deploy")?.text).toBe("bash");
+    expect(task.reason).toBe("The folder not/there of start does not exist in the repository.");
+    for (const directory of ["/etc", "../..", "a/../../b"])
+      await server.admin.expect(422, "PATCH", `/api/projects/${projectId}`, {
+        stages: { build: { directory } },
+      });
+  });
+
+  test("a project without scripts only checks out, and actions choose the stages", async () => {
+    const empty = await server.project(repository.url, {});
+    await server.reach((await server.run(empty)).id, "success");
+    const projectId = await server.project(repository.url, { build: "true", deploy: "true", start: "true" });
+    const run = async (actions: object) =>
+      (await server.reach((await server.run(projectId, { actions })).id, "success")).stages.map(
+        ({ state }) => state,
+      );
+    expect(await run({ fromStage: "deploy" })).toEqual(["skipped", "success", "success"]);
+    expect(await run({ build: true, deploy: false, start: false })).toEqual([
+      "success",
+      "skipped",
+      "skipped",
+    ]);
+    const nothing = { actions: { build: false, deploy: false, start: false } };
+    expect((await server.admin.request("POST", `/api/projects/${projectId}/tasks`, nothing)).status).toBe(
+      422,
+    );
+  });
+
+  test("workspaces go with their task; that of the last success stays", async () => {
+    const projectId = await server.project(repository.url, { build: '[ "$CI_REF_NAME" = main ]' });
+    await repository.push({}, { branch: "broken" });
+    const kept = () => readdirSync(join(server.dataDir, "runner/work", `project-${projectId}`));
+    const first = await server.reach((await server.run(projectId)).id, "success");
+    expect(kept()).toEqual([`task-${first.id}-1`]);
+    await server.reach((await server.run(projectId, { ref: "broken" })).id, "failed");
+    expect(kept()).toEqual([`task-${first.id}-1`]);
+    const second = await server.reach((await server.run(projectId)).id, "success");
+    expect(kept()).toEqual([`task-${second.id}-1`]);
   });
 });

@@ -38,7 +38,18 @@ const healthCheck = z
   .nullable()
   .openapi("HealthCheck");
 
-const stageBody = strict({ script: script.optional(), timeout: stageTimeout.optional() });
+const directory = text(500)
+  .refine(
+    (path) => !path.startsWith("/") && !path.split("/").includes(".."),
+    "must be a folder inside the repository, such as services/shop",
+  )
+  .openapi({ description: "Folder of the repository where the script runs; empty: its root." });
+
+const stageBody = strict({
+  script: script.optional(),
+  timeout: stageTimeout.optional(),
+  directory: directory.optional(),
+});
 const startBody = strict({ ...stageBody.shape, healthCheck: healthCheck.optional() });
 
 const taskEvent = z.enum([
@@ -124,6 +135,7 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
     return {
       script: sent?.script ?? held.script,
       timeout: sent?.timeout === undefined ? held.timeout : sent.timeout,
+      ...directoryOf(sent?.directory ?? held.directory),
     };
   };
   const check = body?.start?.healthCheck;
@@ -131,7 +143,11 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
   return { build: stage("build"), deploy: stage("deploy"), start: { ...stage("start"), healthCheck } };
 }
 
-const stageShape = z.object({ script: z.string(), timeout: stageTimeout });
+function directoryOf(directory: string | undefined): { directory?: string } {
+  return directory ? { directory } : {};
+}
+
+const stageShape = z.object({ script: z.string(), timeout: stageTimeout, directory: directory.optional() });
 
 export const projectShape = z
   .object({
@@ -164,6 +180,7 @@ export const projectList = listOf(projectShape, "ProjectList");
 
 export function projectJson(project: Project, secrets: Pick<ProjectSecret, "name">[]) {
   const { build, deploy, start } = project.stages;
+  const stage = ({ script, timeout, directory }: Stage) => ({ script, timeout, ...directoryOf(directory) });
   const names = secrets.map((secret) => secret.name);
   return {
     id: project.id,
@@ -171,9 +188,9 @@ export function projectJson(project: Project, secrets: Pick<ProjectSecret, "name
     groupId: project.groupId,
     git: { ...project.git, credentialSet: names.includes(reservedSecrets.credential) },
     stages: {
-      build: { script: build.script, timeout: build.timeout },
-      deploy: { script: deploy.script, timeout: deploy.timeout },
-      start: { script: start.script, timeout: start.timeout, healthCheck: start.healthCheck ?? null },
+      build: stage(build),
+      deploy: stage(deploy),
+      start: { ...stage(start), healthCheck: start.healthCheck ?? null },
     },
     env: project.env,
     secretNames: names.filter((secret) => !isReservedSecret(secret)),
