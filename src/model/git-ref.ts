@@ -10,7 +10,8 @@ const unsafeInRef = /[\s~^:?*[\]\\$`;|&<>(){}"'!]|\p{Cc}|\.\.|@\{|\/\/|\/\.|\.\/
  */
 export function isSafeRef(ref: string): boolean {
   if (ref.length === 0 || Buffer.byteLength(ref) > refMaxBytes) return false;
-  if (/^[-/.@]/.test(ref) || /[/.]$/.test(ref)) return false;
+  // A name that looks like an option stays one when a program strips refs/heads/ from it.
+  if (/^[-/.@]|^refs\/[a-z]+\/-/.test(ref) || /[/.]$/.test(ref)) return false;
   return !unsafeInRef.test(ref);
 }
 

@@ -7,6 +7,14 @@ import { gitUrlFault } from "../model/git-url.ts";
 /** A reason for people why the commit could not be checked out. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
+  /** All that git said, for the log. */
+  readonly details: string[];
+  constructor(reason: string, output = "") {
+    const details = output.split("\n").filter((line) => line.trim() !== "");
+    const last = details.findLast((line) => /^(fatal|error): /.test(line));
+    super(last ? `${reason}: ${last.replace(/^\w+: /, "")}` : reason);
+    this.details = details;
+  }
 }
 
 export interface GitResult {
@@ -95,7 +103,7 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<void> {
   }
   if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
     throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}.`);
-  throw new CheckoutError(`git could not fetch ${toShortRef(ref)}:\n${fetched.output.trim()}`);
+  throw new CheckoutError(`git could not fetch ${toShortRef(ref)}`, fetched.output);
 }
 
 function isDamaged(output: string): boolean {
@@ -134,7 +142,7 @@ async function reach(
     if (depth > 0) {
       const fetched = await fetch(options, ref, depth);
       if (fetched.exitCode !== 0)
-        throw new CheckoutError(`git could not fetch ${toShortRef(ref)}:\n${fetched.output.trim()}`);
+        throw new CheckoutError(`git could not fetch ${toShortRef(ref)}`, fetched.output);
     }
     const ancestor = await options.git([
       "--git-dir",
@@ -170,10 +178,10 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
 
 async function must(running: Promise<GitResult>, otherwise: string): Promise<string> {
   const result = await running;
-  if (result.exitCode !== 0) throw new CheckoutError(`${otherwise}:\n${result.output.trim()}`);
+  if (result.exitCode !== 0) throw new CheckoutError(otherwise, result.output);
   return result.output;
 }
 
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";
 }

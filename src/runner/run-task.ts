@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { type CheckedOut, CheckoutError, checkout, firstLine } from "./checkout.ts";
+import { type CheckedOut, CheckoutError, checkout } from "./checkout.ts";
 import { openGitEnvironment } from "./git-environment.ts";
 import { type HeldTask, holdTask } from "./held-task.ts";
 import type { Lifeline } from "./lifeline.ts";
@@ -148,9 +148,8 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
   } catch (error) {
     if (held.stopped.aborted) return canceled(held);
     if (!(error instanceof CheckoutError)) throw error;
-    const [reason, ...more] = error.message.split("\n");
-    for (const line of more) stream.say("checkout", line);
-    return { state: "failed", exitCode: null, reason: firstLine(reason ?? "") };
+    for (const line of error.details) stream.say("checkout", line);
+    return { state: "failed", exitCode: null, reason: error.message };
   } finally {
     environment.remove();
   }

@@ -15,6 +15,7 @@ describe("refs and commits are checked before use", () => {
   const unusable = [
     "",
     "-h",
+    "refs/heads/-h",
     "--upload-pack=x",
     "a b",
     "a\nb",

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { serveGit } from "../support/git-http-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+
+const credential = { type: "token", username: "deployer", token: "s3cr3t-t0ken-of-the-clone" };
+let server: DeployServer;
+let repository: GitRepository;
+const commits: string[] = [];
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  for (let version = 1; version <= 60; version += 1)
+    commits.push(await repository.push({ "app.txt": `${version}\n` }, { message: `Version ${version}` }));
+  server = await startDeployServer();
+}, 60_000);
+afterAll(async () => {
+  await server.stop();
+  server.remove();
+  repository.remove();
+});
+
+const show = { build: "cat app.txt; git status --short; git log -1 --format=%H" };
+const built = async (id: number) =>
+  (await server.log(id)).filter(({ stage }) => stage === "build").map(({ text }) => text);
+
+describe("the commit that is checked out", () => {
+  test("is the tip of the ref, and is stored", async () => {
+    const projectId = await server.project(repository.url, show);
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    expect(task.commit).toBe(commits.at(-1) ?? "");
+    expect(await built(task.id)).toEqual(["60", commits.at(-1) ?? ""]);
+  });
+
+  test("is a pinned one, however deep in the history of the ref", async () => {
+    const projectId = await server.project(repository.url, show);
+    for (const index of [58, 30, 0]) {
+      const commit = commits[index] ?? "";
+      const task = await server.reach((await server.run(projectId, { commit })).id, "success");
+      expect(await built(task.id)).toEqual([String(index + 1), commit]);
+    }
+  });
+
+  test("must be reachable from the ref: what a forced push removed is said to be gone", async () => {
+    const other = await makeRepository();
+    await other.push({ "app.txt": "one\n" });
+    const gone = await other.push({ "app.txt": "two\n" });
+    const projectId = await server.project(other.url, show);
+    await server.reach((await server.run(projectId, { commit: gone })).id, "success");
+    await other.git("reset", "-q", "--hard", "HEAD~1");
+    await other.push({ "app.txt": "three\n" }, { force: true });
+    const task = await server.reach((await server.run(projectId, { commit: gone })).id, "failed");
+    expect(task.reason).toBe(`commit ${gone} is no longer reachable from main`);
+    // A commit of another branch is no part of this one either.
+    const elsewhere = await other.push({ "app.txt": "four\n" }, { branch: "feature" });
+    const refused = await server.reach((await server.run(projectId, { commit: elsewhere })).id, "failed");
+    expect(refused.reason).toContain("no longer reachable from main");
+    await server.reach((await server.run(projectId, { commit: elsewhere, ref: "feature" })).id, "success");
+    other.remove();
+  }, 60_000);
+
+  test("may be a tag; a ref that is not there is named", async () => {
+    await repository.git("tag", "-a", "-m", "First", "v1", commits[0] ?? "");
+    await repository.git("push", "-q", "origin", "v1");
+    const projectId = await server.project(repository.url, show);
+    const task = await server.reach((await server.run(projectId, { ref: "refs/tags/v1" })).id, "success");
+    expect(task.commit).toBe(commits[0] ?? "");
+    const missing = await server.reach((await server.run(projectId, { ref: "nowhere" })).id, "failed");
+    expect(missing.reason).toBe(`nowhere does not exist in ${repository.url}.`);
+  });
+
+  test("is fetched anew when the cached clone is damaged", async () => {
+    const projectId = await server.project(repository.url, show);
+    await server.reach((await server.run(projectId)).id, "success");
+    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    for (const name of readdirSync(join(cache, "objects/pack"))) {
+      const file = join(cache, "objects/pack", name);
+      rmSync(file, { force: true });
+      if (name.endsWith(".pack")) writeFileSync(file, "");
+    }
+    writeFileSync(join(cache, "HEAD"), "nonsense");
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    expect(await built(task.id)).toEqual(["60", commits.at(-1) ?? ""]);
+  });
+});
+
+describe("refs and commits of strangers", () => {
+  const refs = ["--upload-pack=touch /tmp/x", "-h", "a b", "$(id)", "`id`", "a;b", "a..b", "x".repeat(300)];
+  test("that are no refs are refused before anything runs", async () => {
+    const projectId = await server.project(repository.url, show);
+    for (const ref of refs)
+      expect((await server.admin.request("POST", `/api/projects/${projectId}/tasks`, { ref })).status).toBe(
+        422,
+      );
+    for (const commit of ["HEAD", "--all", "abc", "0".repeat(40)])
+      expect(
+        (await server.admin.request("POST", `/api/projects/${projectId}/tasks`, { commit })).status,
+      ).toBe(422);
+  });
+});
+
+describe("a repository that asks for a credential", () => {
+  test("gets the project's token, which appears on no command line and in no log", async () => {
+    const git = serveGit(dirname(repository.url), credential);
+    const url = `${git.url}/shop.git`;
+    const projectId = await server.project(url, { build: "cat app.txt; env | sort; git remote -v" });
+    const refused = await server.reach((await server.run(projectId)).id, "failed");
+    expect(refused.reason).toStartWith("git could not fetch main: ");
+    await server.admin.expect(204, "PUT", `/api/projects/${projectId}/credential`, credential);
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    const text = textOf(await server.log(task.id));
+    expect(text).toContain("60");
+    expect(text).not.toContain(credential.token);
+    expect(git.requests.filter(({ authorized }) => authorized).length).toBeGreaterThan(0);
+    const onDisk = Bun.spawnSync(["grep", "-rl", credential.token, server.dataDir]);
+    expect(onDisk.stdout.toString()).toBe("");
+    expect(readFileSync(join(server.dataDir, "runner/runner.log"), "utf8")).not.toContain(credential.token);
+    git.stop();
+  });
+
+  test("elsewhere gets nothing: a redirect to another host is not told the token", async () => {
+    const thief = serveGit(dirname(repository.url), { username: "x", token: "y" });
+    const told: (string | null)[] = [];
+    const redirecting = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch(request) {
+        const { pathname, search } = new URL(request.url);
+        told.push(request.headers.get("authorization"));
+        return Response.redirect(`${thief.url}${pathname}${search}`, 302);
+      },
+    });
+    const projectId = await server.project(`${redirecting.url.origin}/shop.git`, show);
+    await server.admin.expect(204, "PUT", `/api/projects/${projectId}/credential`, credential);
+    await server.reach((await server.run(projectId)).id, "failed");
+    expect(thief.requests.length).toBeGreaterThan(0);
+    expect(thief.requests.every(({ authorized }) => !authorized)).toBe(true);
+    redirecting.stop(true);
+    thief.stop();
+  });
+});
+
+describe("submodules", () => {
+  test("are fetched only when the project asks for them", async () => {
+    const inner = await makeRepository();
+    await inner.push({ "inner.txt": "inner\n" });
+    const outer = await makeRepository();
+    await outer.push({ "app.txt": "outer\n" });
+    await outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", inner.url, "lib");
+    await outer.push({});
+    const script = { build: "ls lib" };
+    const without = await server.project(outer.url, script);
+    expect(await built((await server.reach((await server.run(without)).id, "success")).id)).toEqual([]);
+    const git = { url: outer.url, submodules: true };
+    const withThem = await server.project(outer.url, script, { git });
+    expect(await built((await server.reach((await server.run(withThem)).id, "success")).id)).toEqual([
+      "inner.txt",
+    ]);
+    for (const each of [inner, outer]) each.remove();
+  }, 60_000);
+});
