@@ -2,9 +2,19 @@ import { Button, Group, Text, Title } from "@mantine/core";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { Icon } from "./icon.tsx";
 
 /** The first minute: a sample project with a repository of its own, and a push to it that can be watched. */
 export function TryIt({ isAdmin }: { isAdmin: boolean }) {
+  const [, go] = useLocation();
+  const make = useAct(
+    async () => {
+      const sample = await answerOf(api.samples.$post());
+      go(sample.taskId === null ? `/projects/${sample.projectId}` : `/tasks/${sample.taskId}`);
+      return sample;
+    },
+    { refresh: ["projects", "tasks", "overview", "deliveries"] },
+  );
   if (!isAdmin)
     return (
       <section className="panel try-it">
@@ -36,29 +46,18 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
         leaves nothing behind.
       </Text>
       <Group mt="md">
-        <TryItButton />
+        <Button
+          size="md"
+          leftSection={<Icon name="play" size={15} />}
+          loading={make.isPending}
+          onClick={() => make.mutate(undefined)}
+        >
+          Try it
+        </Button>
         <Button size="md" variant="default" component={Link} href="/projects?add=1">
           Add your own project
         </Button>
       </Group>
     </section>
-  );
-}
-
-/** Makes the sample and goes to its task, which has just begun. */
-function TryItButton() {
-  const [, go] = useLocation();
-  const make = useAct(() => answerOf(api.samples.$post()), { refresh: ["projects", "tasks"] });
-  return (
-    <Button
-      size="md"
-      loading={make.isPending}
-      onClick={async () => {
-        const { projectId, taskId } = await make.mutateAsync(undefined);
-        go(taskId === null ? `/projects/${projectId}` : `/tasks/${taskId}`);
-      }}
-    >
-      Try it
-    </Button>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Tabs, TextInput } from "@mantine/core";
+import { Button, Group, Tabs, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -36,6 +36,12 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
       >
         <RunButton project={project} />
       </PageHead>
+      {project.sample && (
+        <Text size="sm" className="sample-note">
+          This is a sample, to look around in. Run it again, break its scripts under Settings, and delete it
+          there when you have seen enough: nothing of it stays behind.
+        </Text>
+      )}
       <Tabs
         value={tab}
         onChange={(chosen) => go(`/projects/${project.id}/${chosen ?? "tasks"}`)}

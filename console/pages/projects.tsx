@@ -33,6 +33,10 @@ export default function Projects() {
   const ids = (query.data?.items ?? []).map((project) => project.id);
   useLiveProjects(ids);
   const tasks = useProjectTasks(ids);
+  // Not after the page was left for the new project: that would lead back here.
+  const stopAdding = () => {
+    if (new URLSearchParams(location.search).has("add")) change({ add: "" });
+  };
   const isEmpty = query.data?.total === 0 && search === "" && groupId === "";
   return (
     <>
@@ -84,7 +88,7 @@ export default function Projects() {
           />
         </>
       )}
-      <AddProject isOpen={filters.add !== ""} onClose={() => change({ add: "" })} />
+      <AddProject isOpen={filters.add !== ""} onClose={stopAdding} />
     </>
   );
 }

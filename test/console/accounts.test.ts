@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+let view: ConsolePage;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+  view = await openConsole(browser, server.url);
+}, 120_000);
+
+afterAll(async () => {
+  expect(view.faults).toEqual([]);
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+test("a user is added, and what the server refuses stands at its field", async () => {
+  const { page, go } = view;
+  await go("/users");
+  await page.getByRole("button", { name: "Add a user" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Username").fill("ann");
+  await form.getByLabel("Password").first().fill("short");
+  await form.getByRole("button", { name: "Add the user" }).click();
+  await form.getByText("must have at least 8 characters").first().waitFor();
+  await form.getByLabel("Password").first().fill("a good long sentence");
+  await form.getByRole("button", { name: "Add the user" }).click();
+  await page.getByRole("cell", { name: "ann", exact: true }).waitFor();
+}, 60_000);
+
+test("a group gets a member, a token is shown once, a runner is registered, and the audit tells of all", async () => {
+  const { page, go } = view;
+  await go("/groups");
+  await page.getByRole("button", { name: "Add a group" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("Storefront");
+  await page.getByRole("button", { name: "Add the group" }).click();
+  await page.getByRole("combobox", { name: "User" }).click();
+  await page.getByRole("option", { name: "ann" }).click();
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("button", { name: "Remove ann" }).waitFor();
+
+  await go("/tokens");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("nightly");
+  await page.getByRole("button", { name: "Make the token" }).click();
+  const shown = page.getByRole("dialog").filter({ hasText: "Your new token" });
+  const token = await shown.locator("code").last().textContent();
+  expect(
+    (await fetch(`${server.url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })).status,
+  ).toBe(200);
+  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("cell", { name: "nightly", exact: true }).waitFor();
+  expect(await page.content()).not.toContain(String(token));
+
+  await go("/runners");
+  await page.getByRole("button", { name: "Register a runner" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("build-2");
+  await page.getByRole("button", { name: "Register the runner" }).click();
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("cell", { name: "build-2", exact: true }).waitFor();
+
+  await go("/audit");
+  for (const action of ["user.create", "group.set-member", "token.create", "runner.create"])
+    await page.getByText(action).first().waitFor();
+}, 90_000);
+
+test("a project is added, its stages, environment, secrets and notifications are saved", async () => {
+  const { page, go } = view;
+  await go("/projects?add=1");
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Name").fill("shop");
+  await form.getByLabel("Clone address").fill("ftp://nowhere");
+  await form.getByRole("button", { name: "Add the project" }).click();
+  await form.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
+  await form.getByLabel("Clone address").fill("https://git.example.com/shop.git");
+  await form.getByRole("button", { name: "Add the project" }).click();
+  await page.waitForURL("**/settings");
+
+  const panel = (title: string) =>
+    page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
+  const saved = () => page.getByText("Saved.").first();
+  await panel("Stages").getByLabel("build").first().fill("make");
+  await panel("Stages").getByRole("button", { name: "Save" }).click();
+  await saved().waitFor();
+  await panel("Environment").getByRole("button", { name: "Add a variable" }).click();
+  await panel("Environment").getByLabel("Name").fill("NODE_ENV");
+  await panel("Environment").getByLabel("Value of NODE_ENV").fill("production");
+  await panel("Environment").getByRole("button", { name: "Save" }).click();
+  await panel("Environment").getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  await panel("Secrets").getByLabel("Name").fill("DEPLOY_TOKEN");
+  await panel("Secrets").getByLabel("Value").first().fill("hunter2hunter2");
+  await panel("Secrets").getByRole("button", { name: "Store the secret" }).click();
+  await panel("Secrets").getByRole("button", { name: "Delete DEPLOY_TOKEN" }).waitFor();
+  await panel("Notifications").getByRole("button", { name: "Add an address" }).click();
+  await panel("Notifications").getByLabel("Address", { exact: true }).fill("https://chat.example.com/hook");
+  await panel("Notifications").getByRole("button", { name: "Save" }).click();
+  await panel("Notifications").getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+
+  const { items } = await server.admin.expect<{ items: Record<string, unknown>[] }>(
+    200,
+    "GET",
+    "/api/projects",
+  );
+  expect(items[0]).toMatchObject({
+    name: "shop",
+    stages: { build: { script: "make" } },
+    env: { NODE_ENV: "production" },
+    secretNames: ["DEPLOY_TOKEN"],
+    notify: [{ url: "https://chat.example.com/hook", events: [] }],
+  });
+}, 90_000);
+
+test("the push page connects, publishes, counts the receivers and kicks", async () => {
+  const { page, go } = view;
+  await go("/push");
+  await page.getByLabel("As user").fill("visitor-7");
+  await page.getByRole("button", { name: "Connect", exact: true }).click();
+  const stream = page.getByLabel("What arrived");
+  await stream.getByText("connected as visitor-7").waitFor();
+  await page.getByRole("cell", { name: "visitor-7", exact: true }).waitFor();
+  await page.getByRole("combobox", { name: "To" }).click();
+  await page.getByRole("option", { name: "one user", exact: true }).click();
+  await page.getByLabel("User id").fill("visitor-7");
+  await page.getByLabel("Message").fill("<b>hello</b>");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("1 connection received it.").waitFor();
+  await stream.getByText("user visitor-7: <b>hello</b>").waitFor();
+  await page.getByRole("button", { name: "Kick visitor-7" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
+  await page.getByRole("button", { name: "Connect", exact: true }).waitFor();
+  await page.getByText("Nobody is online.", { exact: false }).waitFor();
+}, 60_000);

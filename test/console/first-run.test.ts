@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { adminPassword } from "../support/api-server.ts";
+import { collectFaults, startBrowser } from "../support/browser.ts";
+import { wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+test("by the keyboard alone a newcomer signs in, tries it, watches a deploy live, and deletes it without a trace", async () => {
+  const context = await browser.newContext(wide);
+  const page = await context.newPage();
+  const faults = collectFaults(page);
+  const { keyboard } = page;
+  await page.goto(server.url);
+
+  // The name has the focus already; Tab leads through the form.
+  await page.getByLabel("Username").waitFor();
+  await keyboard.type("admin");
+  await keyboard.press("Tab");
+  await keyboard.type("a wrong password");
+  await keyboard.press("Enter");
+  await page.getByRole("alert").waitFor();
+  await page.getByLabel("Password").first().focus();
+  await keyboard.press("ControlOrMeta+A");
+  await keyboard.type(adminPassword);
+  await keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Welcome" }).waitFor();
+
+  // The first Tab offers to skip the navigation.
+  await keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
+  await keyboard.press("Enter");
+  await keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Try it");
+  await keyboard.press("Enter");
+
+  await page.waitForURL("**/tasks/*");
+  await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });
+  expect(await page.locator(".log-line").count()).toBeGreaterThan(3);
+  await page.getByRole("heading").getByRole("link").press("Enter");
+  await page.getByRole("tab", { name: "Tasks" }).focus();
+  for (let step = 0; step < 3; step++) await keyboard.press("ArrowRight");
+  await page.waitForURL("**/settings");
+  await page.getByRole("button", { name: "Delete the project" }).press("Enter");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).press("Enter");
+  await page.waitForURL("**/projects");
+  await page.getByRole("button", { name: "Try it" }).waitFor();
+
+  expect(readdirSync(join(server.dataDir, "samples"))).toEqual([]);
+  const { total } = await server.admin.expect<{ total: number }>(200, "GET", "/api/webhooks/deliveries");
+  expect(total).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+}, 120_000);
+
+test("sign-out leaves nothing on the page, and a session that ended elsewhere leads back to the sign-in", async () => {
+  const context = await browser.newContext(wide);
+  const page = await context.newPage();
+  const signIn = async () => {
+    await page.getByLabel("Username").fill("admin");
+    await page.getByLabel("Password").first().fill(adminPassword);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("main#main").waitFor();
+  };
+  await page.goto(`${server.url}/users`);
+  await signIn();
+  await page.getByText("Username").waitFor();
+  await page.locator(".side .me").click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await signIn();
+  await server.admin.expect(204, "DELETE", "/api/users/1/sessions");
+  await page.goto(`${server.url}/audit`);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await context.close();
+}, 90_000);
