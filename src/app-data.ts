@@ -1,7 +1,11 @@
 import { join } from "node:path";
+import { buildPasswords } from "./account/password.ts";
+import { rescueUser } from "./account/rescue.ts";
+import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Fault } from "./errors.ts";
 import { buildLog, type Log } from "./log.ts";
+import type { User } from "./model/user.ts";
 import { buildSecrets } from "./secrets.ts";
 import { backUp, restore } from "./store/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "./store/data-key.ts";
@@ -55,6 +59,16 @@ export async function rotateDataKey(
       );
     const [from, to] = [parseKey(currentKey, "data.encryptionKey"), parseKey(nextKey, "--next-key")];
     return { resealed: await resealAll(store, buildSecrets(from), buildSecrets(to)) };
+  } finally {
+    await store.close();
+  }
+}
+
+/** A new password for a user, in the database itself. */
+export async function resetPassword(config: Config, username: string, password: string): Promise<User> {
+  const store = await openStore({ url: databaseUrlOf(config), log: quietLog() });
+  try {
+    return await rescueUser(store, buildPasswords(), systemClock, username, password);
   } finally {
     await store.close();
   }

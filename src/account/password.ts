@@ -4,6 +4,10 @@ import { buildGate } from "./gate.ts";
 /** OWASP's parameters for argon2id: 19 MiB, two passes. */
 const argon2id = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
+/** Long enough to guess badly, short enough that hashing it is no attack. */
+export const passwordMinLength = 8;
+export const passwordMaxLength = 256;
+
 export interface Passwords {
   hash(password: string): Promise<string>;
   /** A null hash (no such user) takes as long as a wrong password and is always false. */

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { askPassword } from "./ask.ts";
 import { print, type Row, table } from "./output.ts";
 import { addRemote, apiRemote, forgetSignIn, keepSignIn, type RemoteOptions } from "./remote.ts";
+import { addSettings, configFrom } from "./settings-options.ts";
 
 interface List<T> {
   items: T[];
@@ -51,6 +52,19 @@ export function addAccountCommands(program: Command): void {
     .action(async (id: string, options: RemoteOptions) => {
       await apiRemote(options).send("DELETE", `/api/users/${encodeURIComponent(id)}`);
       print(options, { id }, () => `Removed user ${id}.`);
+    });
+
+  addSettings(user.command("reset-password <username>"))
+    .description("let a user back in, in the database itself: for when nobody can sign in any more")
+    .option("--json", "print JSON")
+    .action(async (username: string, options: Record<string, unknown>) => {
+      const [config, { resetPassword }] = await Promise.all([configFrom(options), import("../app-data.ts")]);
+      const { id } = await resetPassword(
+        config,
+        username,
+        await askPassword(`New password of ${username}: `),
+      );
+      print(options, { id, username }, () => `${username} can sign in with the new password.`);
     });
 
   const token = program.command("token").description("long-lived API tokens");

@@ -1,3 +1,4 @@
+import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
 import type { User } from "../../model/user.ts";
 import { text, time, z } from "./shape.ts";
 
@@ -27,8 +28,10 @@ export const newUsername = z
   )
   .openapi({ example: "ann" });
 
-/** Long enough to guess badly, short enough that hashing it is no attack. */
-export const newPassword = text(256, 8).openapi({ format: "password", example: "a good long sentence" });
+export const newPassword = text(passwordMaxLength, passwordMinLength).openapi({
+  format: "password",
+  example: "a good long sentence",
+});
 
 /** A password as it is tried at sign-in: any text that is not absurd. */
 export const triedPassword = text(1024).openapi({ format: "password" });

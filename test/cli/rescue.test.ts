@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
+import { buildCli } from "../support/cli.ts";
+
+setDefaultTimeout(60_000);
+
+const slipway = buildCli({});
+let server: ApiServer;
+beforeAll(async () => {
+  server = await startApiServer();
+});
+afterAll(() => server.stop());
+
+const signIn = async (password: string) =>
+  (await server.anonymous.request("POST", "/api/auth/login", { username: "admin", password })).status;
+
+test("user reset-password lets the admin back in while the server runs; old password and sessions end", async () => {
+  const reset = (...args: string[]) =>
+    slipway(["user", "reset-password", ...args, "--data-dir", server.dataDir], "a new password\n");
+  expect(await reset("admin", "--json")).toMatchObject({
+    exitCode: 0,
+    stdout: '{"id":1,"username":"admin"}\n',
+  });
+  expect((await server.admin.request("GET", "/api/auth/me")).status).toBe(401);
+  expect(await signIn(adminPassword)).toBe(401);
+  const admin = await server.signIn("admin", "a new password");
+  expect(await admin.expect(200, "GET", "/api/audit?action=user.rescue")).toMatchObject({
+    items: [{ subject: "user admin", remoteIp: "command line", userId: null }],
+  });
+  expect((await reset("nobody")).stderr).toContain("There is no user nobody");
+  const short = await slipway(["user", "reset-password", "admin", "--data-dir", server.dataDir], "short\n");
+  expect([short.exitCode, short.stderr]).toEqual([2, expect.stringContaining("8 to 256")]);
+});
