@@ -1,6 +1,6 @@
 /**
- * How many durable delivery transactions the store takes: each looks up the webhook, the debounce window and the
- * unfinished tasks, then records a delivery and its task. `bun bench/store-transactions.ts [database.url] [seconds]`.
+ * How many durable delivery transactions the store takes: each looks up the webhook and the debounce window, records
+ * a task and a delivery, and tells the task's place in a queue that nobody works off. `bun bench/store-transactions.ts [database.url] [seconds]`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,6 +34,8 @@ async function deliver(on: Store, each: number): Promise<void> {
       await keepers.webhookConfigs.byKey(key);
       await keepers.deliveries.lastAccepted(id, new Date(now.getTime() - 1));
       const task = await keepers.tasks.create(sampleTask({ projectId: id, createdAt: now }));
+      await keepers.tasks.position(task, now);
+      await keepers.tasks.countHeld(id);
       await keepers.deliveries.create(
         sampleDelivery({
           project_id: id,

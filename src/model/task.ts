@@ -161,6 +161,8 @@ export interface TaskKeeper {
   /** Gives every running lease one full term, after a server start. */
   extendAllLeases(until: Date): Promise<number>;
   countByState(): Promise<Record<TaskState, number>>;
+  /** Tasks that are with a runner: of all projects, or of one. */
+  countHeld(projectId?: number): Promise<number>;
   /** Appends lines whose index continues the log; answers the next index expected (gaps are refused, doubles dropped). */
   appendLog(taskId: number, lines: LogLine[]): Promise<number>;
   nextLogIndex(taskId: number): Promise<number>;

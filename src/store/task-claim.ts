@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { ClaimRequest, Task } from "../model/task.ts";
+import { fixedQuery } from "./fixed-query.ts";
 import type { Scope } from "./scope.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
 
@@ -56,50 +57,71 @@ async function heldBy({ db, dialect }: Scope, runnerId: number): Promise<number>
   return row.held;
 }
 
-/** No task of the project of `queued` is with a runner. */
+/**
+ * The projects that have a queued task, read by stepping from one to the next in the index: a project with ten thousand
+ * waiting tasks costs no more than one with a single task.
+ */
+const waitingProjects = sql`recursive waiting(project_id) as (
+  select min(project_id) from tasks where state = 'queued'
+  union all
+  select (select min(tasks.project_id) from tasks where state = 'queued' and tasks.project_id > waiting.project_id)
+  from waiting where waiting.project_id is not null)`;
+
 const projectIsFree = sql<SqlBool>`not exists (
-  select 1 from tasks as held where held.project_id = queued.project_id
+  select 1 from tasks as held where held.project_id = waiting.project_id
   and held.state in ('dispatched', 'running', 'canceling'))`;
 
-function nextClaimable({ db, dialect }: Scope, request: ClaimRequest): Promise<{ id: number } | undefined> {
-  return db
-    .selectFrom("tasks as queued")
-    .innerJoin("projects", "projects.id", "queued.project_id")
-    .select("queued.id")
-    .where(sql<SqlBool>`queued.state = 'queued'`)
-    .where((eb) =>
-      eb.or([eb("queued.not_before", "is", null), eb("queued.not_before", "<=", request.now.getTime())]),
-    )
-    .where(projectIsFree)
-    .where(dialect.isSubset("projects.labels", request.labels))
-    .orderBy("queued.priority", "desc")
-    .orderBy("queued.id")
-    .limit(1)
-    .$if(dialect.hasRowLocks, (query) => query.forNoKeyUpdate(["queued", "projects"]).skipLocked())
-    .executeTakeFirst();
+/** Of each free project the first task that may start; of these the first one. */
+async function nextClaimable(
+  { db, dialect }: Scope,
+  { now, labels }: ClaimRequest,
+): Promise<{ id: number } | undefined> {
+  const { rows } = await sql<{ id: number }>`with ${waitingProjects}
+    select queued.id from waiting
+    cross join projects
+    cross join tasks as queued
+    where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", labels)} and ${projectIsFree}
+    and queued.id = (select first.id from tasks as first
+      where first.project_id = waiting.project_id and first.state = 'queued'
+      and (first.not_before is null or first.not_before <= ${now.getTime()})
+      order by first.priority desc, first.id limit 1)
+    order by queued.priority desc, queued.id limit 1
+    ${dialect.hasRowLocks ? sql`for no key update of queued, projects skip locked` : sql``}`.execute(db);
+  return rows[0];
 }
+
+interface Standing {
+  project_id: number;
+  id: number;
+  priority: number;
+  may_start_at: number;
+}
+
+const isAhead = ({ id, priority, may_start_at }: Standing) => sql<SqlBool>`ahead.state = 'queued'
+  and (ahead.priority > ${priority} or (ahead.priority = ${priority} and ahead.id < ${id}))
+  and (ahead.not_before is null or ahead.not_before <= ${may_start_at})`;
+
+const countAhead = fixedQuery(
+  ["project_id", "id", "priority", "may_start_at"],
+  (_, task: Standing) =>
+    sql<{ others: number; own: number }>`with ${waitingProjects}
+    select
+      (select count(*) from waiting where waiting.project_id <> ${task.project_id} and ${projectIsFree}
+        and exists (select 1 from tasks as ahead where ahead.project_id = waiting.project_id and ${isAhead(task)})
+      ) as others,
+      (select count(*) from tasks as ahead where ahead.project_id = ${task.project_id} and ${isAhead(task)}) as own`,
+);
 
 /**
  * What a claim would hand out before this task: the order is the claim's own. Of another project only its first task
  * can be among them, and none while that project is busy: this task would overtake the others.
  */
-export async function positionOf({ db }: Scope, task: Task, now: Date): Promise<number> {
-  const mayStartAt = Math.max(now.getTime(), task.notBefore?.getTime() ?? 0);
-  const row = await db
-    .selectFrom("tasks as queued")
-    .select((eb) => [
-      sql<number>`count(distinct case when ${eb.ref("queued.project_id")} <> ${task.projectId} and ${projectIsFree}
-        then ${eb.ref("queued.project_id")} end)`.as("others"),
-      sql<number>`count(case when ${eb.ref("queued.project_id")} = ${task.projectId} then 1 end)`.as("own"),
-    ])
-    .where(sql<SqlBool>`queued.state = 'queued'`)
-    .where((eb) =>
-      eb.or([
-        eb("queued.priority", ">", task.priority),
-        eb.and([eb("queued.priority", "=", task.priority), eb("queued.id", "<", task.id)]),
-      ]),
-    )
-    .where((eb) => eb.or([eb("queued.not_before", "is", null), eb("queued.not_before", "<=", mayStartAt)]))
-    .executeTakeFirstOrThrow();
-  return Number(row.others) + Number(row.own) + 1;
+export async function positionOf(scope: Scope, task: Task, now: Date): Promise<number> {
+  const [row] = await countAhead(scope, {
+    project_id: task.projectId,
+    id: task.id,
+    priority: task.priority,
+    may_start_at: Math.max(now.getTime(), task.notBefore?.getTime() ?? 0),
+  });
+  return (row?.others ?? 0) + (row?.own ?? 0) + 1;
 }

@@ -1,5 +1,6 @@
 import type { Insertable } from "kysely";
 import { type Task, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
+import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount } from "./page.ts";
 import type { TaskTable } from "./schema.ts";
@@ -30,6 +31,16 @@ const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
 );
 const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
   db.selectFrom("tasks").selectAll().where("project_id", "=", project_id).where(isUnfinished).orderBy("id"),
+);
+
+const held = (db: Database) =>
+  db
+    .selectFrom("tasks")
+    .select((eb) => eb.fn.countAll<number>().as("held"))
+    .where(isHeld);
+const countHeld = fixedQuery([], held);
+const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
+  held(db).where("project_id", "=", project_id),
 );
 
 export function buildTaskKeeper(scope: Scope): TaskKeeper {
@@ -115,6 +126,13 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .where("lease_until", "<", until.getTime())
         .executeTakeFirst();
       return Number(result.numUpdatedRows);
+    },
+    async countHeld(projectId) {
+      const [row] =
+        projectId === undefined
+          ? await countHeld(scope, {})
+          : await countHeldOfProject(scope, { project_id: projectId });
+      return row?.held ?? 0;
     },
     async countByState() {
       const counts = {} as Record<TaskState, number>;

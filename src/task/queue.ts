@@ -133,11 +133,8 @@ export async function placeInQueue(
 ): Promise<QueuePlace> {
   const position = await keepers.tasks.position(task, now);
   if (task.state !== "queued") return { queued: false, position };
-  const ofProject = await keepers.tasks.unfinishedOfProject(task.projectId);
-  if (position > 1 || ofProject.some((other) => other.id !== task.id && other.state !== "queued"))
-    return { queued: true, position };
-  const counts = await keepers.tasks.countByState();
-  const busy = counts.dispatched + counts.running + counts.canceling;
+  if (position > 1 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };
+  const busy = await keepers.tasks.countHeld();
   return { queued: busy > 0 && busy >= (await capacity(keepers, now)), position };
 }
 

@@ -72,8 +72,9 @@ async function postgresPlanner(url: string): Promise<Planner> {
       return {
         text: JSON.stringify(root, null, 1),
         scans: nodes
-          .filter((node) => node["Node Type"].endsWith("Seq Scan") && node["Relation Name"] !== "projects")
-          .map((node) => node["Relation Name"] ?? ""),
+          .filter((node) => node["Node Type"].endsWith("Seq Scan"))
+          .map((node) => node["Relation Name"] ?? "")
+          .filter((table) => ["deliveries", "tasks", "audit"].includes(table)),
         touchedRows: Math.max(
           ...nodes.map(
             (node) => (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"],

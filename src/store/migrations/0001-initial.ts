@@ -98,7 +98,8 @@ const indexes = [
 
   "create index tasks_project on tasks (project_id, id)",
   "create index tasks_state on tasks (state, id)",
-  "create index tasks_queued on tasks (priority desc, id) where state = 'queued'",
+  // Claims step from project to project and take the first of each.
+  "create index tasks_queued on tasks (project_id, priority desc, id) where state = 'queued'",
   `create index tasks_unfinished on tasks (project_id, id)
     where state in ('queued', 'dispatched', 'running', 'canceling')`,
   // At most one task of a project is with a runner: two claims that race cannot both win.
