@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
-import { buildMasker } from "./masker.ts";
+import { buildMasker, maskText } from "./masker.ts";
 import type { WireLine } from "./protocol.ts";
 
 type LogStage = WireLine["stage"];
@@ -100,9 +100,8 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
       };
     },
     say(stage, text) {
-      const masker = buildMasker(options.secrets);
       const splitter = buildLineSplitter();
-      const lines = splitter.push(masker.push(text) + masker.end());
+      const lines = splitter.push(maskText(options.secrets, text));
       for (const line of [...lines, ...splitter.end()]) add(stage, line);
     },
     async flushed() {

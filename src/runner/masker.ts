@@ -46,6 +46,12 @@ export function buildMasker(secrets: Iterable<string>): Masker {
   };
 }
 
+/** Masks one whole text. */
+export function maskText(secrets: Iterable<string>, text: string): string {
+  const masker = buildMasker(secrets);
+  return masker.push(text) + masker.end();
+}
+
 /** Longest first, so that the longer of two secrets with the same beginning wins. */
 function patternsOf(secrets: Iterable<string>): string[] {
   const patterns = new Set<string>();

@@ -6,6 +6,7 @@ import { openGitEnvironment } from "./git-environment.ts";
 import { type HeldTask, holdTask } from "./held-task.ts";
 import type { Lifeline } from "./lifeline.ts";
 import { buildLogStream, type LogStream } from "./log-stream.ts";
+import { maskText } from "./masker.ts";
 import { runProcess } from "./process.ts";
 import type { RunTask } from "./protocol.ts";
 import { runStage, type StageEnd } from "./run-stage.ts";
@@ -60,7 +61,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
       parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
     });
     await log.flushed();
-    await held.finish({ state: end.state, reason: end.reason.slice(0, 2000) });
+    await held.finish({ state: end.state, reason: maskText(secrets, end.reason).slice(0, 2000) });
     held.close();
     parts.abandon.removeEventListener("abort", abandon);
   }

@@ -57,7 +57,7 @@ describe("the one instruction", () => {
   test("is given only to a runner that is registered and not disabled", async () => {
     const stranger = await registerRunner(server.url, server.admin, { name: "stranger" });
     await server.admin.expect(200, "PATCH", `/api/runners/${stranger.id}`, { disabled: true });
-    expect(stranger.claim()).rejects.toThrow("401");
+    await expect(stranger.claim()).rejects.toThrow("401");
   });
 
   test("of a project with labels goes only to a runner that is registered with all of them", async () => {
@@ -148,5 +148,35 @@ describe("a runner's calls", () => {
     );
     expect((await runner.call("finish", held, { state: "lost", reason: "" })).status).toBe(422);
     await finish(held);
+  });
+});
+
+describe("positions", () => {
+  test("are true: what is told ahead of a task starts before it, and the first is next", async () => {
+    const projectIds: number[] = [];
+    for (let each = 0; each < 3; each += 1) projectIds.push(await client.project(repository, scripts));
+    const told = new Map<number, number>();
+    for (const projectId of [0, 0, 1, 2, 1, 2].map((index) => projectIds[index] ?? 0)) {
+      const { id, queuePosition } = await client.run(projectId);
+      told.set(id, queuePosition ?? 0);
+    }
+    expect([...told.values()]).toEqual([1, 2, 2, 3, 4, 4]);
+    const started: number[] = [];
+    const isLeft = () => started.length < told.size;
+    const holding: RunTask[] = [];
+    while (isLeft()) {
+      const held = await runner.claim();
+      if (!held) throw new Error("nothing was claimed");
+      expect(started.length).toBeGreaterThanOrEqual((told.get(held.taskId) ?? 0) - 1);
+      started.push(held.taskId);
+      holding.push(held);
+      const waiting = await Promise.all(
+        [...told.keys()].filter((id) => !started.includes(id)).map(client.task),
+      );
+      const claimable = waiting.filter(({ queuePosition }) => queuePosition === 1);
+      // With every project busy each waiting task is next as soon as its own project is free.
+      if (isLeft()) expect(claimable.length).toBeGreaterThan(0);
+      if (holding.length === 3) for (const each of holding.splice(0)) await finish(each);
+    }
   });
 });

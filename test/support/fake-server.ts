@@ -1,0 +1,96 @@
+import { type RunTask, timingOf, type WireLine } from "../../src/runner/protocol.ts";
+
+/** The server's half of the protocol, doing only what a test tells it. */
+export interface FakeServer {
+  url: string;
+  /** Given out one by one to claims; whatever stands here. */
+  instructions: unknown[];
+  claims: number;
+  stages: string[];
+  finished: { taskId: number; state: string; reason: string }[];
+  /** All lines in the order of their index, doubles dropped as the real one does. */
+  lines: WireLine[];
+  /** Answers before the call is looked at: a status to refuse with, or null. */
+  disturb: (path: string) => number | "forget" | null;
+  answer: Record<string, unknown>;
+  stop(): void;
+}
+
+export function startFakeServer(): FakeServer {
+  const lines: WireLine[] = [];
+  const fake: FakeServer = {
+    url: "",
+    instructions: [],
+    claims: 0,
+    stages: [],
+    finished: [],
+    lines,
+    disturb: () => null,
+    answer: { continue: true },
+    stop: () => server.stop(true),
+  };
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const path = new URL(request.url).pathname.split("/").at(-1) ?? "";
+      const body = (await request.json()) as Record<string, never>;
+      const disturbed = fake.disturb(path);
+      if (typeof disturbed === "number") return new Response("", { status: disturbed });
+      if (path === "claim") {
+        fake.claims += 1;
+        const instruction = fake.instructions.shift();
+        if (instruction === undefined) await Bun.sleep(20);
+        return instruction === undefined ? new Response(null, { status: 204 }) : Response.json(instruction);
+      }
+      if (path === "stage") fake.stages.push(`${body.stage} ${body.state}`);
+      if (path === "finish") fake.finished.push(body as unknown as FakeServer["finished"][number]);
+      if (path === "log") {
+        const { from, lines: sent } = body as unknown as { from: number; lines: WireLine[] };
+        if (from <= lines.length) lines.push(...sent.slice(lines.length - from));
+      }
+      if (path === "beat") await Bun.sleep(20);
+      // Taken, but the answer gets lost on its way.
+      if (disturbed === "forget") return new Response("", { status: 502 });
+      return Response.json({ ...fake.answer, ...(path === "log" ? { ack: lines.length } : {}) });
+    },
+  });
+  fake.url = server.url.origin;
+  return fake;
+}
+
+export function sampleInstruction(
+  url: string,
+  scripts: Partial<Record<"build" | "deploy" | "start", string>>,
+  more: Partial<RunTask> = {},
+  leaseMs = 60_000,
+): RunTask {
+  return {
+    type: "run_task",
+    taskId: 1,
+    attempt: 1,
+    lease: "a lease",
+    projectId: 1,
+    repo: { url, submodules: false, credential: null, allowLocal: true },
+    ref: "refs/heads/main",
+    commit: null,
+    stages: Object.entries(scripts).map(([name, script]) => ({
+      name: name as "build",
+      script,
+      timeoutMs: 60_000,
+      directory: "",
+      healthCheck: null,
+    })),
+    env: {},
+    secrets: {},
+    limits: {
+      ...timingOf(leaseMs),
+      logMaxBytes: 10_000_000,
+      logBytesUsed: 0,
+      checkoutTimeoutMs: 60_000,
+      stopGraceMs: 300,
+    },
+    logFrom: 0,
+    ...more,
+  };
+}

@@ -1,0 +1,203 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { systemClock } from "../../src/clock.ts";
+import { markVariable } from "../../src/runner/process-tree.ts";
+import { runRunner } from "../../src/runner/runner.ts";
+import { eventually } from "../support/eventually.ts";
+import { type FakeServer, sampleInstruction, startFakeServer } from "../support/fake-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive, watchProcesses } from "../support/process-watch.ts";
+
+let repository: GitRepository;
+let root: string;
+let server: FakeServer;
+let logLines: string[];
+let runner: { done: Promise<void>; drain: AbortController; abandon: AbortController };
+
+function startRunner(): typeof runner {
+  const [drain, abandon] = [new AbortController(), new AbortController()];
+  logLines = [];
+  const done = runRunner({
+    address: () => ({ server: server.url, token: "token" }),
+    labels: [],
+    concurrency: 2,
+    root,
+    workspacePolicy: "live",
+    stopGraceMs: 300,
+    version: "test",
+    env: process.env,
+    clock: systemClock,
+    log: pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) }),
+    drain: drain.signal,
+    abandon: abandon.signal,
+  });
+  return { done, drain, abandon };
+}
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+});
+afterAll(() => repository.remove());
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "slipway-runner-"));
+  server = startFakeServer();
+  runner = startRunner();
+});
+afterEach(async () => {
+  runner.drain.abort();
+  runner.abandon.abort();
+  await runner.done;
+  server.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const finished = () => eventually("the task is finished", () => server.finished.length > 0);
+
+describe("the execution side accepts only run_task", () => {
+  test("anything else is refused and logged, and the next task is run all the same", async () => {
+    server.instructions.push(
+      { type: "run_shell", command: "touch /tmp/never" },
+      { type: "run_task", taskId: "no number" },
+      "run_task",
+      sampleInstruction(repository.url, { build: "echo built" }),
+    );
+    await finished();
+    expect(server.finished).toMatchObject([{ taskId: 1, state: "success" }]);
+    const refusals = logLines.filter((line) => line.includes("refused an instruction"));
+    expect(refusals).toHaveLength(3);
+    expect(refusals[0]).toContain("run_shell");
+  });
+
+  test("a clone URL, ref or commit that the server should not have sent is refused too", async () => {
+    const good = sampleInstruction(repository.url, { build: "echo built" });
+    const wrong = [
+      { repo: { ...good.repo, allowLocal: false } },
+      { repo: { ...good.repo, url: "ext::sh -c touch% /tmp/never" } },
+      { ref: "--upload-pack=touch /tmp/never" },
+      { commit: "--all" },
+    ];
+    for (const [index, more] of wrong.entries()) {
+      server.instructions.push({ ...good, ...more, taskId: index + 1 });
+      await eventually("it is refused", () => server.finished.length === index + 1);
+      expect(server.finished.at(-1)).toMatchObject({ state: "failed" });
+    }
+    expect(server.stages.filter((stage) => stage.startsWith("build"))).toEqual([]);
+  });
+});
+
+describe("a stage begins only after the server acknowledged it", () => {
+  test("and not at all when the answer says stop", async () => {
+    server.answer = { continue: false, why: "canceled" };
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
+    await finished();
+    expect(server.stages).toEqual(["checkout running"]);
+    expect(server.finished).toMatchObject([{ state: "canceled" }]);
+  });
+
+  test("however long the acknowledgement takes to come", async () => {
+    let refusals = 0;
+    server.disturb = (path) => (path === "stage" && refusals++ < 3 ? 503 : null);
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
+    await finished();
+    expect(server.finished).toMatchObject([{ state: "success" }]);
+  });
+});
+
+describe("the log", () => {
+  test("has neither gap nor double when calls and answers get lost", async () => {
+    let calls = 0;
+    server.disturb = (path) => {
+      if (path !== "log") return null;
+      calls += 1;
+      return calls % 3 === 0 ? 500 : calls % 3 === 1 ? "forget" : null;
+    };
+    server.instructions.push(
+      sampleInstruction(repository.url, {
+        build: "for i in 1 2 3 4 5; do seq $i$i 1 $i$i$i; sleep 0.05; done",
+      }),
+    );
+    await finished();
+    const expected = [1, 2, 3, 4, 5].flatMap((i) => {
+      const [from, to] = [Number(`${i}${i}`), Number(`${i}${i}${i}`)];
+      return Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
+    });
+    expect(server.lines.filter(({ stage }) => stage === "build").map(({ text }) => text)).toEqual(expected);
+  });
+});
+
+describe("a runner that cannot renew its lease", () => {
+  test("ends its processes before the server decides, and reports nothing", async () => {
+    const watch = watchProcesses();
+    const build = `setsid sh -c 'echo $$ >>${watch.file}; exec sleep 300' & echo $$ >>${watch.file}; sleep 300`;
+    server.instructions.push(sampleInstruction(repository.url, { build }, {}, 1500));
+    await watch.all(2);
+    server.disturb = () => 503;
+    await eventually("nothing of the task is alive", () => watch.alive().length === 0);
+    await eventually("the task is given up", () => logLines.some((line) => line.includes("task ended")));
+    server.disturb = () => null;
+    const claimsBefore = server.claims;
+    await eventually("it asks for work again", () => server.claims > claimsBefore);
+    expect(server.finished).toEqual([]);
+  });
+
+  test("keeps a result until the server is back", async () => {
+    server.disturb = (path) => (path === "finish" ? 503 : null);
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, {}, 400));
+    await eventually("the stage is done", () => server.stages.includes("build success"));
+    const asked = server.claims;
+    await eventually("time goes by", () => server.claims > asked + 40);
+    server.disturb = () => null;
+    await finished();
+    expect(server.finished).toMatchObject([{ state: "success" }]);
+  });
+});
+
+describe("a runner that is told to end", () => {
+  test("finishes what it holds and takes nothing more", async () => {
+    server.instructions.push(
+      sampleInstruction(repository.url, { build: "echo begun; sleep 0.5; echo done" }),
+    );
+    await eventually("the task has begun", () => server.lines.some(({ text }) => text === "begun"));
+    runner.drain.abort();
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo never" }, { taskId: 2 }));
+    await runner.done;
+    expect(server.finished).toMatchObject([{ taskId: 1, state: "success" }]);
+    expect(server.instructions).toHaveLength(1);
+  });
+
+  test("twice: ends its processes at once and leaves the task to the server", async () => {
+    const watch = watchProcesses();
+    server.instructions.push(
+      sampleInstruction(repository.url, { build: `echo $$ >>${watch.file}; sleep 300` }),
+    );
+    await watch.all(1);
+    runner.abandon.abort();
+    await runner.done;
+    expect(watch.alive()).toEqual([]);
+    expect(server.finished).toEqual([]);
+  });
+});
+
+describe("leftovers of a runner that was killed with its guard", () => {
+  test("are ended and removed at the next start; a kept workspace stays", async () => {
+    runner.drain.abort();
+    await runner.done;
+    const orphan = Bun.spawn(["sleep", "300"], { env: { ...process.env, [markVariable]: "7-1-orphan" } });
+    const dead = { pid: 1, startedAt: "never" };
+    const folder = (name: string, record: object) => {
+      mkdirSync(join(root, "work/project-7", name), { recursive: true });
+      writeFileSync(join(root, "work/project-7", name, "run.json"), JSON.stringify(record));
+    };
+    const trees = [{ leader: orphan.pid, mark: "7-1-orphan" }];
+    folder("task-7-1", { owner: dead, trees, isKept: false });
+    folder("task-6-1", { owner: dead, trees: [], isKept: true });
+    runner = startRunner();
+    await eventually("the orphan is ended", () => !isAlive(orphan.pid));
+    await eventually("its folder is removed", () => readdirSync(join(root, "work/project-7")).length === 1);
+    expect(readdirSync(join(root, "work/project-7"))).toEqual(["task-6-1"]);
+  });
+});
