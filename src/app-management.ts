@@ -42,7 +42,7 @@ export async function buildManagement(ground: Ground, options: ManagementOptions
     passwords,
     credentials,
     permissions: buildPermissions(store),
-    signIn: buildSignIn({ keepers: store, passwords, clock, sessionMs }),
+    signIn: buildSignIn({ keepers: store, passwords, clock, metrics, sessionMs }),
     gitUrlRules: gitUrlRulesOf(config),
     trigger: tasks.trigger,
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },

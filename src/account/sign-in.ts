@@ -1,5 +1,7 @@
+import { Counter } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Caller } from "../model/permission.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Session, User } from "../model/user.ts";
@@ -35,10 +37,18 @@ export interface SignInOptions {
   keepers: Pick<Keepers, "users" | "sessions">;
   passwords: Passwords;
   clock: Clock;
+  metrics: Metrics;
   sessionMs: number;
 }
 
-export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOptions): SignIn {
+export function buildSignIn({ keepers, passwords, clock, metrics, sessionMs }: SignInOptions): SignIn {
+  // Counted, not logged by name: people type their password where the username belongs.
+  const checks = new Counter({
+    name: "slipway_password_checks_total",
+    help: "Passwords that were tried, at sign-in or to change one.",
+    labelNames: ["result"],
+    registers: [metrics],
+  });
   const byAddress = buildAttemptLimit(perAddress, clock);
   const byUsername = buildAttemptLimit(perUsername, clock);
 
@@ -46,13 +56,16 @@ export function buildSignIn({ keepers, passwords, clock, sessionMs }: SignInOpti
   async function check(username: string, password: string, limitKey: string): Promise<User | null> {
     const name = username.toLowerCase();
     const waitSeconds = byAddress.take(limitKey) || byUsername.take(name);
-    if (waitSeconds > 0)
+    if (waitSeconds > 0) {
+      checks.inc({ result: "limited" });
       throw new Fault("too_many", `Too many failed sign-ins; try again in ${waitSeconds} s.`, {
         retryAfterSeconds: waitSeconds,
       });
+    }
     const user = await keepers.users.byUsername(username);
     const isUsable = user !== null && !user.disabled;
     const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
+    checks.inc({ result: isRight ? "right" : "wrong" });
     if (!isRight || !user) return null;
     byAddress.forgive(limitKey);
     byUsername.forgive(name);

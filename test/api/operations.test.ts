@@ -28,6 +28,14 @@ describe("operators", () => {
     expect(proxied.status).toBe(403);
   });
 
+  test("see in the metrics when passwords are being guessed", async () => {
+    for (const _ of [1, 2])
+      await server.anonymous.request("POST", "/api/auth/login", { username: "x", password: "y" });
+    const { text } = await server.anonymous.request("GET", "/metrics");
+    expect(text).toContain('slipway_password_checks_total{result="wrong"} 2');
+    expect(text).toContain('slipway_password_checks_total{result="right"} 1');
+  });
+
   test("read metrics with metrics.token from anywhere, once it is set", async () => {
     const guarded = await startApiServer({ "metrics.token": "open-sesame" });
     expect((await guarded.anonymous.request("GET", "/metrics")).status).toBe(401);
