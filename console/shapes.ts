@@ -9,7 +9,6 @@ export type Runner = InferResponseType<(typeof api.runners)[":id"]["$get"], 200>
 export type AuditEntry = InferResponseType<typeof api.audit.$get, 200>["items"][number];
 export type ApiToken = InferResponseType<typeof api.tokens.$get, 200>["items"][number];
 export type Session = InferResponseType<typeof api.auth.sessions.$get, 200>["items"][number];
-export type Member = InferResponseType<(typeof api.projects)[":id"]["members"]["$get"], 200>["items"][number];
 export type Task = InferResponseType<(typeof api.tasks)[":id"]["$get"], 200>;
 export type DeliverySummary = InferResponseType<typeof api.webhooks.deliveries.$get, 200>["items"][number];
 export type Delivery = InferResponseType<(typeof api.webhooks.deliveries)[":id"]["$get"], 200>;

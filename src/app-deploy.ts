@@ -75,7 +75,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     });
     return {
       ownCodes: codes.redeem,
-      fetch: consolePages({ rootDir, cacheDir: join(rootDir, ".cache", "console") }),
+      fetch: consolePages(rootDir),
       routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
       async started(server) {
         for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);

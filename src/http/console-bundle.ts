@@ -13,27 +13,21 @@ export interface ConsoleAsset {
   gzip: Uint8Array<ArrayBuffer>;
 }
 
-export interface ConsoleSource {
-  /** Folder that holds console/, client/ and package-lock.json. */
-  rootDir: string;
-  /** Where a finished bundle is kept, so that only the first start after a change builds it. */
-  cacheDir: string;
-}
-
 /** Name of the bundle inside a compiled executable. */
 export const bundleName = "console.bundle";
 
 /**
- * The console's files: those embedded in a compiled executable, else those bundled by an earlier start from the same
- * sources, else bundled now.
+ * The console's files: those embedded in a compiled executable, else those that an earlier start bundled from the same
+ * sources, else bundled now and kept, so that only the first start after a change does so. `rootDir` holds console/,
+ * client/ and package.json.
  */
-export async function loadConsole(source: ConsoleSource): Promise<ConsoleAsset[]> {
+export async function loadConsole(rootDir: string): Promise<ConsoleAsset[]> {
   const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
   if (embedded) return parseBundle(await embedded.text());
-  const cacheFile = join(source.cacheDir, `${await fingerprintOf(source.rootDir)}.bundle`);
+  const cacheFile = join(rootDir, ".cache/console", `${await fingerprintOf(rootDir)}.bundle`);
   const cached = await readFile(cacheFile, "utf8").catch(() => null);
   if (cached !== null) return parseBundle(cached);
-  const assets = await bundleConsole(source.rootDir);
+  const assets = await bundleConsole(rootDir);
   // A read-only installation works too; it only bundles at each start.
   await keepBundle(cacheFile, assets).catch(() => {});
   return assets;
@@ -121,7 +115,7 @@ function parseBundle(text: string): ConsoleAsset[] {
 /** Names the state of all that goes into the bundle, by size and time of change, without reading it. */
 async function fingerprintOf(rootDir: string): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const entry of ["client", "console", "package-lock.json", "src/http/console-bundle.ts"]) {
+  for (const entry of ["client", "console", "package.json", "src/http/console-bundle.ts"]) {
     const names = entry.includes(".") ? [""] : await readdir(join(rootDir, entry), { recursive: true });
     for (const name of names.sort()) {
       const found = await stat(join(rootDir, entry, name));

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { type ConsoleAsset, type ConsoleSource, loadConsole } from "./console-bundle.ts";
+import { type ConsoleAsset, loadConsole } from "./console-bundle.ts";
 import type { Handler } from "./server.ts";
 
 /** Scripts only from our own files; styles may be inline, because the component library positions elements that way. */
@@ -29,10 +29,10 @@ const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
  * Serves the console: its files for ever (their names carry their hash), its one page at every address that a browser
  * opens. Anything else is left to the next part. The bundle is loaded at the first request.
  */
-export function consolePages(source: ConsoleSource): Handler {
+export function consolePages(rootDir: string): Handler {
   let loading: Promise<Map<string, ConsoleAsset>> | null = null;
   const assets = () => {
-    loading ??= loadConsole(source).then((list) => new Map(list.map((asset) => [asset.path, asset])));
+    loading ??= loadConsole(rootDir).then((list) => new Map(list.map((asset) => [asset.path, asset])));
     // A bundle that failed is tried again at the next request, not remembered as a failure.
     loading.catch(() => {
       loading = null;

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 
@@ -85,3 +88,33 @@ test("the first load is under 400 KB compressed", async () => {
   }
   expect(total).toBeLessThan(400 * 1024);
 });
+
+test("the compiled executable carries the console and needs nothing beside it", async () => {
+  const out = mkdtempSync(join(tmpdir(), "slipway-compiled-"));
+  const compiled = Bun.spawnSync([process.execPath, "scripts/compile.ts", "--out", out], {
+    cwd: join(import.meta.dir, "../.."),
+  });
+  expect([compiled.exitCode, compiled.stderr.toString()]).toEqual([0, ""]);
+  rmSync(join(out, "console.bundle"));
+  const child = Bun.spawn(
+    [
+      ...[join(out, "slipway"), "deploy", "--server-listen", "127.0.0.1:0"],
+      ...["--data-dir", join(out, "data"), "--log-format", "json"],
+    ],
+    { cwd: out, stdout: "pipe", stderr: "ignore", env: { PATH: process.env.PATH ?? "" } },
+  );
+  let output = "";
+  let url = "";
+  for await (const chunk of child.stdout) {
+    output += Buffer.from(chunk).toString();
+    url = /"url":"([^"]+)"/.exec(output)?.[1] ?? "";
+    if (url !== "") break;
+  }
+  const response = await fetch(url, { headers: { accept: "text/html" } });
+  expect(response.status).toBe(200);
+  const [script = ""] = assetsOf(await response.text()).filter((path) => path.endsWith(".js"));
+  expect((await fetch(url + script)).headers.get("content-type")).toContain("javascript");
+  child.kill();
+  await child.exited;
+  rmSync(out, { recursive: true, force: true });
+}, 60_000);

@@ -1,0 +1,39 @@
+/**
+ * Makes the whole product one executable file, console included:
+ *
+ *   npm run compile                               dist/slipway, for this machine
+ *   npm run compile -- --target bun-linux-arm64   for another; the names are those of `bun build --target`
+ *   npm run compile -- --out elsewhere            into another folder
+ */
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { BunPlugin } from "bun";
+import { bundleConsole, bundleName, keepBundle } from "../src/http/console-bundle.ts";
+
+const root = join(import.meta.dir, "..");
+const { values } = parseArgs({ options: { target: { type: "string" }, out: { type: "string" } } });
+const target = values.target as Bun.Build.CompileTarget | undefined;
+const dist = resolve(values.out ?? join(root, "dist"));
+
+/** The Kafka client reads its checksums' WebAssembly from a file beside it; this form of it carries the bytes within. */
+const selfContainedKafka: BunPlugin = {
+  name: "self-contained-kafka",
+  setup(build) {
+    const path = join(root, "node_modules/@platformatic/wasm-utils/dist/bundled.js");
+    build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, () => ({ path }));
+  },
+};
+
+await mkdir(dist, { recursive: true });
+const bundle = join(dist, bundleName);
+await keepBundle(bundle, await bundleConsole(root));
+const built = await Bun.build({
+  entrypoints: [join(root, "src/main.ts"), bundle],
+  compile: { outfile: join(dist, "slipway"), ...(target ? { target } : {}) },
+  minify: true,
+  naming: { asset: "[name].[ext]" },
+  plugins: [selfContainedKafka],
+});
+for (const output of built.outputs)
+  console.log(`${output.path}: ${(output.size / 1024 ** 2).toFixed(0)} MiB`);
