@@ -8,7 +8,7 @@ import { rabbitmqBroker } from "./bus/rabbitmq.ts";
 import { steadyClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Fault, messageOf } from "./errors.ts";
-import type { Log } from "./log.ts";
+import type { Ground } from "./part.ts";
 import { randomToken } from "./secrets.ts";
 
 export interface Buses {
@@ -21,7 +21,7 @@ export interface Buses {
 }
 
 /** One instance talks to itself. Several, or one whose client messages go to other services, need the queue. */
-export async function openBuses(config: Config, log: Log): Promise<Buses> {
+export async function openBuses({ config, log, metrics }: Ground): Promise<Buses> {
   const url = config["push.queue.url"];
   const isCluster = config["push.cluster-enabled"];
   if (!url || !(isCluster || config["push.queue-client-messages"]))
@@ -32,6 +32,7 @@ export async function openBuses(config: Config, log: Log): Promise<Buses> {
     log,
     clock: steadyClock,
     random: Math.random,
+    metrics,
   });
   return { bus: isCluster ? queue : localBus(), outbound: queue, node };
 }

@@ -35,7 +35,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
         message: "must be set where `slipway push` runs alone: nobody else could verify a code",
       },
     ]);
-  const { bus, outbound, node } = await openBuses(config, log);
+  const { bus, outbound, node } = await openBuses(ground);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = Math.min(config["push.max-connections"], socketLimit());
   const gateway = new Gateway(

@@ -1,6 +1,8 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Bus, BusHandler, BusMessage, BusState, SharedTopic, Topic } from "./bus.ts";
+import { newBusFigures, registerBusMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import { Inbox } from "./inbox.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
@@ -30,6 +32,8 @@ export interface BrokerBusOptions {
   log: Log;
   clock: Clock;
   random(): number;
+  /** Where the figures are shown; nowhere in tests that need none. */
+  metrics?: Metrics;
 }
 
 /** Below the 5 s that are promised, so that the answer is out by then. */
@@ -48,9 +52,10 @@ export class BrokerBus implements Bus {
   readonly #supervisor: Supervisor<BrokerSession>;
   readonly #inFlight: InFlight;
   readonly #log: Log;
+  readonly #figures = newBusFigures();
   #isClosing = false;
 
-  constructor(broker: Broker, { prefix, log, clock, random }: BrokerBusOptions) {
+  constructor(broker: Broker, { prefix, log, clock, random, metrics }: BrokerBusOptions) {
     this.name = broker.name;
     this.#log = log.child({ bus: broker.name });
     this.#supervisor = new Supervisor<BrokerSession>({
@@ -70,9 +75,25 @@ export class BrokerBus implements Bus {
       clock,
       onSilence: () => this.#supervisor.break(new Error("the broker stopped confirming")),
     });
+    if (!metrics) return;
+    registerBusMetrics(metrics, {
+      figures: this.#figures,
+      isReady: () => this.state().ready,
+      inFlight: () => this.#inFlight.count,
+    });
   }
 
-  publish(topic: Topic, key: string, message: BusMessage): Promise<void> {
+  async publish(topic: Topic, key: string, message: BusMessage): Promise<void> {
+    try {
+      await this.#send(topic, key, message);
+      this.#figures.confirmed[topic]++;
+    } catch (error) {
+      this.#figures.refused++;
+      throw error;
+    }
+  }
+
+  #send(topic: Topic, key: string, message: BusMessage): Promise<void> {
     const session = this.#supervisor.session();
     if (!session || this.#isClosing) return Promise.reject(queueUnavailable(this.#supervisor.state().detail));
     const body = JSON.stringify(message);
@@ -80,7 +101,11 @@ export class BrokerBus implements Bus {
   }
 
   subscribe(topic: SharedTopic, handle: BusHandler): void {
-    this.#inboxes.set(topic, new Inbox(handle, this.#log));
+    const counted: BusHandler = (messages) => {
+      this.#figures.received += messages.length;
+      return handle(messages);
+    };
+    this.#inboxes.set(topic, new Inbox(counted, this.#log));
   }
 
   start(): void {
@@ -103,6 +128,7 @@ export class BrokerBus implements Bus {
   }
 
   #link(events: SessionEvents): BrokerLink {
+    this.#figures.sessions++;
     events.signal.addEventListener("abort", () => this.#inFlight.rejectAll("the connection to it was lost"), {
       once: true,
     });

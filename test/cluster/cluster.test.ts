@@ -1,11 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import {
-  type BrokerUnderTest,
-  freshPrefix,
-  kafkaUnderTest,
-  rabbitmqUnderTest,
-  type TopicReader,
-} from "../support/buses.ts";
+import { type BrokerUnderTest, freshPrefix, kafkaUnderTest, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -24,7 +18,6 @@ function cluster(broker: BrokerUnderTest) {
     const clients: PushClient[] = [];
     let one: PushApp;
     let two: PushApp;
-    let events: TopicReader;
 
     const settings = (instanceId: string) => ({
       "push.cluster-enabled": true,
@@ -38,7 +31,6 @@ function cluster(broker: BrokerUnderTest) {
     beforeAll(async () => {
       [one, two] = await Promise.all([startPushApp(settings("one")), startPushApp(settings("two"))]);
       await eventually("both are ready", async () => (await isReady(one)) && (await isReady(two)));
-      events = await broker.read(prefix, "events");
     });
 
     afterEach(() => {
@@ -46,7 +38,6 @@ function cluster(broker: BrokerUnderTest) {
     });
 
     afterAll(async () => {
-      await events.stop();
       await Promise.all([one.stop(), two.stop()]);
     });
 
@@ -149,30 +140,6 @@ function cluster(broker: BrokerUnderTest) {
       expect(await client.heard(1)).toEqual(["from elsewhere"]);
       expect(await two.metric("slipway_push_unreadable_total")).toBe(before + 2);
     });
-
-    test("online users are known per instance and for the cluster, and told to other services", async () => {
-      const near = await open(one, "code=greta");
-      const far = await open(two, "code=hanna");
-      await open(two, "code=ines&temp=1");
-      const ofCluster = async (app: PushApp) => {
-        const answer = await app.get("/feign/getOnlineUsers?scope=cluster");
-        return ((await answer.json()) as { data: string[] }).data.sort();
-      };
-      const isKnown = async (app: PushApp) => (await ofCluster(app)).join() === "greta,hanna";
-      await eventually("both know both", async () => (await isKnown(one)) && (await isKnown(two)));
-      expect(await one.online()).toEqual(["greta"]);
-      expect(await two.online()).toEqual(["hanna"]);
-      const told = (type: string, userId: string) =>
-        events.messages.filter((event) => event.type === type && event.userId === userId).length;
-      await eventually("both are told", () => told("online", "greta") === 1 && told("online", "hanna") === 1);
-      near.close();
-      const again = await open(two, "code=greta");
-      far.close();
-      await eventually("hanna is told offline", () => told("offline", "hanna") === 1);
-      expect(told("offline", "greta")).toBe(0);
-      expect(told("online", "ines")).toBe(0);
-      again.close();
-    }, 60_000);
 
     test("client messages go to the queue in order, with who sent them", async () => {
       const written = await broker.read(prefix, "client");

@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { type BrokerUnderTest, freshPrefix, kafkaUnderTest, rabbitmqUnderTest } from "../support/buses.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const amqpUrl = await serviceUrl("amqp");
+const kafkaUrl = await serviceUrl("kafka");
+const brokers = [
+  ...(amqpUrl ? [rabbitmqUnderTest(amqpUrl)] : []),
+  ...(kafkaUrl ? [kafkaUnderTest(kafkaUrl)] : []),
+];
+
+async function ofCluster(app: PushApp): Promise<string> {
+  const answer = await app.get("/feign/getOnlineUsers?scope=cluster");
+  return ((await answer.json()) as { data: string[] }).data.sort().join();
+}
+
+async function presenceOver(broker: BrokerUnderTest): Promise<void> {
+  const prefix = freshPrefix();
+  const start = (instanceId: string) =>
+    startPushApp({
+      "push.cluster-enabled": true,
+      "push.queue.url": broker.url,
+      "push.queue.prefix": prefix,
+      "push.queue.instance-id": instanceId,
+    });
+  const [one, two] = await Promise.all([start("one"), start("two")]);
+  await eventually("both are ready", async () =>
+    (await Promise.all([one, two].map((app) => app.get("/readyz")))).every(({ status }) => status === 200),
+  );
+  const events = await broker.read(prefix, "events");
+  const open = (app: PushApp, query: string) => PushClient.open(`${app.wsUrl}?${query}`);
+  const told = (type: string, userId: string) =>
+    events.messages.filter((event) => event.type === type && event.userId === userId).length;
+
+  const near = await open(one, "code=greta");
+  const far = await open(two, "code=hanna");
+  const temporary = await open(two, "code=ines&temp=1");
+  const isKnown = async (app: PushApp) => (await ofCluster(app)) === "greta,hanna";
+  await eventually("both know both", async () => (await isKnown(one)) && isKnown(two));
+  expect(await one.online()).toEqual(["greta"]);
+  expect(await two.online()).toEqual(["hanna"]);
+  await eventually("both are told", () => told("online", "greta") === 1 && told("online", "hanna") === 1);
+  near.close();
+  const again = await open(two, "code=greta");
+  far.close();
+  await eventually("hanna is told offline", () => told("offline", "hanna") === 1);
+  expect({ broker: broker.name, greta: told("offline", "greta"), ines: told("online", "ines") }).toEqual({
+    broker: broker.name,
+    greta: 0,
+    ines: 0,
+  });
+  for (const client of [again, temporary]) client.close();
+  await events.stop();
+  await Promise.all([one.stop(), two.stop()]);
+}
+
+// Both brokers at a time: the test waits for the grace of those who left, most of the time.
+test("online users are known per instance and for the cluster, and told to other services once", async () => {
+  await Promise.all(brokers.map(presenceOver));
+}, 60_000);
