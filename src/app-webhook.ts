@@ -52,7 +52,7 @@ export function buildWebhookPart(
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
   const counters = buildWebhookMetrics(metrics);
-  const hooks = buildHookDirectory({ keepers: store, secrets, debounceSeconds });
+  const hooks = buildHookDirectory({ store, secrets, debounceSeconds });
   const pipeline = buildPipeline({
     store,
     hooks,

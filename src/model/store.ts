@@ -40,6 +40,11 @@ export interface Store extends Keepers {
    * after that.
    */
   withLock<T>(name: string, waitMs: number, work: () => Promise<T>): Promise<T | "timeout">;
+  /**
+   * Grows with every committed change of a project or a webhook: what was read at a version still holds at the same one.
+   * Null where other instances write too.
+   */
+  version(): number | null;
   /** The database's own time, so that instances with skewed clocks agree. */
   now(): Promise<Date>;
   /** Throws when the database does not answer. */

@@ -156,6 +156,10 @@ export interface TaskKeeper {
    * may, but of another project only the first one, and none while that project is busy.
    */
   position(task: Task, now: Date): Promise<number>;
+  /** Whether more than `count` tasks are queued, without counting them all. */
+  isQueueLongerThan(count: number): Promise<boolean>;
+  /** Names the delivery that made the task. */
+  setDelivery(id: number, deliveryId: number): Promise<void>;
   /** Tasks whose lease ended before `now`. */
   withExpiredLease(now: Date, limit: number): Promise<Task[]>;
   /** Gives every running lease one full term, after a server start. */

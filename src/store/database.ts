@@ -61,6 +61,7 @@ function storeOver(engine: Engine): Store {
         release();
       }
     },
+    version: () => engine.version(),
     now: () => engine.now(),
     check: () => engine.check(),
     describe: () => engine.description,

@@ -6,6 +6,8 @@ export interface Engine {
   scope: Scope;
   /** For people: which database this is, without credentials. */
   description: string;
+  /** See Store. */
+  version(): number | null;
   now(): Promise<Date>;
   /** Throws when the database does not answer. */
   check(): Promise<void>;

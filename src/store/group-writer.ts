@@ -24,6 +24,8 @@ export interface GroupWriterOptions {
   connection: SqliteConnection;
   /** Waits until all that was committed so far is on disk. */
   sync: () => Promise<void>;
+  /** A group is committed: readers see it from now on. */
+  onCommit: () => void;
   unitTimeoutMs: number;
   /** A unit that took too long was undone; whatever it still tries must not reach the connection. */
   onUnitTimeout: () => void;
@@ -46,6 +48,7 @@ export interface GroupWriter {
 export function buildGroupWriter({
   connection,
   sync,
+  onCommit,
   unitTimeoutMs,
   onUnitTimeout,
 }: GroupWriterOptions): GroupWriter {
@@ -68,6 +71,7 @@ export function buildGroupWriter({
         await begin(connection);
         await runGroup(outcomes);
         connection.run("commit");
+        onCommit();
         unsynced.push(...outcomes);
         void settle();
       } catch (error) {

@@ -60,6 +60,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       const query = { text: "select 1", query_timeout: shortAnswerTimeoutMs };
       await pool.query(query).catch((error: unknown) => Promise.reject(faultOf(error)));
     },
+    version: () => null,
     lockAcrossInstances: locks.acquire,
     async close() {
       await locks.close();

@@ -26,6 +26,14 @@ const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("projects").selectAll().where("id", "=", id),
 );
 
+const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db
+    .selectFrom("project_secrets")
+    .select(["name", "ciphertext"])
+    .where("project_id", "=", id)
+    .orderBy("name"),
+);
+
 export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   const { db, dialect } = scope;
   const named = <T>(name: string | undefined, work: Promise<T>) =>
@@ -71,13 +79,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
-    secrets: (id) =>
-      db
-        .selectFrom("project_secrets")
-        .select(["name", "ciphertext"])
-        .where("project_id", "=", id)
-        .orderBy("name")
-        .execute(),
+    secrets: (id) => selectSecrets(scope, { id }),
     secretNames: (ids) =>
       db
         .selectFrom("project_secrets")

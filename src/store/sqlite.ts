@@ -64,16 +64,41 @@ function buildCheckpoint(background: SqliteBackground, log: Log): () => void {
   };
 }
 
+const changesConfiguration = /^(?:insert into|update|delete from) "(?:projects|webhook_configs)"/;
+
+/** Counts committed changes of projects and webhooks: this process is the only one that writes the file. */
+function buildVersion() {
+  let current = 0;
+  let isTouched = false;
+  return {
+    current: () => current,
+    watch: (connection: SqliteConnection): SqliteConnection => ({
+      ...connection,
+      execute(query) {
+        if (changesConfiguration.test(query.sql)) isTouched = true;
+        return connection.execute(query);
+      },
+    }),
+    /** Not before the commit: what a reader saw until then was the old version. */
+    committed() {
+      if (isTouched) current++;
+      isTouched = false;
+    },
+  };
+}
+
 export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<Engine> {
   const file = resolve(path);
-  const writer = openWriter(file);
-  await migrateAlone(writer);
+  const connection = openWriter(file);
+  await migrateAlone(connection);
   const reader = connect(file, { readonly: true });
   for (const pragma of readerPragmas) reader.run(pragma);
   const wal = await open(`${file}-wal`, "r+");
 
   const background = buildSqliteBackground(file);
   const checkpoint = buildCheckpoint(background, log);
+  const version = buildVersion();
+  const writer = version.watch(connection);
   let inside = buildInnerScope(writer);
   const group = buildGroupWriter({
     connection: writer,
@@ -81,6 +106,7 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
       await wal.datasync();
       checkpoint();
     },
+    onCommit: version.committed,
     unitTimeoutMs,
     onUnitTimeout() {
       inside.end();
@@ -101,6 +127,7 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
       transact: (work) => group.submit(() => work(inside.scope), { needsSavepoint: true }),
     },
     description: `SQLite ${file}`,
+    version: version.current,
     now: async () => new Date(clock.now()),
     async check() {
       group.check();

@@ -42,6 +42,14 @@ const countHeld = fixedQuery([], held);
 const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
   held(db).where("project_id", "=", project_id),
 );
+const selectBeyond = fixedQuery(["count"], (db, { count }: { count: number }) =>
+  db.selectFrom("tasks").select("id").where(isQueued).limit(1).offset(count),
+);
+const updateDelivery = fixedQuery(
+  ["id", "delivery_id"],
+  (db, { id, delivery_id }: { id: number; delivery_id: number }) =>
+    db.updateTable("tasks").set({ delivery_id }).where("id", "=", id),
+);
 
 export function buildTaskKeeper(scope: Scope): TaskKeeper {
   const { db, dialect } = scope;
@@ -107,6 +115,10 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
     position: (task, now) => positionOf(scope, task, now),
+    isQueueLongerThan: async (count) => (await selectBeyond(scope, { count })).length > 0,
+    async setDelivery(id, deliveryId) {
+      await updateDelivery(scope, { id, delivery_id: deliveryId });
+    },
     async withExpiredLease(now, limit) {
       const rows = await db
         .selectFrom("tasks")

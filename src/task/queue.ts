@@ -126,11 +126,16 @@ export interface QueuePlace {
 /** A runner that has not asked for work for this long does not count as capacity. */
 const runnerSeenWithinMs = 90_000;
 
+/** Beyond this a queue is not counted out: "more than a hundred" is all that anybody wants to know. */
+const longQueue = 100;
+
 export async function placeInQueue(
   keepers: Pick<Keepers, "tasks" | "runners">,
   task: Task,
   now: Date,
 ): Promise<QueuePlace> {
+  if (task.state === "queued" && (await keepers.tasks.isQueueLongerThan(longQueue)))
+    return { queued: true, position: longQueue + 1 };
   const position = await keepers.tasks.position(task, now);
   if (task.state !== "queued") return { queued: false, position };
   if (position > 1 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };

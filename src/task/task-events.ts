@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { TaskEvent } from "../model/project.ts";
+import type { Project, TaskEvent } from "../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { LogLine, Task, TaskState } from "../model/task.ts";
@@ -49,9 +49,9 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   const { wakeups, live, metrics, keepers } = parts;
   const telling = new Set<Promise<void>>();
 
-  function tell(event: TaskEvent, task: Task): void {
+  function tell(event: TaskEvent, task: Task, known?: Project): void {
     live.task(event, task);
-    const told = tellOutside(event, task)
+    const told = tellOutside(event, task, known)
       .catch((error: unknown) =>
         parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not told"),
       )
@@ -59,8 +59,8 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     telling.add(told);
   }
 
-  async function tellOutside(event: TaskEvent, task: Task): Promise<void> {
-    const project = await keepers.projects.byId(task.projectId);
+  async function tellOutside(event: TaskEvent, task: Task, known?: Project): Promise<void> {
+    const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
     const stored = await keepers.projects.secrets(project.id);
     const secretOf = (name: string) => {
@@ -94,8 +94,8 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   return {
-    enqueued({ task, superseded }) {
-      tell("task.queued", task);
+    enqueued({ task, project, superseded }) {
+      tell("task.queued", task, project);
       for (const older of superseded) {
         if (older.state === "canceled") finished(older);
         else changed(older);

@@ -1,5 +1,6 @@
+import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
-import type { Keepers } from "../model/store.ts";
+import type { Store } from "../model/store.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { Secrets } from "../secrets.ts";
 import { type Rules, rulesOf } from "./rules.ts";
@@ -7,7 +8,9 @@ import { type Rules, rulesOf } from "./rules.ts";
 /** A project's webhook, ready to judge by. */
 export interface Hook {
   config: WebhookConfig;
-  projectName: string;
+  project: Project;
+  /** Of the store, when it was read; null: it has to be looked at again. */
+  version: number | null;
   rules: Rules;
   /** Opened at the first use. Throws when a stored secret does not open: that is a failure, never "no secret". */
   secrets(): HookSecrets;
@@ -25,7 +28,7 @@ export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
   /** As stored now, whatever is remembered. */
   reload(key: string): Promise<Hook | null>;
-  hookOf(config: WebhookConfig, projectName: string): Hook;
+  hookOf(config: WebhookConfig, project: Project): Hook;
   /** Must follow every change of a configuration. */
   forget(key: string | null): void;
 }
@@ -34,24 +37,21 @@ export interface HookDirectory {
 const maxHooks = 10_000;
 
 export interface HookDirectoryOptions {
-  keepers: Pick<Keepers, "webhookConfigs" | "projects">;
+  store: Pick<Store, "webhookConfigs" | "projects" | "version">;
   secrets: Secrets;
   /** webhook.debounceSeconds, for projects that set none. */
   debounceSeconds: number;
 }
 
-export function buildHookDirectory({
-  keepers,
-  secrets,
-  debounceSeconds,
-}: HookDirectoryOptions): HookDirectory {
+export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions): HookDirectory {
   const hooks = new Map<string, Hook>();
 
-  const hookOf = (config: WebhookConfig, projectName: string): Hook => {
+  const hookOf = (config: WebhookConfig, project: Project, version: number | null = null): Hook => {
     let opened: HookSecrets | null = null;
     return {
       config,
-      projectName,
+      project,
+      version,
       rules: rulesOf(config, debounceSeconds),
       secrets() {
         opened ??= openSecrets(config, secrets);
@@ -61,20 +61,25 @@ export function buildHookDirectory({
   };
 
   async function reload(key: string): Promise<Hook | null> {
-    const config = await keepers.webhookConfigs.byKey(key);
+    // Taken before the first read: a change during it makes the hook old, never the other way round.
+    const version = store.version();
+    const config = await store.webhookConfigs.byKey(key);
     hooks.delete(key);
-    const project = config === null ? null : await keepers.projects.byId(config.projectId);
+    const project = config === null ? null : await store.projects.byId(config.projectId);
     if (config === null || project === null) return null;
-    const hook = hookOf(config, project.name);
+    const hook = hookOf(config, project, version);
     hooks.set(key, hook);
     if (hooks.size > maxHooks) hooks.delete(hooks.keys().next().value ?? key);
     return hook;
   }
 
   return {
-    byKey: async (key) => hooks.get(key) ?? (await reload(key)),
+    async byKey(key) {
+      const known = hooks.get(key);
+      return known && (known.version === null || known.version === store.version()) ? known : reload(key);
+    },
     reload,
-    hookOf,
+    hookOf: (config, project) => hookOf(config, project),
     forget(key) {
       if (key !== null) hooks.delete(key);
     },

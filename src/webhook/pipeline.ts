@@ -62,13 +62,17 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
 
   /** Key, switch and secret may have changed while the delivery waited for the lock, or on another instance. */
   async function recheck(keepers: Keepers, { hook, way, isVerifiedBy }: Arrived): Promise<Hook | Outcome> {
+    if (hook.version !== null && hook.version === store.version()) return hook;
     const { key } = hook.config;
     const current = key === null ? hook.config : await keepers.webhookConfigs.byKey(key);
-    if (current === null) return { code: "endpoint_not_found", reason: "The key was reset meanwhile." };
+    const project = current === null ? null : await keepers.projects.byId(current.projectId);
+    if (current === null || project === null)
+      return { code: "endpoint_not_found", reason: "The key was reset, or the project deleted, meanwhile." };
     if (way.enabled && !current.enabled)
       return { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
-    if (current.updatedAt.getTime() === hook.config.updatedAt.getTime()) return hook;
-    const changed = hooks.hookOf(current, hook.projectName);
+    const isSame = current.updatedAt.getTime() === hook.config.updatedAt.getTime();
+    if (isSame) return { ...hook, project };
+    const changed = hooks.hookOf(current, project);
     hooks.forget(key);
     if (isVerifiedBy && !isVerifiedBy(changed))
       return {
@@ -89,16 +93,8 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     const { way, event, trace, known } = arrived;
     const hook = await recheck(keepers, arrived);
     if ("code" in hook) return write(keepers, known, { outcome: hook }, now);
-    const project = await keepers.projects.byId(hook.config.projectId);
-    if (project === null)
-      return write(
-        keepers,
-        known,
-        { outcome: { code: "endpoint_not_found", reason: "The project is gone." } },
-        now,
-      );
-    const decision = await judge(keepers, { way, hook, project, event, trace, now });
-    return write(keepers, { ...known, projectName: project.name }, decision, now);
+    const decision = await judge(keepers, { way, hook, event, trace, now });
+    return write(keepers, known, decision, now);
   }
 
   /** The record, in the same transaction as the task; the task then learns the record's id. */
@@ -110,11 +106,9 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     });
     const id = await keepers.deliveries.create(record);
     if (!enqueued) return { id, record, decision };
-    const task = await keepers.tasks.change(enqueued.task.id, {
-      whileIn: ["queued"],
-      set: { deliveryId: id },
-    });
-    return { id, record, decision: { ...decision, enqueued: { ...enqueued, task: task ?? enqueued.task } } };
+    await keepers.tasks.setDelivery(enqueued.task.id, id);
+    const task = { ...enqueued.task, deliveryId: id };
+    return { id, record, decision: { ...decision, enqueued: { ...enqueued, task } } };
   }
 
   function tell({ id, record, decision }: Written): void {
@@ -169,11 +163,8 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    async preview(hook, event, way, trace) {
-      const project = await store.projects.byId(hook.config.projectId);
-      if (project === null) throw new Fault("not_found", "The project is gone.");
-      return judge(store, { way, hook, project, event, trace, now: new Date(clock.now()) });
-    },
+    preview: (hook, event, way, trace) =>
+      judge(store, { way, hook, event, trace, now: new Date(clock.now()) }),
     refuse,
     fail,
   };

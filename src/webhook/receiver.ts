@@ -263,7 +263,7 @@ function knownOf(hook: Hook, incoming: Incoming, known: Known): Known {
   return {
     ...known,
     projectId: hook.config.projectId,
-    projectName: hook.projectName,
+    projectName: hook.project.name,
     provider: hook.config.provider,
     headers: keptHeaders(incoming.headers, [...provider.eventHeaders, ...provider.deliveryIdHeaders]),
     hostDeliveryId: hostDeliveryIdOf(provider, incoming.headers),

@@ -51,7 +51,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
         replayOf: delivery.id,
         formerProjectId: null,
       };
-      const hook = hooks.hookOf(config, project.name);
+      const hook = hooks.hookOf(config, project);
       return pipeline.decide({ way: waysIn.replay, hook, event, trace, known });
     },
     async candidates(filter) {

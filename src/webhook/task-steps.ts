@@ -1,6 +1,5 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
 import { isCommit, toFullRef, toShortRef } from "../model/git-ref.ts";
-import type { Project } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
 import { type Enqueued, enqueueTask, placeInQueue, type QueuePlace, type TaskOrder } from "../task/queue.ts";
@@ -23,7 +22,6 @@ export interface Decision {
 export interface InHand {
   way: WayIn;
   hook: Hook;
-  project: Project;
   event: NormalizedEvent;
   trace: Trace;
   now: Date;
@@ -61,11 +59,11 @@ export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Deci
 
 async function mergeInto(
   keepers: TaskKeepers,
-  { hook, project, event, trace }: InHand,
+  { hook, event, trace }: InHand,
   task: Task,
   shown: string,
 ): Promise<Decision | null> {
-  const order = orderOf(hook, project, event);
+  const order = orderOf(hook, event);
   // A delivery without a commit (a host's `create`) never erases the one that is known.
   const keeps = order.commit === null && task.commit !== null;
   const moved = keeps ? task : await keepers.tasks.change(task.id, { whileIn: ["queued"], set: order });
@@ -111,7 +109,7 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
 }
 
 export async function enqueue(keepers: TaskKeepers, hand: InHand): Promise<Decision> {
-  const { way, hook, project, event, trace, now } = hand;
+  const { way, hook, event, trace, now } = hand;
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
   if (!way.task) {
@@ -120,8 +118,8 @@ export async function enqueue(keepers: TaskKeepers, hand: InHand): Promise<Decis
   }
   const waitSeconds = way.debounce ? hook.rules.debounceSeconds : 0;
   const order: TaskOrder = {
-    ...orderOf(hook, project, event),
-    project,
+    ...orderOf(hook, event),
+    project: hook.project,
     triggerType: "webhook",
     actions: hook.config.actions,
     deliveryId: null,
@@ -136,8 +134,7 @@ export async function enqueue(keepers: TaskKeepers, hand: InHand): Promise<Decis
 
 /** What is built for an event, and by whose push. */
 function orderOf(
-  { config }: Hook,
-  project: Project,
+  { config, project }: Hook,
   event: NormalizedEvent,
 ): Pick<Task, "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"> {
   const who = { message: event.message, author: event.author, triggeredBy: event.author || "webhook" };

@@ -45,7 +45,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
     async dryRun(project, config, input, author) {
       const trace = newTrace();
       const { event } = sampleOf(project, config, input, author);
-      const hook = hooks.hookOf(config, project.name);
+      const hook = hooks.hookOf(config, project);
       const { outcome } = await pipeline.preview(hook, event, waysIn.dryRun, trace);
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
       return { dryRun: true, decision, normalized: event, trace: trace.steps };
@@ -53,7 +53,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
     async run(project, config, input, author, now) {
       const trace = newTrace();
       const { event, text, payload } = sampleOf(project, config, input, author);
-      const hook = hooks.hookOf(config, project.name);
+      const hook = hooks.hookOf(config, project);
       const known: Known = {
         projectId: project.id,
         projectName: project.name,
