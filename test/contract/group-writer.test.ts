@@ -23,6 +23,7 @@ describe("the group writer", () => {
     buildGroupWriter({
       connection,
       sync: async () => {},
+      onCommit: () => {},
       unitTimeoutMs: 5_000,
       onUnitTimeout: () => {},
       ...change,
