@@ -21,6 +21,8 @@ export interface Dialect {
     table: string,
     query: (value: RawBuilder<number>) => Expression<unknown>,
   ): RawBuilder<number>;
+  /** Names the index for a query that SQLite, which keeps no statistics, would run by another. */
+  byIndex(name: string): RawBuilder<unknown>;
   /** Whether rows can be locked one by one; SQLite has a single writer instead. */
   hasRowLocks: boolean;
   /** After rows came with ids of their own: the next id follows the greatest of them. */
@@ -39,6 +41,7 @@ export const sqliteDialect: Dialect = {
   ofEach: (values, table, query) =>
     sql`select found.id from json_each(${JSON.stringify(values)}) as one
       cross join ${sql.table(table)} as found on found.id in (${query(sql.ref("one.value"))})`,
+  byIndex: (name) => sql`indexed by ${sql.ref(name)}`,
   hasRowLocks: false,
   // An autoincrement column minds by itself.
   numberOnFrom: async () => {},
@@ -57,6 +60,7 @@ export const postgresDialect: Dialect = {
   ofEach: (values, _table, query) =>
     sql`select found.id from unnest(${values}::bigint[]) as one(value)
       cross join lateral (${query(sql.ref("one.value"))}) as found`,
+  byIndex: () => sql``,
   hasRowLocks: true,
   async numberOnFrom(db, table) {
     await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select coalesce(max(id), 0) + 1 from ${sql.table(table)}), false)`.execute(

@@ -18,14 +18,18 @@ class Slot {
  */
 export function fixedQuery<Values extends object, Row>(
   names: readonly (keyof Values & string)[],
-  build: (db: Database, values: Values) => { compile(executor: Database): CompiledQuery<Row> },
+  build: (
+    db: Database,
+    values: Values,
+    dialect: Dialect,
+  ) => { compile(executor: Database): CompiledQuery<Row> },
 ): (scope: Scope, values: Values) => Promise<Row[]> {
   const templates = new Map<Dialect["name"], Query>();
   const templateOf = ({ db, dialect }: Scope): Query => {
     const known = templates.get(dialect.name);
     if (known !== undefined) return known;
     const slots = Object.fromEntries(names.map((name) => [name, new Slot(name)])) as unknown as Values;
-    const { sql, parameters } = build(db, slots).compile(db);
+    const { sql, parameters } = build(db, slots, dialect).compile(db);
     templates.set(dialect.name, { sql, parameters });
     return { sql, parameters };
   };

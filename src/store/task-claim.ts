@@ -1,5 +1,6 @@
-import { type SqlBool, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { ClaimRequest, Task } from "../model/task.ts";
+import type { Dialect } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import type { Scope } from "./scope.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
@@ -61,11 +62,14 @@ async function heldBy({ db, dialect }: Scope, runnerId: number): Promise<number>
  * The projects that have a queued task, read by stepping from one to the next in the index: a project with ten thousand
  * waiting tasks costs no more than one with a single task.
  */
-const waitingProjects = sql`recursive waiting(project_id) as (
-  select min(project_id) from tasks where state = 'queued'
-  union all
-  select (select min(tasks.project_id) from tasks where state = 'queued' and tasks.project_id > waiting.project_id)
-  from waiting where waiting.project_id is not null)`;
+const waitingProjects = ({ byIndex }: Dialect) => {
+  const first = (isNext: RawBuilder<SqlBool>) => sql`(select next.project_id from tasks as next
+    ${byIndex("tasks_queued")} where next.state = 'queued' and ${isNext} order by next.project_id limit 1)`;
+  return sql`recursive waiting(project_id) as (
+    select ${first(sql`true`)}
+    union all
+    select ${first(sql`next.project_id > waiting.project_id`)} from waiting where waiting.project_id is not null)`;
+};
 
 const projectIsFree = sql<SqlBool>`not exists (
   select 1 from tasks as held where held.project_id = waiting.project_id
@@ -76,7 +80,7 @@ async function nextClaimable(
   { db, dialect }: Scope,
   { now, labels }: ClaimRequest,
 ): Promise<{ id: number } | undefined> {
-  const { rows } = await sql<{ id: number }>`with ${waitingProjects}
+  const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
     select queued.id from waiting
     cross join projects
     cross join tasks as queued
@@ -103,8 +107,8 @@ const isAhead = ({ id, priority, may_start_at }: Standing) => sql<SqlBool>`ahead
 
 const countAhead = fixedQuery(
   ["project_id", "id", "priority", "may_start_at"],
-  (_, task: Standing) =>
-    sql<{ others: number; own: number }>`with ${waitingProjects}
+  (_, task: Standing, dialect) =>
+    sql<{ others: number; own: number }>`with ${waitingProjects(dialect)}
     select
       (select count(*) from waiting where waiting.project_id <> ${task.project_id} and ${projectIsFree}
         and exists (select 1 from tasks as ahead where ahead.project_id = waiting.project_id and ${isAhead(task)})
