@@ -15,15 +15,21 @@ export interface ConsumeOptions {
   isDurable: boolean;
 }
 
-/** Answers how many messages had been waiting in the queues. */
+export interface Consumption {
+  /** Messages that had been waiting in the queues. */
+  backlog: Backlog;
+  channels: Channel[];
+}
+
 export async function consumeAll(
   connection: Connection,
   options: ConsumeOptions,
   link: BrokerLink,
-): Promise<Backlog> {
+): Promise<Consumption> {
   const backlog = new Backlog();
-  for (const topic of link.topics) await consume(connection, topic, options, link, backlog);
-  return backlog;
+  const channels: Channel[] = [];
+  for (const topic of link.topics) channels.push(await consume(connection, topic, options, link, backlog));
+  return { backlog, channels };
 }
 
 async function consume(
@@ -32,7 +38,7 @@ async function consume(
   { prefix, instanceId, isDurable }: ConsumeOptions,
   link: BrokerLink,
   backlog: Backlog,
-): Promise<void> {
+): Promise<Channel> {
   const channel = await connection.acquire();
   const exchange = `${prefix}.${topic}`;
   const declared = await channel.queueDeclare(
@@ -64,6 +70,7 @@ async function consume(
   channel.on("close", () =>
     queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
   );
+  return channel;
 }
 
 const boundedArguments = {

@@ -1,5 +1,6 @@
 import { type Channel, Connection } from "rabbitmq-client";
-import type { Broker, BrokerLink, BrokerSession } from "./broker-bus.ts";
+import { pause } from "../clock.ts";
+import type { Broker, BrokerLink } from "./broker-bus.ts";
 import type { Topic } from "./bus.ts";
 import { type Backlog, consumeAll } from "./rabbitmq-consumer.ts";
 
@@ -32,10 +33,13 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       const connection = await connect(options, link);
       await declareExchanges(connection, options.prefix);
       const publisher = await Publisher.open(connection, options);
-      const behind = await consumeAll(connection, options, link);
-      watch(connection, link, behind);
+      const { backlog, channels } = await consumeAll(connection, options, link);
+      watch(connection, link, backlog);
       publisher.onClose((reason) => link.broken(reason));
-      return publisher;
+      return {
+        send: (topic, _key, id, body) => publisher.send(topic, id, body),
+        close: () => closeInOrder(connection, [...channels, publisher.channel]),
+      };
     },
   };
 }
@@ -85,9 +89,9 @@ function watch(connection: Connection, link: BrokerLink, backlog: Backlog): void
 }
 
 /** One channel in confirm mode: order is kept, confirmations are pipelined. */
-class Publisher implements BrokerSession {
+class Publisher {
   readonly #connection: Connection;
-  readonly #channel: Channel;
+  readonly channel: Channel;
   readonly #options: RabbitmqOptions;
   readonly #returned = new Set<string>();
   #clientQueue: Promise<void> | undefined;
@@ -100,7 +104,7 @@ class Publisher implements BrokerSession {
 
   private constructor(connection: Connection, channel: Channel, options: RabbitmqOptions) {
     this.#connection = connection;
-    this.#channel = channel;
+    this.channel = channel;
     this.#options = options;
     channel.on("basic.return", (message) => {
       if (message.messageId) this.#returned.add(message.messageId);
@@ -108,12 +112,12 @@ class Publisher implements BrokerSession {
   }
 
   onClose(listener: (reason: Error) => void): void {
-    this.#channel.on("close", () =>
+    this.channel.on("close", () =>
       queueMicrotask(() => listener(new Error("the publishing channel was closed"))),
     );
   }
 
-  send(topic: Topic, _key: string, id: string, body: string): Promise<void> {
+  send(topic: Topic, id: string, body: string): Promise<void> {
     if (topic === "client") return this.#sendToClientQueue(id, body);
     return this.#publish({ exchange: `${this.#options.prefix}.${topic}` }, id, body);
   }
@@ -132,16 +136,20 @@ class Publisher implements BrokerSession {
   }
 
   #publish(route: Parameters<Channel["basicPublish"]>[0] & object, id: string, body: string): Promise<void> {
-    return this.#channel.basicPublish(
+    return this.channel.basicPublish(
       { ...route, durable: this.#options.isDurable, messageId: id, contentType: "application/json" },
       Buffer.from(body),
     );
   }
+}
 
-  async close(): Promise<void> {
-    await Promise.race([this.#channel.close(), Bun.sleep(closeTimeoutMs)]);
-    this.#connection.unsafeDestroy();
-  }
+/** A channel that is closed sends first what it still has to say: what was handed over is acknowledged. */
+async function closeInOrder(connection: Connection, channels: Channel[]): Promise<void> {
+  const tooLong = new AbortController();
+  const closing = Promise.all(channels.map((channel) => channel.close()));
+  await Promise.race([closing, pause(closeTimeoutMs, tooLong.signal)]);
+  tooLong.abort();
+  connection.unsafeDestroy();
 }
 
 /** A queue that the operator has declared, with arguments of his own, is taken as it is. */

@@ -119,7 +119,10 @@ export class Supervisor<Session extends Closeable> {
     };
     const events: SessionEvents = {
       signal: abort.signal,
-      broken: (cause) => abort.abort(cause),
+      // A session that is being closed loses its channels one after the other; that is no accident.
+      broken: (cause) => {
+        if (!this.#isClosed) abort.abort(cause);
+      },
       paused: (detail) => {
         pausedDetail = detail;
         show();

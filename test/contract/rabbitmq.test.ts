@@ -55,6 +55,19 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     expect(received.map(({ id }) => id)).toEqual(ids);
   });
 
+  test("what was handed over is acknowledged when an instance ends in order", async () => {
+    const prefix = freshPrefix();
+    const bus = broker.bus({ prefix, instanceId: "ending" });
+    const received = start(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const ids = Array.from({ length: 1_000 }, (_, number) => `last-${number}`);
+    await Promise.all(ids.map((id) => bus.publish("broadcast", "user:1", { id })));
+    await bus.close();
+    const handedOver = received.length;
+    const { messageCount } = await bare.queueDeclare({ queue: `${prefix}.broadcast.ending`, passive: true });
+    expect(messageCount).toBe(ids.length - handedOver);
+  });
+
   test("a second instance under the same id is refused and says why", async () => {
     const prefix = freshPrefix();
     const first = broker.bus({ prefix, instanceId: "twin" });
