@@ -54,6 +54,7 @@ export function buildGroupWriter({
 }: GroupWriterOptions): GroupWriter {
   const waiting: Unit[] = [];
   let unsynced: Outcome[] = [];
+  let running: Unit | null = null;
   let isWriting = false;
   let syncing: Promise<void> | null = null;
   let broken: Fault | null = null;
@@ -88,7 +89,9 @@ export function buildGroupWriter({
     while (outcomes.length < maxUnitsPerGroup && performance.now() < endAt) {
       const unit = waiting.shift();
       if (unit === undefined) return;
+      running = unit;
       outcomes.push(await runUnit(unit));
+      running = null;
     }
   }
 
@@ -99,6 +102,8 @@ export function buildGroupWriter({
       if (unit.needsSavepoint) connection.run("release unit");
       return { unit, value };
     } catch (error) {
+      // Then all units of the group before this one are undone too.
+      if (!connection.isInTransaction()) throw error;
       if (unit.needsSavepoint) {
         connection.run("rollback to unit");
         connection.run("release unit");
@@ -150,7 +155,10 @@ export function buildGroupWriter({
     } catch {
       // No transaction was open: it failed to begin.
     }
-    const affected = outcomes.length > 0 ? outcomes.map((outcome) => outcome.unit) : waiting.splice(0);
+    const begun = outcomes.map((outcome) => outcome.unit);
+    if (running !== null) begun.push(running);
+    running = null;
+    const affected = begun.length > 0 ? begun : waiting.splice(0);
     const fault = new Fault("unavailable", `The database cannot be written: ${messageOf(error)}`, {
       cause: error,
     });

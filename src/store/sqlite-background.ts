@@ -80,7 +80,9 @@ export function buildSqliteBackground(file: string): SqliteBackground {
       return { rows: rows as R[] };
     },
     async close() {
+      const worker = thread;
       stop("The database is closed.");
+      await worker?.terminate();
     },
   };
 }

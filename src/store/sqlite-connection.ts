@@ -12,6 +12,8 @@ export interface SqliteConnection {
   execute<R>(query: { sql: string; parameters: readonly unknown[] }): QueryResult<R>;
   /** For statements that are no queries: pragmas, begin, commit. */
   run(sql: string): void;
+  /** False once SQLite has undone a transaction by itself, as it does when the disk is full. */
+  isInTransaction(): boolean;
   close(): void;
 }
 
@@ -50,6 +52,7 @@ export function connect(path: string, options: { readonly: boolean }): SqliteCon
   return {
     execute,
     run: (sql) => void execute({ sql, parameters: [] }),
+    isInTransaction: () => file.inTransaction,
     close() {
       for (const { statement } of statements.values()) statement.finalize();
       statements.clear();

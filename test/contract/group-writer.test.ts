@@ -86,6 +86,20 @@ describe("the group writer", () => {
     expect(stored()).toEqual(["a", "c"]);
   });
 
+  test("refuses the whole group when SQLite itself undid it, and goes on with the next", async () => {
+    const group = writer();
+    const outcomes = await Promise.allSettled([
+      group.submit(insert("before"), unit),
+      group.submit(async () => {
+        connection.run("rollback");
+        throw new Error("database or disk is full");
+      }, unit),
+      group.submit(insert("after"), unit),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "fulfilled"]);
+    expect(stored()).toEqual(["after"]);
+  });
+
   test("undoes a unit that takes too long and goes on", async () => {
     let timeouts = 0;
     const group = writer({
