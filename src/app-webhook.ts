@@ -51,6 +51,7 @@ export function buildWebhookPart(
   const { store, secrets, announcer, onDelivery, baseUrl } = options;
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
+  const limitPerMinute = config["webhook.limitPerMinute"];
   const counters = buildWebhookMetrics(metrics);
   const hooks = buildHookDirectory({ store, secrets, debounceSeconds });
   const pipeline = buildPipeline({
@@ -60,6 +61,7 @@ export function buildWebhookPart(
     log,
     metrics: counters,
     lockWaitMs,
+    limitPerMinute,
     announcer,
     onDelivery,
   });
@@ -68,7 +70,7 @@ export function buildWebhookPart(
     hooks,
     pipeline,
     clock,
-    limitPerMinute: config["webhook.limitPerMinute"],
+    limitPerMinute,
     maxBodyKB,
     onFloodWriteFailed: (error) => log.error({ error: messageOf(error) }, "a flood could not be counted"),
   });

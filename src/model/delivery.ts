@@ -134,6 +134,15 @@ export interface DeliveryKeeper {
     since: Date,
     ref?: string,
   ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
+  /**
+   * Live deliveries of a project after `since` that count against its rate, at most `limit`; `oldest` is the oldest of
+   * the newest `limit`.
+   */
+  countedSince(
+    projectId: number,
+    since: Date,
+    limit: number,
+  ): Promise<{ count: number; oldest: Date | null }>;
   /** Adds to the count of a flood row; false when it is gone. */
   addToCount(id: number, more: number): Promise<boolean>;
   countByStatus(filter: {

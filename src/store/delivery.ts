@@ -95,6 +95,30 @@ const lastAcceptedOfRef = fixedQuery(
   (db, { ref, ...window }: Window & { ref: string }) => acceptedSince(db, window).where("ref", "=", ref),
 );
 
+/** What the limit per minute does not count: refusals that cost the project nothing, the limit's own among them. */
+const notCounted: Delivery["code"][] = [
+  "rate_limited",
+  "lock_timeout",
+  "signature_invalid",
+  "webhook_disabled",
+  "body_too_large",
+];
+
+const countedSince = fixedQuery(
+  ["project_id", "since", "limit"],
+  (db, { project_id, since, limit }: Window & { limit: number }) =>
+    db
+      .selectFrom("deliveries")
+      .select("created_at")
+      .where("project_id", "=", project_id)
+      .where("created_at", ">", since)
+      .where("code", "not in", notCounted)
+      .where("remote_ip", "not in", notLive)
+      .orderBy("created_at", "desc")
+      .orderBy("id", "desc")
+      .limit(limit),
+);
+
 export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   const { db } = scope;
   const deleteAll = async (ids: SelectQueryBuilder<Schema, "deliveries", { id: number }>) => {
@@ -146,6 +170,11 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
           ? await lastAccepted(scope, values)
           : await lastAcceptedOfRef(scope, { ...values, ref });
       return row === undefined ? null : { ...row, created_at: new Date(row.created_at) };
+    },
+    async countedSince(projectId, since, limit) {
+      const rows = await countedSince(scope, { project_id: projectId, since: since.getTime(), limit });
+      const oldest = rows.at(-1);
+      return { count: rows.length, oldest: oldest === undefined ? null : new Date(oldest.created_at) };
     },
     async addToCount(id, more) {
       const result = await db

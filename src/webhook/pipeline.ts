@@ -7,6 +7,7 @@ import type { TaskAnnouncer } from "../task/queue.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import { type Answer, answerOf, type DeliveryAnswer, type Outcome } from "./outcome.ts";
+import { overSharedRate } from "./project-rate.ts";
 import { type Known, type NewDelivery, recordOf, summaryOf } from "./record.ts";
 import { type Decision, debounce, enqueue, giveWay, type InHand, messageOf } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
@@ -42,6 +43,7 @@ export interface PipelineOptions {
   metrics: WebhookMetrics;
   /** Longest wait for the project's lock. */
   lockWaitMs: number;
+  limitPerMinute: number;
   announcer: TaskAnnouncer;
   onDelivery: (summary: DeliverySummary) => void;
 }
@@ -93,9 +95,16 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     const { way, event, trace, known } = arrived;
     const hook = await recheck(keepers, arrived);
     if ("code" in hook) return write(keepers, known, { outcome: hook }, now);
+    const crowded = isCountedTogether(way) && (await overRate(keepers, hook, now, trace));
+    if (crowded) return write(keepers, known, { outcome: crowded }, now);
     const decision = await judge(keepers, { way, hook, event, trace, now });
     return write(keepers, known, decision, now);
   }
+
+  /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
+  const isCountedTogether = (way: WayIn) => way.rate && store.version() === null;
+  const overRate = (keepers: Keepers, { config }: Hook, now: Date, trace: Trace) =>
+    overSharedRate(keepers.deliveries, config.projectId, options.limitPerMinute, now, trace);
 
   /** The record, in the same transaction as the task; the task then learns the record's id. */
   async function write(keepers: Keepers, known: Known, decision: Decision, now: Date): Promise<Written> {

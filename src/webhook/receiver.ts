@@ -7,6 +7,7 @@ import type { Hook, HookDirectory } from "./hook-directory.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { type Pipeline, signatureFailed } from "./pipeline.ts";
+import { rateLimited } from "./project-rate.ts";
 import { providerOf } from "./providers.ts";
 import { type HeaderValues, hostDeliveryIdOf, readEvent } from "./read-event.ts";
 import type { Known } from "./record.ts";
@@ -88,14 +89,14 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const waitMs = rate.take(projectId, nowMs);
     const source = sourceOf(known);
     if (waitMs !== null && floods.isFlooding(source, nowMs))
-      return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, known));
+      return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, known.trace));
 
     const request = signedRequestOf(incoming, body);
     const hook = await verifiedBy(remembered, request, incoming.key, nowMs);
     const [read, decoded] = readBody(hook ?? remembered, incoming, known, body);
     if (waitMs !== null) {
       // Hosts do not send again: what is surely theirs stays replayable.
-      const limited = rateLimited(limitPerMinute, waitMs, known);
+      const limited = rateLimited(limitPerMinute, waitMs, known.trace);
       return refuseFlooding(hook ? read : { ...known, event: null, body: "" }, limited);
     }
     if (hook === null) {
@@ -196,12 +197,6 @@ function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
   const reason = `The body is larger than ${maxBodyKB} KB.`;
   trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
   return { code: "body_too_large", reason };
-}
-
-function rateLimited(limitPerMinute: number, waitMs: number, { trace }: Known): Outcome {
-  const reason = `The project had ${limitPerMinute} deliveries in the last minute, which is its limit.`;
-  trace.add("rate", "stop", "", `${limitPerMinute} a minute`, reason);
-  return { code: "rate_limited", reason, retryAfterSeconds: secondsUntil(waitMs) };
 }
 
 function invalidPayload({ problem }: DecodedBody, { trace }: Known): Outcome {

@@ -56,6 +56,29 @@ for (const { name, make } of await availableDatabases())
       expect(tasks.items[0]?.triggeredBy).toBe(last.author);
     }, 60_000);
 
+    test(`the limit per minute holds over ${instances} instance(s) together`, async () => {
+      const database = await make();
+      const limit = 10;
+      const servers: HookServer[] = [];
+      while (servers.length < instances)
+        servers.push(await startHookServer(await database.open(), { "webhook.limitPerMinute": limit }));
+      const [first] = servers;
+      if (!first) throw new Error("no server");
+      const { url } = await first.project({ debounceSeconds: 0 });
+      const answers = await Promise.all(
+        Array.from({ length: limit * 2 }, (_, index) =>
+          deliverTo(withOrigin(url, servers[index % servers.length]), {
+            payload: { event: "push", ref: "refs/heads/main", commit: sha(String(index)) },
+          }),
+        ),
+      );
+      const codes = answers.map(({ body }) => body.code);
+      expect(codes.filter((code) => code === "accepted")).toHaveLength(limit);
+      expect(codes.filter((code) => code === "rate_limited")).toHaveLength(limit);
+      for (const server of servers) await server.stop();
+      await database.remove();
+    }, 60_000);
+
     test("a stalled holder of the project's lock: 429 after about 5 s, recorded and replayable", async () => {
       const { servers, database } = await startAll();
       const [server] = servers;
