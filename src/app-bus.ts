@@ -7,6 +7,7 @@ import { localBus } from "./bus/local.ts";
 import { rabbitmqBroker } from "./bus/rabbitmq.ts";
 import { steadyClock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import { ConfigError } from "./config-load.ts";
 import { Fault, messageOf } from "./errors.ts";
 import type { Ground } from "./part.ts";
 import { randomToken } from "./secrets.ts";
@@ -26,8 +27,8 @@ export async function openBuses({ config, log, metrics }: Ground): Promise<Buses
   const isCluster = config["push.cluster-enabled"];
   if (!url || !(isCluster || config["push.queue-client-messages"]))
     return { bus: localBus(), outbound: null, node: randomToken(6, "hex") };
-  const node = await stableInstanceId(config["data.dir"], config["push.queue.instance-id"]);
-  const queue = new BrokerBus(await brokerOf(url, node, config), {
+  const node = await settled(stableInstanceId(config["data.dir"], config["push.queue.instance-id"]));
+  const queue = new BrokerBus(await settled(brokerOf(url, node, config)), {
     prefix: config["push.queue.prefix"],
     log,
     clock: steadyClock,
@@ -56,5 +57,17 @@ async function authorityIn(file: string | undefined): Promise<string | undefined
     return await readFile(file, "utf8");
   } catch (error) {
     throw new Fault("invalid", `push.queue.tls-ca names a file that cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** What is wrong with a setting and shows only here is told as every other mistake in the settings is. */
+async function settled<T>(building: Promise<T>): Promise<T> {
+  try {
+    return await building;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "invalid") throw error;
+    const [, key = "push.queue.url", message = error.message] =
+      /^(push\.queue\.[\w-]+) (.*)$/s.exec(error.message) ?? [];
+    throw new ConfigError([{ key, source: "settings", message }]);
   }
 }

@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { openBuses } from "../../src/app-bus.ts";
+import { systemClock } from "../../src/clock.ts";
+import type { Config } from "../../src/config.ts";
+import { ConfigError, configOf } from "../../src/config-load.ts";
+import { buildMetrics } from "../../src/metrics.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "slipway-buses-"));
+
+function open(settings: Partial<Config>) {
+  return openBuses({
+    config: configOf({ "data.dir": dataDir, ...settings }),
+    log: pino({ level: "silent" }),
+    metrics: buildMetrics(),
+    clock: systemClock,
+  });
+}
+
+test("one instance without a queue talks to itself", async () => {
+  const { bus, outbound } = await open({});
+  expect([bus.name, outbound]).toEqual(["local", null]);
+});
+
+test("client messages alone open the queue for writing only", async () => {
+  const { bus, outbound } = await open({
+    "push.queue.url": "amqp://127.0.0.1:1",
+    "push.queue-client-messages": true,
+  });
+  expect([bus.name, outbound?.name]).toEqual(["local", "rabbitmq"]);
+});
+
+test("in a cluster the queue carries everything, under a name that stays", async () => {
+  const settings = { "push.queue.url": "kafka://127.0.0.1:1", "push.cluster-enabled": true };
+  const first = await open(settings);
+  const second = await open(settings);
+  expect(first.bus.name).toBe("kafka");
+  expect(first.outbound).toBe(first.bus);
+  expect(second.node).toBe(first.node);
+});
+
+test.each([
+  [{ "push.queue.url": "kafka://anna:secret@host" }, "push.queue.url", "names a user"],
+  [{ "push.queue.url": "kafka://host", "push.queue.sasl": "plain" as const }, "push.queue.sasl", "no user"],
+  [
+    { "push.queue.url": "amqps://host", "push.queue.tls-ca": "/nowhere.pem" },
+    "push.queue.tls-ca",
+    "cannot be read",
+  ],
+  [{ "push.queue.url": "amqp://host", "push.queue.instance-id": "a b" }, "push.queue.instance-id", "1 to 64"],
+])("a mistake in the settings of the queue is told as one: %p", async (settings, key, message) => {
+  const error = await open({ "push.cluster-enabled": true, ...settings }).then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof ConfigError)) throw new Error(`Expected a ConfigError, got ${error}.`);
+  expect(error.faults).toEqual([{ key, source: "settings", message: expect.stringContaining(message) }]);
+});
