@@ -73,7 +73,10 @@ export class BrokerBus implements Bus {
       maxBytes: maxInFlightBytes,
       deadlineMs: publishDeadlineMs,
       clock,
-      onSilence: () => this.#supervisor.break(new Error("the broker stopped confirming")),
+      onSilence: () => {
+        // A broker that said itself that it takes nothing for now is not gone.
+        if (this.#supervisor.session()) this.#supervisor.break(new Error("the broker stopped confirming"));
+      },
     });
     if (!metrics) return;
     registerBusMetrics(metrics, {

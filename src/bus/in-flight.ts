@@ -39,8 +39,9 @@ export class InFlight {
   readonly #entries = new Set<Entry>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   #bytes = 0;
+  #unanswered = 0;
   #lastConfirmedAt = 0;
-  #onEmpty: (() => void)[] = [];
+  #onAnswered: (() => void)[] = [];
 
   constructor(options: InFlightOptions) {
     this.#options = options;
@@ -61,6 +62,7 @@ export class InFlight {
       const entry: Entry = { startedAt: clock.now(), bytes, isAnswered: false, resolve, reject };
       this.#entries.add(entry);
       this.#bytes += bytes;
+      this.#unanswered += 1;
       send().then(
         () => this.#settle(entry),
         (cause: unknown) => this.#settle(entry, cause),
@@ -75,8 +77,8 @@ export class InFlight {
 
   /** Resolves when all publishes in flight are answered; their deadline bounds it. */
   drained(): Promise<void> {
-    if (this.#entries.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onEmpty.push(resolve));
+    if (this.#unanswered === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onAnswered.push(resolve));
   }
 
   stop(): void {
@@ -87,13 +89,18 @@ export class InFlight {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
     if (cause === undefined) this.#lastConfirmedAt = this.#options.clock.now();
-    if (!entry.isAnswered) {
-      entry.isAnswered = true;
-      if (cause === undefined) entry.resolve();
-      else entry.reject(cause instanceof Fault ? cause : queueUnavailable(messageOf(cause), cause));
-    }
-    if (this.#entries.size > 0) return;
-    for (const resolve of this.#onEmpty.splice(0)) resolve();
+    if (cause === undefined) this.#answer(entry);
+    else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(messageOf(cause), cause));
+  }
+
+  #answer(entry: Entry, fault?: Fault): void {
+    if (entry.isAnswered) return;
+    entry.isAnswered = true;
+    if (fault) entry.reject(fault);
+    else entry.resolve();
+    this.#unanswered -= 1;
+    if (this.#unanswered > 0) return;
+    for (const resolve of this.#onAnswered.splice(0)) resolve();
   }
 
   #sweep(): void {
@@ -103,9 +110,7 @@ export class InFlight {
     for (const entry of this.#entries) {
       if (entry.startedAt > latest) break;
       oldestLate ??= entry;
-      if (entry.isAnswered) continue;
-      entry.isAnswered = true;
-      entry.reject(queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
+      this.#answer(entry, queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
     }
     if (oldestLate && this.#lastConfirmedAt <= oldestLate.startedAt) onSilence();
   }

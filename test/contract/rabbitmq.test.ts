@@ -9,6 +9,7 @@ import { systemClock } from "../../src/clock.ts";
 import { freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
+import { startRabbitmq } from "../support/rabbitmq.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
@@ -113,6 +114,27 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     await bus.publish("broadcast", "user:1", { id: "after" });
     await eventually("it arrived", () => received.length === 1);
   });
+
+  test("a broker that blocks its publishers is not ready, and publishing is refused in time", async () => {
+    const service = await startRabbitmq("vm_memory_high_watermark.absolute = 1MB");
+    const bus = rabbitmqUnderTest(service.url).bus({ prefix: freshPrefix(), instanceId: "one" });
+    start(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    // The alarm is raised a moment after the start; and the broker blocks who publishes, not who might.
+    await eventually("a publish is refused", () =>
+      bus.publish("broadcast", "user:1", { id: crypto.randomUUID() }).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(bus.state()).toEqual({
+      ready: false,
+      detail: expect.stringContaining("RabbitMQ takes no messages"),
+    });
+    await expect(bus.publish("broadcast", "user:1", { id: "at once" })).rejects.toThrow("takes no messages");
+    await bus.close();
+    await service.stop();
+  }, 60_000);
 
   test("amqps checks the certificate, and a wrong password is told", async () => {
     const { certificate, key } = await makeCertificate();

@@ -17,12 +17,12 @@ const wayToGetIt =
 const protocolHeader = new Uint8Array([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 
 /** A RabbitMQ node of our own: the installed one, else Debian's package, else a container. */
-export async function startRabbitmq(): Promise<RunningService> {
+export async function startRabbitmq(...settings: string[]): Promise<RunningService> {
   const port = await freePort();
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const isReady = () => answers(port, protocolHeader);
   const server = findServer() ?? ((await installPackages("rabbitmq-server")) ? findServer() : undefined);
-  if (server) return startInstalled(server, port, url, isReady);
+  if (server) return startInstalled(server, port, url, isReady, settings);
   if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
   const name = `slipway-rabbitmq-${port}`;
   const options = ["--hostname", name, "-v", `${name}:/var/lib/rabbitmq`, "-p", `127.0.0.1:${port}:5672`];
@@ -46,6 +46,7 @@ async function startInstalled(
   port: number,
   url: string,
   isReady: () => Promise<boolean>,
+  settings: string[],
 ): Promise<RunningService> {
   const folder = serviceFolder("rabbitmq");
   const [epmdPort, distributionPort] = [await freePort(), await freePort()];
@@ -58,6 +59,7 @@ async function startInstalled(
       "log.console.level = warning",
       // Low, so that a broker beside others does not stop its publishers: these are small machines.
       "disk_free_limit.absolute = 50MB",
+      ...settings,
       "",
     ].join("\n"),
   );

@@ -56,7 +56,9 @@ test("a publish that is not confirmed in time is refused, and the silence is tol
   const { inFlight, clock, silences } = build();
   const late = faultOf(inFlight.run(10, forEver));
   clock.advance(4_001);
+  const drained = inFlight.drained();
   expect((await late).message).toContain("no confirmation within 4 s");
+  await drained;
   expect(silences()).toBeGreaterThan(0);
   expect(inFlight.count).toBe(1);
 });
