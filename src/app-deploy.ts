@@ -15,7 +15,7 @@ import type { OwnCodes } from "./push/code-verifier.ts";
 import { buildPushCodes } from "./push/own-codes.ts";
 import { loadDataKey } from "./store/data-key.ts";
 import { openStore } from "./store/database.ts";
-import { buildLive, type PublishToChannel } from "./task/live.ts";
+import { buildLive, type PublishToChannel, silentLive } from "./task/live.ts";
 import { buildPushClient } from "./task/push-client.ts";
 
 export interface DeployPart extends Part {
@@ -45,7 +45,8 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
     const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
     const credentials = buildCredentials(store, clock);
-    const live = buildLive(publisherFor(config, push), log);
+    const publish = publisherFor(config, push);
+    const live = publish ? buildLive(publish, log) : silentLive;
     const tasks = buildTaskPart(ground, {
       store,
       secrets,
@@ -117,10 +118,10 @@ function baseUrlWarnings(baseUrl: string | undefined): string[] {
   return ["server.baseUrl is not set: webhook addresses are good for this machine only."];
 }
 
-function publisherFor(config: Ground["config"], push: PushPart | null): PublishToChannel {
+function publisherFor(config: Ground["config"], push: PushPart | null): PublishToChannel | null {
   const url = config["deploy.push.url"];
   if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
-  if (!push) return async () => {};
+  if (!push) return null;
   return async (channel, data) => {
     await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
   };

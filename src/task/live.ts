@@ -37,12 +37,20 @@ const maxWaiting = 2000;
 /** Characters of one log message; the gateway's own limit is a megabyte. */
 const messageMaxLength = 200_000;
 
+/** Where there is no gateway, nobody listens. */
+export const silentLive: Live = {
+  task: () => {},
+  log: () => {},
+  delivery: () => {},
+  flushed: async () => {},
+};
+
 export function buildLive(publish: PublishToChannel, log: Log): Live {
   let last = Promise.resolve();
   let waiting = 0;
   let dropped = 0;
 
-  function say(channel: string, message: LiveMessage): void {
+  function say(channel: string, data: string): void {
     if (waiting >= maxWaiting) {
       dropped += 1;
       return;
@@ -50,7 +58,7 @@ export function buildLive(publish: PublishToChannel, log: Log): Live {
     waiting += 1;
     // One after the other: the order of a log is the order in which it is said.
     last = last
-      .then(() => publish(channel, JSON.stringify(message)))
+      .then(() => publish(channel, data))
       .catch((error: unknown) =>
         log.warn({ channel, error: messageOf(error) }, "a live message was not published"),
       )
@@ -64,21 +72,28 @@ export function buildLive(publish: PublishToChannel, log: Log): Live {
 
   return {
     task(event, task) {
-      const message: LiveMessage = { type: "task", event, task: taskJson(task) };
-      say(projectChannel(task.projectId), message);
-      say(taskChannel(task.projectId, task.id), message);
+      const data = JSON.stringify({ type: "task", event, task: taskJson(task) } satisfies LiveMessage);
+      say(projectChannel(task.projectId), data);
+      say(taskChannel(task.projectId, task.id), data);
     },
     log(task, lines) {
       for (const part of partsOf(lines.map(logLineJson)))
-        say(taskChannel(task.projectId, task.id), {
-          type: "log",
-          taskId: task.id,
-          from: part[0]?.index ?? 0,
-          lines: part,
-        });
+        say(
+          taskChannel(task.projectId, task.id),
+          JSON.stringify({
+            type: "log",
+            taskId: task.id,
+            from: part[0]?.index ?? 0,
+            lines: part,
+          } satisfies LiveMessage),
+        );
     },
     delivery(delivery) {
-      if (delivery.project_id !== 0) say(projectChannel(delivery.project_id), { type: "delivery", delivery });
+      if (delivery.project_id !== 0)
+        say(
+          projectChannel(delivery.project_id),
+          JSON.stringify({ type: "delivery", delivery } satisfies LiveMessage),
+        );
     },
     flushed: () => last,
   };

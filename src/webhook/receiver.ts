@@ -165,8 +165,9 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       told: unknownEndpoint,
     };
     known.trace.add("locate", "stop", "", "", outcome.reason);
+    const headers = keptHeaders(incoming.headers, []);
     return refuseFlooding(
-      { ...unknownDelivery(incoming, clock.now()), trace: known.trace, formerProjectId },
+      { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
       outcome,
     );
   }
@@ -243,7 +244,7 @@ function unknownDelivery(incoming: Incoming, nowMs: number): Known {
     provider: "",
     event: null,
     body: "",
-    headers: keptHeaders(incoming.headers, []),
+    headers: {},
     hostDeliveryId: null,
     remoteIp: incoming.remoteIp,
     arrivedAt: new Date(nowMs),

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { isSameSecret } from "../secrets.ts";
 import type { SignatureScheme } from "./providers.ts";
@@ -82,10 +82,11 @@ export function hmacOf(secret: string, body: Uint8Array): Buffer {
   return createHmac("sha256", secret).update(body).digest();
 }
 
-/** Hex in either case, base64 as it is. */
+/** Hex in either case, base64 as it is. A digest has one length, so that comparing its bytes tells nothing else. */
 export function isDigest(text: string, digest: Buffer, encoding: "hex" | "base64"): boolean {
-  if (encoding === "base64") return isSameSecret(text, digest.toString("base64"));
-  return isSameSecret(text.toLowerCase(), digest.toString("hex"));
+  const given = Buffer.from(encoding === "hex" ? text.toLowerCase() : text);
+  const expected = Buffer.from(digest.toString(encoding));
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 export function withoutPrefix(text: string, prefix: string): string {

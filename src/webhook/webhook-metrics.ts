@@ -11,11 +11,17 @@ export interface WebhookMetrics {
 
 export function buildWebhookMetrics(registry: Metrics): WebhookMetrics {
   const registers = [registry];
+  // Labels are hashed at every step; so they are counted here, and told only when somebody asks.
+  const counts = new Map<DeliveryCode, { status: DeliveryStatus; count: number }>();
   const deliveries = new Counter({
     name: "slipway_webhook_deliveries_total",
     help: "Deliveries by status and code.",
     labelNames: ["status", "code"],
     registers,
+    collect() {
+      deliveries.reset();
+      for (const [code, { status, count }] of counts) deliveries.inc({ status, code }, count);
+    },
   });
   const decision = new Histogram({
     name: "slipway_webhook_decision_seconds",
@@ -29,7 +35,11 @@ export function buildWebhookMetrics(registry: Metrics): WebhookMetrics {
     registers,
   });
   return {
-    recorded: (status, code) => deliveries.inc({ status, code }),
+    recorded(status, code) {
+      const known = counts.get(code);
+      if (known) known.count++;
+      else counts.set(code, { status, count: 1 });
+    },
     decided: (seconds) => decision.observe(seconds),
     cleaned: (records) => cleaned.inc(records),
   };
