@@ -14,8 +14,16 @@ import { connectionCost } from "./connections.ts";
 import { fanOut } from "./fan-out.ts";
 import { emptyPage, svgOf, updatePage } from "./page.ts";
 import { targetedPublish } from "./targeted.ts";
+import { taskOverhead } from "./task.ts";
 
-const benchmarks: Benchmark[] = [fanOut, targetedPublish, admissions, connectionCost, queueThroughBroker];
+const benchmarks: Benchmark[] = [
+  fanOut,
+  targetedPublish,
+  admissions,
+  connectionCost,
+  queueThroughBroker,
+  taskOverhead,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
