@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { localRunnerFiles } from "../app-local-runner.ts";
-import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../errors.ts";
-import { buildLog } from "../log.ts";
-import { runRunner } from "../runner/runner.ts";
 import type { ServerAddress } from "../runner/server-client.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
@@ -37,6 +33,12 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
 }
 
 async function run(config: Config, local: string | null): Promise<void> {
+  // Loaded only now, as in serve-commands.ts.
+  const [{ buildLog }, { runRunner }, { systemClock }] = await Promise.all([
+    import("../log.ts"),
+    import("../runner/runner.ts"),
+    import("../clock.ts"),
+  ]);
   const drain = new AbortController();
   const abandon = new AbortController();
   // The first signal lets tasks finish; a second one ends them.
@@ -47,7 +49,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     address: local === null ? remoteAddress(config) : localAddress(local),
     labels: config["runner.labels"],
     concurrency: config["tasks.concurrency"],
-    root: local === null ? resolve(config["data.dir"], "runner") : localRunnerFiles(config["data.dir"]).root,
+    root: resolve(config["data.dir"], "runner"),
     workspacePolicy: config["runner.workspaces"],
     stopGraceMs: config["tasks.stopGrace"],
     version,

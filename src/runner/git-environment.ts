@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunTask } from "./protocol.ts";
+import { proxyVariables } from "./script-environment.ts";
 
 /** The environment in which git talks to a project's repository, and the files it needs for that. */
 export interface GitEnvironment {
@@ -32,18 +33,7 @@ esac
 `;
 
 /** Passed on from the runner: how to reach the network and trust certificates. */
-const passedOn = [
-  "PATH",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "GIT_SSL_CAINFO",
-];
+const passedOn = ["PATH", ...proxyVariables, "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 
 /**
  * Credentials reach git by files of this folder (0600) and by environment: never on a command line, where every user of

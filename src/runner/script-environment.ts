@@ -1,6 +1,16 @@
 import type { CheckedOut } from "./checkout.ts";
 import type { RunTask } from "./protocol.ts";
 
+/** How programs of this machine reach the network. */
+export const proxyVariables = [
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+];
+
 /** Of the runner's own environment, scripts get only what a program needs to run at all. */
 const passedOn = [
   "PATH",
@@ -13,12 +23,7 @@ const passedOn = [
   "LC_CTYPE",
   "TZ",
   "TMPDIR",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
+  ...proxyVariables,
 ];
 
 /** A process is refused when one variable is longer than 128 KiB; texts of strangers stay far below. */

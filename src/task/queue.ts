@@ -2,27 +2,12 @@ import { Fault } from "../errors.ts";
 import type { Project, StageName } from "../model/project.ts";
 import { stageNames } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
-import type { Task, TaskStage } from "../model/task.ts";
+import type { NewTask, Task, TaskStage } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { endStages } from "./stages.ts";
 
 /** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
-export interface TaskOrder
-  extends Pick<
-    Task,
-    | "triggerType"
-    | "triggeredBy"
-    | "ref"
-    | "commit"
-    | "message"
-    | "author"
-    | "actions"
-    | "causeRef"
-    | "causeCommit"
-    | "deliveryId"
-    | "rerunOf"
-    | "notBefore"
-  > {
+export interface TaskOrder extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt"> {
   project: Project;
 }
 

@@ -1,71 +1,50 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { RunTask } from "../../src/runner/protocol.ts";
-import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { deployClient } from "../support/deploy-server.ts";
-import { type ProtocolRunner, registerRunner } from "../support/protocol-runner.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
+import {
+  type ProtocolScene,
+  sampleScripts,
+  sampleUrl,
+  startProtocolScene,
+  wireLines,
+} from "../support/protocol-scene.ts";
 
-let server: ApiServer;
-let client: Awaited<ReturnType<typeof deployClient>>;
-let runner: ProtocolRunner;
+let scene: ProtocolScene;
 
 beforeAll(async () => {
-  server = await startApiServer({ "tasks.logMaxBytes": 1000 });
-  client = await deployClient(server.url, server.dataDir);
-  runner = await registerRunner(server.url, server.admin, { name: "by hand", concurrency: 20 });
+  scene = await startProtocolScene({ "tasks.logMaxBytes": 1000 });
 }, 60_000);
-afterAll(() => server.stop());
-
-const scripts = { build: "make", deploy: "make deploy" };
-const repository = "https://git.example.com/shop.git";
-
-async function claimed(more: Record<string, unknown> = {}): Promise<RunTask> {
-  const projectId = await client.project(repository, scripts, more);
-  const { id } = await client.run(projectId);
-  const instruction = await runner.claim();
-  if (instruction?.taskId !== id) throw new Error(`claimed ${instruction?.taskId} instead of ${id}`);
-  return instruction;
-}
-
-const stage = (held: RunTask, name: string, state: string) =>
-  runner.call("stage", held, { stage: name, state, exitCode: state === "running" ? null : 0 });
-const finish = (held: RunTask, state = "success", reason = "") =>
-  runner.call("finish", held, { state, reason });
-const lines = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({
-    stage: "build",
-    at: new Date().toISOString(),
-    text: `line ${index}`,
-  }));
+afterAll(() => scene.server.stop());
 
 describe("the one instruction", () => {
   test("carries the task, its fencing token and the project's stages, environment and limits", async () => {
-    const held = await claimed({ env: { COLOUR: "red" } });
+    const held = await scene.claimed({ env: { COLOUR: "red" } });
     expect(held).toMatchObject({
       type: "run_task",
       attempt: 1,
-      repo: { url: repository, credential: null, allowLocal: false },
+      repo: { url: sampleUrl, credential: null, allowLocal: false },
       ref: "refs/heads/main",
       commit: null,
       stages: [{ name: "build" }, { name: "deploy" }],
       env: { COLOUR: "red", CI_REF_NAME: "main", CI_TRIGGER: "manual", CI_TRIGGERED_BY: "admin" },
       logFrom: 0,
     });
-    expect((await client.task(held.taskId)).state).toBe("dispatched");
-    await finish(held);
+    expect((await scene.client.task(held.taskId)).state).toBe("dispatched");
+    await scene.finish(held);
   });
 
   test("is given only to a runner that is registered and not disabled", async () => {
-    const stranger = await registerRunner(server.url, server.admin, { name: "stranger" });
-    await server.admin.expect(200, "PATCH", `/api/runners/${stranger.id}`, { disabled: true });
+    const stranger = await registerRunner(scene.server.url, scene.server.admin, { name: "stranger" });
+    await scene.server.admin.expect(200, "PATCH", `/api/runners/${stranger.id}`, { disabled: true });
     await expect(stranger.claim()).rejects.toThrow("401");
   });
 
   test("of a project with labels goes only to a runner that is registered with all of them", async () => {
-    const projectId = await client.project(repository, scripts, { labels: ["gpu"] });
-    const { id } = await client.run(projectId);
+    const projectId = await scene.client.project(sampleUrl, sampleScripts, { labels: ["gpu"] });
+    const { id } = await scene.client.run(projectId);
     const waiting = new AbortController();
-    const nothing = runner.claim(waiting.signal).catch(() => null);
-    const labelled = await registerRunner(server.url, server.admin, {
+    const nothing = scene.runner.claim(waiting.signal).catch(() => null);
+    const labelled = await registerRunner(scene.server.url, scene.server.admin, {
       name: "strong",
       labels: ["gpu", "arm"],
     });
@@ -78,86 +57,90 @@ describe("the one instruction", () => {
 
   test("is not lost on a runner that went away while it waited", async () => {
     const leaving = new AbortController();
-    const gone = runner.claim(leaving.signal).catch(() => "gone");
+    const gone = scene.runner.claim(leaving.signal).catch(() => "gone");
     leaving.abort();
     expect(await gone).toBe("gone");
-    const held = await claimed();
+    const held = await scene.claimed();
     expect(held.attempt).toBe(1);
-    await finish(held);
+    await scene.finish(held);
   });
 });
 
 describe("a runner's calls", () => {
   test("move the task through its states, and saying a thing twice changes nothing", async () => {
-    const held = await claimed();
-    await stage(held, "checkout", "running");
-    expect((await client.task(held.taskId)).state).toBe("running");
-    await runner.call("stage", held, {
+    const held = await scene.claimed();
+    await scene.stage(held, "checkout", "running");
+    expect((await scene.client.task(held.taskId)).state).toBe("running");
+    await scene.runner.call("stage", held, {
       stage: "checkout",
       state: "success",
       exitCode: 0,
       commit: "a".repeat(40),
       message: "Sell apples",
     });
-    await stage(held, "build", "running");
-    await stage(held, "build", "success");
-    const before = await client.task(held.taskId);
+    await scene.stage(held, "build", "running");
+    await scene.stage(held, "build", "success");
+    const before = await scene.client.task(held.taskId);
     expect(before).toMatchObject({ commit: "a".repeat(40), message: "Sell apples" });
-    await stage(held, "build", "success");
-    expect(await client.task(held.taskId)).toEqual(before);
-    await stage(held, "deploy", "running");
-    await stage(held, "deploy", "success");
-    await finish(held);
-    const done = await client.task(held.taskId);
+    await scene.stage(held, "build", "success");
+    expect(await scene.client.task(held.taskId)).toEqual(before);
+    await scene.stage(held, "deploy", "running");
+    await scene.stage(held, "deploy", "success");
+    await scene.finish(held);
+    const done = await scene.client.task(held.taskId);
     expect(done.state).toBe("success");
-    expect((await finish(held, "failed", "again")).status).toBe(409);
-    expect(await client.task(held.taskId)).toEqual(done);
+    expect((await scene.finish(held, "failed", "again")).status).toBe(409);
+    expect(await scene.client.task(held.taskId)).toEqual(done);
   });
 
   test("about the log are acknowledged by index: doubles are dropped and gaps refused", async () => {
-    const held = await claimed();
+    const held = await scene.claimed();
     const send = async (from: number, count: number) =>
-      (await runner.call("log", held, { from, lines: lines(from + count).slice(from) })).body.ack;
+      (await scene.runner.call("log", held, { from, lines: wireLines(from + count).slice(from) })).body.ack;
     expect(await send(0, 3)).toBe(3);
     expect(await send(0, 3)).toBe(3);
     expect(await send(1, 4)).toBe(5);
     expect(await send(9, 1)).toBe(5);
-    expect((await client.log(held.taskId)).map((line) => line.text)).toEqual(
-      lines(5).map((line) => line.text),
+    expect((await scene.client.log(held.taskId)).map((line) => line.text)).toEqual(
+      wireLines(5).map((line) => line.text),
     );
-    await finish(held);
+    await scene.finish(held);
   });
 
   test("hear of a cancel at once, in the answer to a beat that waits", async () => {
-    const held = await claimed();
-    const beat = runner.call("beat", held, { waitMs: 20_000 });
-    await server.admin.expect(200, "POST", `/api/tasks/${held.taskId}/cancel`);
+    const held = await scene.claimed();
+    const beat = scene.runner.call("beat", held, { waitMs: 20_000 });
+    await scene.server.admin.expect(200, "POST", `/api/tasks/${held.taskId}/cancel`);
     expect(await beat).toEqual({ status: 200, body: { continue: false, why: "canceled" } });
-    expect((await stage(held, "checkout", "running")).body).toMatchObject({
+    expect((await scene.stage(held, "checkout", "running")).body).toMatchObject({
       continue: false,
       why: "canceled",
     });
-    await finish(held, "canceled", "canceled");
-    expect(await client.task(held.taskId)).toMatchObject({ state: "canceled", reason: "canceled by admin" });
+    await scene.finish(held, "canceled", "canceled");
+    expect(await scene.client.task(held.taskId)).toMatchObject({
+      state: "canceled",
+      reason: "canceled by admin",
+    });
   });
 
   test("that do not follow the protocol are refused", async () => {
-    const held = await claimed();
-    expect((await runner.call("stage", held, { stage: "rm", state: "running", exitCode: null })).status).toBe(
-      422,
-    );
-    expect((await runner.call("finish", held, { state: "lost", reason: "" })).status).toBe(422);
-    await finish(held);
+    const held = await scene.claimed();
+    expect(
+      (await scene.runner.call("stage", held, { stage: "rm", state: "running", exitCode: null })).status,
+    ).toBe(422);
+    expect((await scene.runner.call("finish", held, { state: "lost", reason: "" })).status).toBe(422);
+    await scene.finish(held);
   });
 });
 
 describe("positions", () => {
   test("are true: what is told ahead of a task starts before it, and the first is next", async () => {
     const projectIds: number[] = [];
-    for (let each = 0; each < 3; each += 1) projectIds.push(await client.project(repository, scripts));
+    for (let each = 0; each < 3; each += 1)
+      projectIds.push(await scene.client.project(sampleUrl, sampleScripts));
     const told = new Map<number, number>();
     for (const projectId of [0, 0, 1, 2, 1, 2].map((index) => projectIds[index] ?? 0)) {
-      const { id, queuePosition } = await client.run(projectId);
+      const { id, queuePosition } = await scene.client.run(projectId);
       told.set(id, queuePosition ?? 0);
     }
     expect([...told.values()]).toEqual([1, 2, 2, 3, 4, 4]);
@@ -165,18 +148,18 @@ describe("positions", () => {
     const isLeft = () => started.length < told.size;
     const holding: RunTask[] = [];
     while (isLeft()) {
-      const held = await runner.claim();
+      const held = await scene.runner.claim();
       if (!held) throw new Error("nothing was claimed");
       expect(started.length).toBeGreaterThanOrEqual((told.get(held.taskId) ?? 0) - 1);
       started.push(held.taskId);
       holding.push(held);
       const waiting = await Promise.all(
-        [...told.keys()].filter((id) => !started.includes(id)).map(client.task),
+        [...told.keys()].filter((id) => !started.includes(id)).map(scene.client.task),
       );
       const claimable = waiting.filter(({ queuePosition }) => queuePosition === 1);
       // With every project busy each waiting task is next as soon as its own project is free.
       if (isLeft()) expect(claimable.length).toBeGreaterThan(0);
-      if (holding.length === 3) for (const each of holding.splice(0)) await finish(each);
+      if (holding.length === 3) for (const each of holding.splice(0)) await scene.finish(each);
     }
   });
 });
