@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 export type Order =
   | { type: "hold"; url: string; count: number; prefix: string; atOnce: number }
   | { type: "release" }
-  | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number }
+  | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number; pauseMs: number }
   | {
       type: "target";
       url: string;

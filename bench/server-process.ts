@@ -97,6 +97,11 @@ export function startBareBun(verifyUri?: string): Promise<ServerProcess> {
   return startServer("Bun, bare", [bun, "bench/peers/bare-bun.ts"], env);
 }
 
+/** The same, and a publish to one user reaches that user. */
+export function startDeliveringBun(): Promise<ServerProcess> {
+  return startServer("Bun, bare, that delivers", [bun, "bench/peers/bare-bun.ts"], { DELIVER: "1" });
+}
+
 export function startNodeWs(): Promise<ServerProcess> {
   return startServer("Node with ws", ["node", "bench/peers/node-ws.mjs"]);
 }

@@ -32,8 +32,8 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
     return { count, failed: 0, seconds: 0 };
   },
 
-  /** Publishes to all in bursts; the next burst starts when every connection has got the last one. */
-  async broadcast({ url, messages, burst, dataBytes }) {
+  /** Publishes to all in bursts; the next burst starts a pause after every connection has got the last one. */
+  async broadcast({ url, messages, burst, dataBytes, pauseMs }) {
     const target = new URL(url);
     const posters = await Promise.all(Array.from({ length: burst }, () => Poster.connect(target)));
     const request = publishRequest(target, { targetType: "all", data: "x".repeat(dataBytes) });
@@ -46,6 +46,7 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
       const statuses = await Promise.all(posters.map((poster) => poster.post(request)));
       failed += statuses.filter((status) => status !== 200).length;
       await untilBytes(expected);
+      await Bun.sleep(pauseMs);
     }
     const seconds = (performance.now() - startedAt) / 1000;
     for (const poster of posters) poster.close();

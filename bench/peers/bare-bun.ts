@@ -1,31 +1,40 @@
 /**
- * Bun with nothing around it: an upgrade (after one fetch, when VERIFY_URI is set), a publish to one topic, and JSON that
- * is parsed and answered. What Slipway costs more than this is what Slipway does more.
+ * Bun with nothing around it: an upgrade (after one fetch, when VERIFY_URI is set), a publish to all, and JSON that is
+ * parsed and answered. With DELIVER=1 a publish to one user reaches that user. What Slipway costs more than this is what
+ * Slipway does more.
  */
 import type { Server } from "bun";
 
+interface Publish {
+  targetType: string;
+  target: string;
+  data: string;
+}
+
 const verifyUri = process.env.VERIFY_URI;
+const delivers = process.env.DELIVER === "1";
 const answer = { code: 0, successful: true, msg: null, data: "ok", encrypt: false };
 
-const server: Server<undefined> = Bun.serve<undefined>({
+const server: Server<string> = Bun.serve<string>({
   hostname: "127.0.0.1",
   port: 0,
   routes: {
     "/ws": async (request: Request) => {
+      const code = new URL(request.url).searchParams.get("code") ?? "";
       if (verifyUri) {
-        const code = new URL(request.url).searchParams.get("code") ?? "";
         const response = await fetch(`${verifyUri}?code=${encodeURIComponent(code)}`, { keepalive: false });
         if (!((await response.json()) as { successful: boolean }).successful)
           return new Response("", { status: 401 });
       }
-      return server.upgrade(request, { data: undefined })
+      return server.upgrade(request, { data: code })
         ? undefined
         : new Response("expected an upgrade", { status: 426 });
     },
     "/feign/publish": {
       POST: async (request: Request) => {
-        const { targetType, data } = (await request.json()) as { targetType: string; data: string };
+        const { targetType, target, data } = (await request.json()) as Publish;
         if (targetType === "all") server.publish("all", data);
+        else if (delivers) server.publish(target, data);
         return Response.json(answer);
       },
     },
@@ -34,8 +43,11 @@ const server: Server<undefined> = Bun.serve<undefined>({
   websocket: {
     idleTimeout: 0,
     sendPings: false,
-    open: (socket) => void socket.subscribe("all"),
-    message: () => {},
+    open(socket) {
+      socket.subscribe("all");
+      if (delivers) socket.subscribe(socket.data);
+    },
+    message() {},
   },
 });
 console.log(`ready at http://127.0.0.1:${server.port}`);
