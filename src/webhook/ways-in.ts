@@ -69,5 +69,3 @@ export const waysIn = {
     remoteIp: "replay",
   },
 } as const satisfies Record<string, WayIn>;
-
-export type WayInName = keyof typeof waysIn;
