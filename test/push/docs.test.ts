@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { SlipwayPush } from "../../client/slipway-push.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+
+/** The examples of docs/push.md, run as they are written. */
+const page = await Bun.file(join(import.meta.dir, "../../docs/push.md")).text();
+
+/** The block after this mark, and the JSON answer that the page shows right below it. */
+function example(mark: string): { code: string; answer: string | null } {
+  const found = new RegExp(`\`\`\`${mark}\n([\\s\\S]*?)\`\`\`(?:\n\n\`\`\`json\n([\\s\\S]*?)\n\`\`\`)?`).exec(
+    page,
+  );
+  if (!found?.[1]) throw new Error(`docs/push.md has no example ${mark}.`);
+  return { code: found[1], answer: found[2] ?? null };
+}
+
+let push: PushApp;
+
+beforeAll(async () => {
+  push = await startPushApp({ "push.api-keys": [] });
+});
+
+afterAll(() => push.stop());
+
+async function shell(code: string, gateway = push.url): Promise<string> {
+  const child = Bun.spawn(["sh", "-c", code], { env: { ...process.env, SLIPWAY: gateway }, stdout: "pipe" });
+  const text = await new Response(child.stdout).text();
+  expect(await child.exited).toBe(0);
+  return text;
+}
+
+async function run(mark: string): Promise<void> {
+  const { code, answer } = example(`sh ${mark}`);
+  const text = await shell(code);
+  expect(JSON.parse(text)).toMatchObject({ code: 0, successful: true });
+  if (answer !== null) expect(text).toBe(answer);
+}
+
+/** Runs a JavaScript example with the names that it uses. */
+function javascript(mark: string, names: Record<string, unknown>): unknown {
+  const { code } = example(`js ${mark}`);
+  const [keys, values] = [Object.keys(names), Object.values(names)];
+  return new Function(...keys, `${code}; return typeof socket === "undefined" ? push : socket;`)(...values);
+}
+
+describe("docs/push.md", () => {
+  test("the verify answers that it shows are understood", async () => {
+    const answers = [...page.matchAll(/```json\n(\{ [\s\S]*?)\n```/g)].map(([, text]) => text ?? "");
+    expect(answers.length).toBe(2);
+    const before = push.verify.answer;
+    for (const [index, answer] of answers.entries()) {
+      push.verify.answer = () => new Response(answer);
+      const client = await PushClient.open(`${push.wsUrl}?code=x&temp=1`, ["slipway.v1"]);
+      const [welcome] = await client.heardType("welcome");
+      expect(welcome).toMatchObject({ userId: "42", kind: "temporary" });
+      if (index === 1) expect(welcome?.channels).toEqual(["private-orders-42"]);
+      client.close();
+    }
+    push.verify.answer = before;
+  });
+
+  test("the browser example hears what the curl examples publish", async () => {
+    const shown: string[] = [];
+    const socket = javascript("browser", {
+      gateway: push.url.replace("http", "ws"),
+      code: "42",
+      show: (text: string) => shown.push(text),
+    }) as WebSocket;
+    await eventually("it connects", async () => (await push.online()).length === 1);
+    for (const mark of ["publish-user", "publish-channel", "publish-once", "publish-once", "online"])
+      await run(mark);
+    await eventually("it hears", () => shown.length >= 3);
+    expect(shown).toEqual(["your order has shipped", "hello, channel", "only once"]);
+    await run("disconnect");
+    await eventually("it is closed", () => socket.readyState === WebSocket.CLOSED);
+  });
+
+  test("the client example hears, and is told to load everything when nothing was recovered", async () => {
+    const shown: string[] = [];
+    let reloads = 0;
+    const client = javascript("client", {
+      SlipwayPush,
+      gateway: push.url.replace("http", "ws"),
+      fetchCode: async () => "42",
+      show: (text: string) => shown.push(text),
+      reloadEverything: () => reloads++,
+    }) as SlipwayPush;
+    await eventually("it connects", async () => (await push.online()).length === 1);
+    await run("publish-user");
+    await eventually("it hears", () => shown.includes("your order has shipped"));
+    expect(reloads).toBe(0);
+    client.close();
+  });
+
+  test("the example with an api key", async () => {
+    const guarded = await startPushApp({ "push.api-keys": ["the key of the shop"] });
+    expect(JSON.parse(await shell(example("sh with-key").code, guarded.url))).toMatchObject({
+      successful: true,
+    });
+    await guarded.stop();
+  });
+
+  test("every refusal and close code of the code stands on the page", async () => {
+    const { refusals } = await import("../../src/push/admission.ts");
+    const { closeCodes } = await import("../../src/push/connection.ts");
+    for (const { code, status } of Object.values(refusals)) {
+      expect(page).toContain(String(code));
+      expect(page).toContain(String(status));
+    }
+    for (const code of Object.values(closeCodes)) expect(page).toContain(String(code));
+  });
+});
