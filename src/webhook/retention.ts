@@ -21,7 +21,8 @@ export interface RetentionOptions {
 
 const dayMs = 86_400_000;
 const everyMs = 3_600_000;
-const batchSize = 500;
+/** About 5 ms of work on SQLite, which holds the loop meanwhile. */
+const batchSize = 100;
 /** Between two batches others write. */
 const pauseMs = 20;
 
