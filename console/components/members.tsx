@@ -1,29 +1,21 @@
-import { Button, Group, Select, Table, Text } from "@mantine/core";
+import { Button, Group, Select, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type FormEvent, useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
-import { meQuery } from "../session.ts";
 import { Loaded } from "./query.tsx";
 
 type Permission = "view" | "manage";
 
 /** Members of a project or a group: who may view it, who may manage it. */
 export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
-  const { data: me } = useQuery(meQuery);
-  const isAdmin = me?.role === "admin";
   const noun = of === "projects" ? "project" : "group";
   const endpoint = of === "projects" ? api.projects[":id"].members : api.groups[":id"].members;
   const members = useQuery({
     queryKey: ["members", of, id],
     queryFn: () => answerOf(endpoint.$get({ param: { id }, query: { pageSize: 200 } })),
   });
-  const users = useQuery({
-    queryKey: ["users", "all"],
-    queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
-    enabled: isAdmin,
-  });
-  const [userId, setUserId] = useState<string | null>(null);
+  const [username, setUsername] = useState("");
   const [permission, setPermission] = useState<Permission>("view");
   const set = useAct(
     (member: { userId: number; permission: Permission }) =>
@@ -39,7 +31,15 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
     (member: number) => answerOf(endpoint[":userId"].$delete({ param: { id, userId: member } })),
     { done: "The member was removed.", refresh: ["members"] },
   );
-  const choices = (users.data?.items ?? []).map((user) => ({ value: String(user.id), label: user.username }));
+  const add = useAct(async () => {
+    const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));
+    await set.mutateAsync({ userId: user.id, permission });
+    setUsername("");
+  }, {});
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate(undefined);
+  };
   return (
     <>
       <Loaded query={members}>
@@ -86,15 +86,14 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
           )
         }
       </Loaded>
-      {isAdmin && (
+      <form onSubmit={submit}>
         <Group align="flex-end" mt="md" gap="sm">
-          <Select
+          <TextInput
             label="User"
-            data={choices}
-            searchable
-            value={userId}
-            onChange={setUserId}
-            placeholder="Choose"
+            placeholder="username"
+            required
+            value={username}
+            onChange={(event) => setUsername(event.currentTarget.value)}
           />
           <Select
             label="May"
@@ -104,15 +103,11 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
             value={permission}
             onChange={(value) => setPermission(value === "manage" ? "manage" : "view")}
           />
-          <Button
-            disabled={userId === null}
-            loading={set.isPending}
-            onClick={() => set.mutate({ userId: Number(userId), permission })}
-          >
+          <Button type="submit" loading={add.isPending}>
             Add
           </Button>
         </Group>
-      )}
+      </form>
     </>
   );
 }

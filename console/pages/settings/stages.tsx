@@ -1,4 +1,4 @@
-import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { Group, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
@@ -26,6 +26,8 @@ export function StageSettings({ project }: { project: Project }) {
   const save = useSaveProject(project.id);
   const refused = save.error instanceof ApiProblem ? save.error : null;
   const { value, set } = draft;
+  const change = (name: keyof Stages, more: Partial<Stages["build"]>) =>
+    set({ [name]: { ...value[name], ...more } });
   return (
     <Panel
       title="Stages"
@@ -49,22 +51,30 @@ export function StageSettings({ project }: { project: Project }) {
               autoCapitalize="off"
               value={value[name].script}
               error={refused?.about(`stages.${name}.script`)}
-              onChange={(event) => set({ [name]: { ...value[name], script: event.currentTarget.value } })}
+              onChange={(event) => change(name, { script: event.currentTarget.value })}
             />
-            <NumberInput
-              mt={8}
-              maw={280}
-              size="xs"
-              aria-label={`Time limit of ${name} in seconds`}
-              placeholder="no time limit of its own"
-              suffix=" seconds at most"
-              min={1}
-              value={value[name].timeout ?? ""}
-              error={refused?.about(`stages.${name}.timeout`)}
-              onChange={(timeout) =>
-                set({ [name]: { ...value[name], timeout: timeout === "" ? null : Number(timeout) } })
-              }
-            />
+            <Group gap={8} mt={8}>
+              <TextInput
+                size="xs"
+                style={{ flex: "1 1 220px" }}
+                aria-label={`Folder of ${name}`}
+                placeholder="in the root of the repository"
+                value={value[name].directory ?? ""}
+                error={refused?.about(`stages.${name}.directory`)}
+                onChange={(event) => change(name, { directory: event.currentTarget.value })}
+              />
+              <NumberInput
+                size="xs"
+                style={{ flex: "1 1 220px" }}
+                aria-label={`Time limit of ${name} in seconds`}
+                placeholder="no time limit of its own"
+                suffix=" seconds at most"
+                min={1}
+                value={value[name].timeout ?? ""}
+                error={refused?.about(`stages.${name}.timeout`)}
+                onChange={(timeout) => change(name, { timeout: timeout === "" ? null : Number(timeout) })}
+              />
+            </Group>
           </div>
         ))}
         <HealthCheckFields

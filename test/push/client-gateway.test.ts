@@ -1,0 +1,95 @@
+import { afterEach, expect, test } from "bun:test";
+import { type PushMessage, SlipwayPush } from "../../client/slipway-push.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+
+const opened: { close(): void }[] = [];
+let apps: PushApp[] = [];
+
+afterEach(async () => {
+  for (const client of opened.splice(0)) client.close();
+  await Promise.all(apps.map((app) => app.stop()));
+  apps = [];
+});
+
+async function gateway(): Promise<PushApp> {
+  const app = await startPushApp();
+  apps.push(app);
+  return app;
+}
+
+function connect(app: PushApp, userId: string, channels: string[] = []) {
+  const messages: PushMessage[] = [];
+  const opens: { reconnected: boolean; recovered: boolean }[] = [];
+  // The verify service of the tests takes the user id as the code.
+  const push = new SlipwayPush({ url: app.wsUrl, code: () => userId, channels, minDelayMs: 20 });
+  push.on("message", (message) => messages.push(message));
+  push.on("open", (open) => opens.push(open));
+  opened.push(push);
+  push.open();
+  return { push, messages, opens, isOpen: () => push.status.state === "open" };
+}
+
+test("the client connects to the real gateway and receives what is for all, its user and its channel", async () => {
+  const app = await gateway();
+  const ann = connect(app, "ann", ["news"]);
+  await eventually("ann is connected", ann.isOpen);
+  await app.publish({ targetType: "all", target: "", data: "to all" });
+  await app.publish({ targetType: "user", target: "ann", data: "to ann" });
+  await app.publish({ targetType: "user", target: "bo", data: "to bo" });
+  await app.publish({ targetType: "channel", target: "news", data: "to news" });
+  await eventually("three messages arrived", () => ann.messages.length === 3);
+  expect(ann.messages.map((message) => message.data)).toEqual(["to all", "to ann", "to news"]);
+});
+
+test("channels joined later are restored, and a reconnect gets what was missed, each message once", async () => {
+  const app = await gateway();
+  const ann = connect(app, "ann");
+  await eventually("ann is connected", ann.isOpen);
+  const joined: string[] = [];
+  ann.push.on("joined", (channel) => joined.push(channel));
+  ann.push.join("news");
+  await eventually("the channel is joined", () => joined.length === 1);
+  await app.publish({ targetType: "channel", target: "news", data: "one" });
+  await eventually("the first arrived", () => ann.messages.length === 1);
+  // 42xx: the client comes back within a second, by itself.
+  await app.post("/feign/disconnect", { userId: "ann", code: 4200 });
+  await eventually("it was closed", () => !ann.isOpen());
+  await app.publish({ targetType: "channel", target: "news", data: "two" });
+  await app.publish({ targetType: "user", target: "ann", data: "three" });
+  await eventually("what was missed arrived", () => ann.messages.length === 3);
+  expect(ann.messages.map((message) => message.data)).toEqual(["one", "two", "three"]);
+  expect(ann.opens.at(-1)).toMatchObject({ reconnected: true, recovered: true });
+});
+
+test("a kick is final, and a channel that is not granted is told and not asked for again", async () => {
+  const app = await gateway();
+  const ann = connect(app, "ann");
+  await eventually("ann is connected", ann.isOpen);
+  const problems: (string | null)[] = [];
+  ann.push.on("problem", ({ channel }) => problems.push(channel));
+  ann.push.join("private-project-1");
+  await eventually("the refusal arrived", () => problems.length === 1);
+  expect(problems).toEqual(["private-project-1"]);
+  expect(ann.push.channels).toEqual([]);
+  await app.post("/feign/disconnect", { userId: "ann" });
+  await eventually("it stays closed", () => ann.push.status.state === "closed");
+  expect(ann.push.status.closeCode).toBe(4004);
+});
+
+test("a gateway that was restarted is found again, and says that messages may be missing", async () => {
+  const first = await gateway();
+  const ann = connect(first, "ann");
+  await eventually("ann is connected", ann.isOpen);
+  await first.publish({ targetType: "all", target: "", data: "before" });
+  await eventually("the message arrived", () => ann.messages.length === 1);
+  const { port } = first;
+  await first.stop();
+  apps = [];
+  const second = await startPushApp({ "server.listen": { host: "127.0.0.1", port } });
+  apps.push(second);
+  await eventually("it reconnected", () => ann.opens.length === 2);
+  expect(ann.opens[1]).toMatchObject({ reconnected: true, recovered: false });
+  await second.publish({ targetType: "all", target: "", data: "after" });
+  await eventually("the next message arrived", () => ann.messages.length === 2);
+});
