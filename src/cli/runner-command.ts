@@ -7,6 +7,9 @@ import type { ServerAddress } from "../runner/server-client.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
+/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+const sameSignalMs = 500;
+
 /** `runner`: the execution side alone, on this or another machine. */
 export function addRunnerCommand(program: Command): void {
   addSettings(program.command("runner"))
@@ -41,8 +44,14 @@ async function run(config: Config, local: string | null): Promise<void> {
   ]);
   const drain = new AbortController();
   const abandon = new AbortController();
+  let drainingSince = 0;
   // The first signal lets tasks finish; a second one ends them.
-  const onSignal = () => (drain.signal.aborted ? abandon.abort() : drain.abort());
+  const onSignal = () => {
+    if (!drain.signal.aborted) {
+      drainingSince = performance.now();
+      drain.abort();
+    } else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
+  };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   await runRunner({

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.ts";
+import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Store } from "../model/store.ts";
@@ -76,6 +76,8 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
 
   return {
     async claim(runner, request, signal) {
+      if (closing.signal.aborted)
+        throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
       const { concurrency, version } = request;
       await store.runners.update(runner.id, { lastSeenAt: await store.now(), concurrency, version });
       const stop = AbortSignal.any([signal, closing.signal]);

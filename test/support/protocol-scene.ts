@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { type ApiServer, startApiServer } from "./api-server.ts";
@@ -18,8 +19,11 @@ export interface ProtocolScene {
   finish(held: RunTask, state?: string, reason?: string): ReturnType<ProtocolRunner["call"]>;
 }
 
-export async function startProtocolScene(settings: Partial<Config> = {}): Promise<ProtocolScene> {
-  const server = await startApiServer(settings);
+export async function startProtocolScene(
+  settings: Partial<Config> = {},
+  clock: Clock = systemClock,
+): Promise<ProtocolScene> {
+  const server = await startApiServer(settings, clock);
   const client = await deployClient(server.url, server.dataDir);
   const runner = await registerRunner(server.url, server.admin, { name: "by hand", concurrency: 20 });
   return {

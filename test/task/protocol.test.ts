@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import {
@@ -161,5 +162,33 @@ describe("positions", () => {
       if (isLeft()) expect(claimable.length).toBeGreaterThan(0);
       if (holding.length === 3) for (const each of holding.splice(0)) await scene.finish(each);
     }
+  });
+});
+
+describe("limits that the server keeps even if a runner does not", () => {
+  test("a log beyond its limit is acknowledged and dropped", async () => {
+    const held = await scene.claimed();
+    const text = "x".repeat(60_000);
+    const at = new Date().toISOString();
+    for (let from = 0; from < 60; from += 10) {
+      const lines = Array.from({ length: 10 }, () => ({ stage: "build", at, text }));
+      const answer = await scene.runner.call("log", held, { from, lines });
+      expect(answer.body).toMatchObject({ continue: true, ack: from + 10 });
+    }
+    const stored = (await scene.client.log(held.taskId)).reduce((sum, line) => sum + line.text.length, 0);
+    expect(stored).toBeLessThan(2_000_000);
+    await scene.finish(held);
+  });
+
+  test("a stage that runs far over its time is told to stop", async () => {
+    const clock = manualClock(Date.now());
+    const late = await startProtocolScene({ "tasks.lease": 86_400_000, "tasks.timeout": 60_000 }, clock);
+    const held = await late.claimed();
+    await late.stage(held, "build", "running");
+    const beat = () => late.runner.call("beat", held, { waitMs: 0 });
+    expect((await beat()).body).toEqual({ continue: true });
+    clock.advance(10 * 60_000);
+    expect((await beat()).body).toEqual({ continue: false, why: "timeout" });
+    await late.server.stop();
   });
 });

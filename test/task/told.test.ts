@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { dirname } from "node:path";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { deployClient } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { serveGit } from "../support/git-http-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { receiveNotifications } from "../support/notification-receiver.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
+import { startRunnerProcess } from "../support/runner-process.ts";
+
+/** A Git host with repositories and a status API, as Gitea has it. */
+function startGitHost(repositories: string) {
+  const statuses: { path: string; token: string; state: string; context: string }[] = [];
+  const git = serveGit(repositories, null);
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      if (!pathname.startsWith("/api/"))
+        return fetch(`${git.url}${pathname.replace("/ann", "")}${search}`, {
+          method: request.method,
+          headers: request.headers,
+          ...(request.method === "POST" ? { body: await request.arrayBuffer() } : {}),
+        });
+      const body = (await request.json()) as { state: string; context: string };
+      statuses.push({ path: pathname, token: request.headers.get("authorization") ?? "", ...body });
+      return new Response("{}", { status: 201 });
+    },
+  });
+  return {
+    url: server.url.origin,
+    statuses,
+    stop() {
+      server.stop(true);
+      git.stop();
+    },
+  };
+}
+
+const notifications = receiveNotifications((received) => (received.length === 1 ? 429 : 200));
+let server: ApiServer;
+let client: Awaited<ReturnType<typeof deployClient>>;
+let repository: GitRepository;
+let host: ReturnType<typeof startGitHost>;
+let runner: ReturnType<typeof startRunnerProcess>;
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+  host = startGitHost(dirname(repository.url));
+  server = await startApiServer({
+    "tasks.allowLocalRepositories": true,
+    "tasks.allowInternalNotifications": true,
+  });
+  client = await deployClient(server.url, server.dataDir);
+  const { token } = await registerRunner(server.url, server.admin, { name: "elsewhere" });
+  runner = startRunnerProcess(server.url, token, 1);
+}, 60_000);
+afterAll(async () => {
+  await runner.stop();
+  await server.stop();
+  host.stop();
+  notifications.stop();
+  repository.remove();
+});
+
+describe("what happens to a task of a runner elsewhere", () => {
+  test("stands beside its commit at the Git host", async () => {
+    const projectId = await client.project(`${host.url}/ann/shop.git`, { build: "true" });
+    await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { provider: "gitea" });
+    await server.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/status-token`, { value: "t0ken" });
+    const { id } = await client.run(projectId);
+    const task = await client.reach(id, "success");
+    await eventually("the host knows the end", () => host.statuses.at(-1)?.state === "success");
+    expect(host.statuses.at(-1)).toMatchObject({
+      path: `/api/v1/repos/ann/shop/statuses/${task.commit}`,
+      token: "token t0ken",
+      context: "slipway",
+    });
+  }, 60_000);
+
+  test("is told to the addresses that asked for the event, and to no others", async () => {
+    const notify = [{ url: notifications.url, events: ["task.failed"] }];
+    const projectId = await client.project(repository.url, { build: "false" }, { notify });
+    const { id } = await client.run(projectId);
+    await client.reach(id, "failed");
+    const told = await notifications.event(id, "task.failed");
+    expect(told.json.data.task).toMatchObject({ state: "failed", reason: "build failed with exit code 1" });
+    expect(told.headers.get("webhook-id")).toStartWith("msg_");
+    expect(told.headers.has("webhook-signature")).toBe(false);
+    expect(new Set(notifications.eventsOf(id))).toEqual(new Set(["task.failed"]));
+  }, 60_000);
+
+  test("is counted", async () => {
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    for (const name of [
+      'slipway_tasks{state="queued"} 0',
+      'slipway_task_duration_seconds_count{result="success"} 1',
+      'slipway_task_duration_seconds_count{result="failed"} 1',
+      "slipway_task_wait_seconds_count 2",
+      "slipway_task_leases_lost_total 0",
+      'slipway_outgoing_calls_total{kind="commit status",result="delivered"}',
+    ])
+      expect(metrics).toContain(name);
+  });
+});
