@@ -1,0 +1,17 @@
+/** The push role as a process of its own, with a verify service inside that takes the user id as the code. */
+import pino from "pino";
+import { buildApp } from "../../src/app.ts";
+import { configOf } from "../../src/config-load.ts";
+import { startVerifyService } from "../support/verify-service.ts";
+
+const verify = startVerifyService();
+const app = await buildApp(
+  configOf({
+    "server.listen": { host: "127.0.0.1", port: 0 },
+    "push.verify-uri": verify.url,
+    "push.connect-rate": 0,
+  }),
+  "push",
+  pino({ level: "silent" }),
+);
+process.stdout.write(String(app.port));
