@@ -32,6 +32,8 @@ export class ResumeRing {
   #start = 0;
   #end = 0;
   #bytes = 0;
+  /** Arrival of the newest message that was forgotten. */
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
   /** Messages may be missing before this position. */
   #gapAt = 0;
 
@@ -93,7 +95,7 @@ export class ResumeRing {
     const since = this.#arrivalAt(position) - this.#options.overlapMs;
     let from = position;
     while (from > this.#start && this.#arrivalAt(from - 1) >= since) from--;
-    const reachesBack = from > this.#start || this.#start === 0;
+    const reachesBack = this.#forgottenAtMs < since;
     return { from, isComplete: isAfterGap && reachesBack };
   }
 
@@ -127,6 +129,7 @@ export class ResumeRing {
   #forget(): void {
     const slot = this.#start % this.#options.maxMessages;
     this.#bytes -= this.#sizes[slot] ?? 0;
+    this.#forgottenAtMs = this.#arrivals[slot] ?? 0;
     this.#messages[slot] = undefined;
     this.#start++;
   }

@@ -1,0 +1,183 @@
+import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import type { Socket } from "../../src/push/connection.ts";
+import { Connections } from "../../src/push/connections.ts";
+import { fingerprintOf, Idempotency } from "../../src/push/idempotency.ts";
+import { readBroadcast, readControl } from "../../src/push/message.ts";
+import { originCheck } from "../../src/push/origin.ts";
+import { Presence } from "../../src/push/presence.ts";
+import { RateWindow } from "../../src/push/rate-window.ts";
+
+describe("allowed-origins", () => {
+  const isAllowed = originCheck([
+    "https://app.example.com",
+    "http://localhost:3000",
+    "https://*.shop.example",
+  ]);
+
+  test("exact scheme, host and port", () => {
+    for (const origin of ["https://app.example.com", "https://APP.example.com:443", "http://localhost:3000"])
+      expect(isAllowed(origin)).toBe(true);
+    for (const origin of [
+      "http://app.example.com",
+      "https://app.example.com:8443",
+      "https://app.example.com.evil.com",
+      "https://evil.com/https://app.example.com",
+      "null",
+      "",
+    ])
+      expect(isAllowed(origin)).toBe(false);
+  });
+
+  test("https://*.x.com is every host below it, and nothing else", () => {
+    for (const origin of ["https://a.shop.example", "https://a.b.shop.example"])
+      expect(isAllowed(origin)).toBe(true);
+    for (const origin of [
+      "https://shop.example",
+      "http://a.shop.example",
+      "https://evilshop.example",
+      "https://a.shop.example:444",
+      "https://evil.com?.shop.example",
+      "https://evil.com/.shop.example",
+    ])
+      expect(isAllowed(origin)).toBe(false);
+  });
+
+  test("* is everybody", () => {
+    expect(originCheck(["*"])("https://anything.example")).toBe(true);
+  });
+});
+
+describe("idempotency keys", () => {
+  test("a key is known for five minutes, whatever the halves do", () => {
+    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    const print = fingerprintOf("all", "", "x");
+    expect(keys.remember("a", "id-a", print, 1000)).toBe(true);
+    for (let at = 1000; at <= 300_000; at += 1000) {
+      keys.forgetOld(at);
+      expect(keys.remember("a", "again", print, at)).toBe(false);
+    }
+    expect(keys.find("a", 301_000)).toBeUndefined();
+    expect(keys.remember("a", "new", print, 301_000)).toBe(true);
+  });
+
+  test("at most so many are kept: the older half goes first", () => {
+    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0, 1);
+    expect(keys.size).toBeLessThanOrEqual(1000);
+    expect(keys.find("k4999", 2)).toBeDefined();
+    expect(keys.find("k0", 2)).toBeUndefined();
+  });
+
+  test("fields do not run into each other", () => {
+    expect(fingerprintOf("user", "a\nb", "c")).not.toBe(fingerprintOf("user", "a", "b\nc"));
+  });
+});
+
+describe("messages on the queue", () => {
+  const identify = () => ({ id: "made", ts: 7 });
+
+  test("a bare {targetType,target,data} from another service is accepted", () => {
+    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, identify)).toEqual({
+      v: 1,
+      id: "made",
+      ts: 7,
+      seq: 0,
+      node: "",
+      targetType: "user",
+      target: "42",
+      data: "x",
+    });
+    expect(readBroadcast({ targetType: "all", data: "x" }, identify)?.target).toBe("");
+  });
+
+  test("anything else is no message", () => {
+    const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
+    expect(readBroadcast(good, identify)).toEqual({ ...good, v: 1, targetType: "all" });
+    const wrong = [
+      null,
+      7,
+      "text",
+      [],
+      {},
+      { targetType: "user", data: "x" },
+      { targetType: "user", target: "", data: "x" },
+      { targetType: "user", target: "1", data: 7 },
+      { ...good, v: 2 },
+      { ...good, id: "" },
+      { ...good, seq: "1" },
+      { ...good, idempotencyKey: 7 },
+    ];
+    for (const value of wrong) expect(readBroadcast(value, identify)).toBeNull();
+  });
+
+  test("a control message names its type and all that the type needs", () => {
+    const head = { v: 1, id: "i", node: "n" };
+    const good = [
+      { ...head, type: "kick", userId: "1", code: 4004, reason: "" },
+      { ...head, type: "kick", connectionId: "c", code: 4004, reason: "" },
+      { ...head, type: "join", userId: "1", channel: "c" },
+      { ...head, type: "leave", userId: "1", channel: "c", revoke: false },
+      { ...head, type: "grant", userId: "1", channels: ["a"] },
+    ];
+    for (const value of good) expect(readControl(value)).toEqual(value as never);
+    const wrong = [
+      { ...head, type: "kick", code: 4004, reason: "" },
+      { ...head, type: "kick", userId: "1", connectionId: "c", code: 4004, reason: "" },
+      { ...head, type: "join", userId: "1" },
+      { ...head, type: "grant", userId: "1", channels: "a" },
+      { ...head, type: "dance" },
+      { type: "join", userId: "1", channel: "c" },
+    ];
+    for (const value of wrong) expect(readControl(value)).toBeNull();
+  });
+});
+
+describe("presence", () => {
+  test("online once, offline after the grace, and neither for a reconnect within it", () => {
+    const clock = manualClock();
+    const connections = new Connections();
+    const told: string[] = [];
+    const presence = new Presence({
+      isOnline: (userId) => connections.isOnline(userId),
+      clock,
+      graceMs: 5000,
+      tell: (type, userId) => void told.push(`${userId} ${type}`),
+    });
+    const socket = (id: string) =>
+      ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
+    const [first, second] = [socket("1"), socket("2")];
+    connections.add(first);
+    presence.opened("ann");
+    connections.remove(first);
+    presence.closed("ann");
+    clock.advance(4000);
+    presence.tick(clock.now());
+    connections.add(second);
+    presence.opened("ann");
+    clock.advance(60_000);
+    presence.tick(clock.now());
+    expect(told).toEqual(["ann online"]);
+    connections.remove(second);
+    presence.closed("ann");
+    clock.advance(5001);
+    presence.tick(clock.now());
+    expect(told).toEqual(["ann online", "ann offline"]);
+  });
+});
+
+describe("connect-rate", () => {
+  test("counts each address by itself, second by second; 0 means no limit", () => {
+    const clock = manualClock();
+    const rate = new RateWindow(2, clock);
+    expect([rate.allows("a"), rate.allows("a"), rate.allows("a"), rate.allows("b")]).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
+    clock.advance(1000);
+    expect(rate.allows("a")).toBe(true);
+    expect(new RateWindow(0, clock).allows("a")).toBe(true);
+  });
+});

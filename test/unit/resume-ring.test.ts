@@ -1,0 +1,67 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { BroadcastMessage } from "../../src/push/message.ts";
+import { ResumeRing } from "../../src/push/resume-ring.ts";
+
+function message(id: string): BroadcastMessage {
+  return { v: 1, id, seq: 0, ts: 0, node: "n", targetType: "all", target: "", data: id };
+}
+
+const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100, overlapMs: 0, originId: "start" };
+
+describe("resume ring", () => {
+  test("`recovered` never lies: when it is true, every message after the resumed one is replayed, in order", () => {
+    const events = fc.array(
+      fc.oneof(
+        fc.record({ add: fc.integer({ min: 1, max: 30 }) }),
+        fc.record({ wait: fc.integer({ min: 1, max: 60 }) }),
+        fc.constant({ leave: true as const }),
+      ),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(events, (steps) => {
+        const ring = new ResumeRing(options);
+        const all: string[] = [];
+        let now = 0;
+        /** What somebody who left then knows: the id to resume from, and how many messages had been. */
+        const left: { id: string; heard: number }[] = [{ id: ring.lastId, heard: 0 }];
+        for (const step of steps) {
+          if ("add" in step) {
+            all.push(`m${all.length}`);
+            ring.add(message(all.at(-1) ?? ""), step.add, now);
+          } else if ("wait" in step) now += step.wait;
+          else left.push({ id: ring.lastId, heard: all.length });
+          expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
+          for (const { id, heard } of left) {
+            const { from, isComplete } = ring.find(id, now);
+            const replayed = Array.from({ length: ring.end - from }, (_, at) => ring.at(from + at)?.id);
+            if (isComplete) expect(replayed).toEqual(all.slice(heard));
+            else expect(replayed).toEqual([]);
+          }
+        }
+      }),
+    );
+  });
+
+  test("after a gap nobody who heard only older messages is told that nothing is missing", () => {
+    const ring = new ResumeRing(options);
+    ring.add(message("a"), 1, 0);
+    ring.markGap();
+    ring.add(message("b"), 1, 0);
+    expect(ring.find("a", 0).isComplete).toBe(true);
+    ring.markGap();
+    ring.add(message("c"), 1, 0);
+    expect(ring.find("a", 0).isComplete).toBe(false);
+    expect(ring.find("b", 0).isComplete).toBe(true);
+  });
+
+  test("with an overlap the replay starts before the resumed id, and is complete only if the ring reaches that far", () => {
+    const ring = new ResumeRing({ ...options, overlapMs: 10 });
+    for (const [index, id] of ["a", "b", "c", "d"].entries()) ring.add(message(id), 1, index * 8);
+    expect(ring.find("d", 24)).toEqual({ from: 2, isComplete: true });
+    for (const id of ["e", "f", "g"]) ring.add(message(id), 1, 26);
+    expect(ring.find("d", 26).isComplete).toBe(true);
+    expect(ring.find("c", 26).isComplete).toBe(false);
+  });
+});
