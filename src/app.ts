@@ -1,5 +1,6 @@
-import { buildDeployPart } from "./app-deploy.ts";
-import { buildPushPart } from "./app-push.ts";
+import { buildDeployPart } from "./app/deploy-part.ts";
+import type { Ground, Part } from "./app/part.ts";
+import { buildPushPart } from "./app/push-part.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { networksOf } from "./http/client-address.ts";
@@ -7,7 +8,6 @@ import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
-import type { Ground, Part } from "./part.ts";
 import type { OwnCodes } from "./push/code-verifier.ts";
 
 export type AppRole = "start" | "push" | "deploy";

@@ -58,7 +58,7 @@ export function addAccountCommands(program: Command): void {
     .description("let a user back in, in the database itself: for when nobody can sign in any more")
     .option("--json", "print JSON")
     .action(async (username: string, options: Record<string, unknown>) => {
-      const [config, { resetPassword }] = await Promise.all([configFrom(options), import("../app-data.ts")]);
+      const [config, { resetPassword }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
       const { id } = await resetPassword(
         config,
         username,

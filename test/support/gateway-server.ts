@@ -1,5 +1,5 @@
 import pino from "pino";
-import { buildPushPart } from "../../src/app-push.ts";
+import { buildPushPart } from "../../src/app/push-part.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { configOf } from "../../src/config-load.ts";

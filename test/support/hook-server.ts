@@ -1,5 +1,5 @@
 import pino from "pino";
-import { buildWebhookPart, type WebhookPart } from "../../src/app-webhook.ts";
+import { buildWebhookPart, type WebhookPart } from "../../src/app/webhook-part.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { configOf } from "../../src/config-load.ts";

@@ -17,7 +17,7 @@ const seams = ["bus interface", "runner protocol", "model", "git rules", "base"]
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
   { name: "main", files: /^src\/(main\.ts|cli\/)/, imports: ["app", "client", ...everyPart, ...seams] },
-  { name: "app", files: /^src\/(app[\w-]*|part)\.ts$/, imports: [...everyPart, ...seams], types: ["main"] },
+  { name: "app", files: /^src\/app(\.ts$|\/)/, imports: [...everyPart, ...seams], types: ["main"] },
   { name: "config", files: /^src\/(config|configuration)[\w-]*\.ts$/, imports: ["base"] },
   {
     name: "http",

@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { type Broker, BrokerBus } from "./bus/broker-bus.ts";
-import type { Bus } from "./bus/bus.ts";
-import { stableInstanceId } from "./bus/instance-id.ts";
-import { kafkaBroker } from "./bus/kafka.ts";
-import { localBus } from "./bus/local.ts";
-import { rabbitmqBroker } from "./bus/rabbitmq.ts";
-import { steadyClock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import { ConfigError } from "./config-load.ts";
-import { Fault, messageOf } from "./errors.ts";
+import { type Broker, BrokerBus } from "../bus/broker-bus.ts";
+import type { Bus } from "../bus/bus.ts";
+import { stableInstanceId } from "../bus/instance-id.ts";
+import { kafkaBroker } from "../bus/kafka.ts";
+import { localBus } from "../bus/local.ts";
+import { rabbitmqBroker } from "../bus/rabbitmq.ts";
+import { steadyClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config-load.ts";
+import { Fault, messageOf } from "../errors.ts";
+import { randomToken } from "../secrets.ts";
 import type { Ground } from "./part.ts";
-import { randomToken } from "./secrets.ts";
 
 export interface Buses {
   /** Carries `broadcast` and `control`. */

@@ -1,17 +1,17 @@
-import type { Credentials } from "./account/credential.ts";
-import { ensureFirstAdmin } from "./account/first-admin.ts";
-import { buildPasswords } from "./account/password.ts";
-import { buildPermissions } from "./account/permissions.ts";
-import { buildSignIn } from "./account/sign-in.ts";
-import { gitUrlRulesOf, type TaskPart } from "./app-task.ts";
-import type { WebhookPart } from "./app-webhook.ts";
-import { buildApi } from "./http/api/api.ts";
-import type { PushDeps } from "./http/api/push.ts";
-import { networksOf } from "./http/client-address.ts";
-import type { Handler } from "./http/server.ts";
-import type { Store } from "./model/store.ts";
+import type { Credentials } from "../account/credential.ts";
+import { ensureFirstAdmin } from "../account/first-admin.ts";
+import { buildPasswords } from "../account/password.ts";
+import { buildPermissions } from "../account/permissions.ts";
+import { buildSignIn } from "../account/sign-in.ts";
+import { buildApi } from "../http/api/api.ts";
+import type { PushDeps } from "../http/api/push.ts";
+import { networksOf } from "../http/client-address.ts";
+import type { Handler } from "../http/server.ts";
+import type { Store } from "../model/store.ts";
+import type { Secrets } from "../secrets.ts";
 import type { Ground } from "./part.ts";
-import type { Secrets } from "./secrets.ts";
+import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
+import type { WebhookPart } from "./webhook-part.ts";
 
 export interface Management {
   /** Answers `/api/*` and `/docs`. */

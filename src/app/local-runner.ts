@@ -10,13 +10,13 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { newToken } from "./account/credential.ts";
-import { messageOf } from "./errors.ts";
-import type { RunnerKeeper } from "./model/runner.ts";
+import { newToken } from "../account/credential.ts";
+import { messageOf } from "../errors.ts";
+import type { RunnerKeeper } from "../model/runner.ts";
+import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
+import type { ServerAddress } from "../runner/server-client.ts";
+import { hashToken, randomToken } from "../secrets.ts";
 import type { Ground } from "./part.ts";
-import { identityOf, isSameProcessAlive, type ProcessIdentity } from "./runner/process-tree.ts";
-import type { ServerAddress } from "./runner/server-client.ts";
-import { hashToken, randomToken } from "./secrets.ts";
 
 /** The runner on this machine: a process of its own, so that a crash of the server does not end what it runs. */
 export interface LocalRunner {
@@ -108,7 +108,7 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
 
 /** How this program is called again: as one executable file, or by its runtime. */
 function ownCommand(): string[] {
-  const main = Bun.fileURLToPath(new URL("./main.ts", import.meta.url));
+  const main = Bun.fileURLToPath(new URL("../main.ts", import.meta.url));
   return existsSync(main) ? [process.execPath, main] : [process.execPath];
 }
 

@@ -1,9 +1,9 @@
 import type { Server, WebSocketHandler } from "bun";
-import type { Clock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import type { Handler, Routes } from "./http/server.ts";
-import type { Log } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { Handler, Routes } from "../http/server.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
 
 /** What every part is built from. */
 export interface Ground {

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { openBuses } from "../../src/app-bus.ts";
+import { openBuses } from "../../src/app/buses.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { ConfigError, configOf } from "../../src/config-load.ts";

@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { buildPasswords } from "./account/password.ts";
-import { rescueUser } from "./account/rescue.ts";
-import { systemClock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import { Fault } from "./errors.ts";
-import { buildLog, type Log } from "./log.ts";
-import type { User } from "./model/user.ts";
-import { buildSecrets } from "./secrets.ts";
-import { backUp, restore } from "./store/backup.ts";
-import { parseKey, readKeyFile, restoreKeyFile } from "./store/data-key.ts";
-import { openStore } from "./store/database.ts";
-import { resealAll, rotateKeyFile } from "./store/key-rotation.ts";
+import { buildPasswords } from "../account/password.ts";
+import { rescueUser } from "../account/rescue.ts";
+import { systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { Fault } from "../errors.ts";
+import { buildLog, type Log } from "../log.ts";
+import type { User } from "../model/user.ts";
+import { buildSecrets } from "../secrets.ts";
+import { backUp, restore } from "../store/backup.ts";
+import { parseKey, readKeyFile, restoreKeyFile } from "../store/data-key.ts";
+import { openStore } from "../store/database.ts";
+import { resealAll, rotateKeyFile } from "../store/key-rotation.ts";
 
 export function databaseUrlOf(config: Config): string {
   return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;

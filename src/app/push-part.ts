@@ -1,18 +1,18 @@
-import { openBuses } from "./app-bus.ts";
-import { steadyClock, systemClock } from "./clock.ts";
-import type { Config } from "./config.ts";
-import { ConfigError } from "./config-load.ts";
-import { clientAddressOf, networksOf } from "./http/client-address.ts";
-import { feignCredentials } from "./http/feign-credentials.ts";
-import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "./http/push-routes.ts";
-import type { Log } from "./log.ts";
+import { steadyClock, systemClock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config-load.ts";
+import { clientAddressOf, networksOf } from "../http/client-address.ts";
+import { feignCredentials } from "../http/feign-credentials.ts";
+import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
+import type { Log } from "../log.ts";
+import type { OwnCodes } from "../push/code-verifier.ts";
+import { Gateway, type GatewayOptions } from "../push/gateway.ts";
+import { oncePerSecond } from "../push/once-per-second.ts";
+import { verifyByUri } from "../push/verify-uri.ts";
+import { randomToken } from "../secrets.ts";
+import { openBuses } from "./buses.ts";
 import { socketLimit } from "./open-file-limit.ts";
 import type { Ground, Part } from "./part.ts";
-import type { OwnCodes } from "./push/code-verifier.ts";
-import { Gateway, type GatewayOptions } from "./push/gateway.ts";
-import { oncePerSecond } from "./push/once-per-second.ts";
-import { verifyByUri } from "./push/verify-uri.ts";
-import { randomToken } from "./secrets.ts";
 
 export interface PushPart extends Part {
   gateway: Gateway;

@@ -1,29 +1,29 @@
 import { join } from "node:path";
-import { buildConsoleAccess } from "./account/console-access.ts";
-import { buildCredentials } from "./account/credential.ts";
-import { databaseUrlOf } from "./app-data.ts";
-import { buildLocalRunner } from "./app-local-runner.ts";
-import { buildManagement } from "./app-management.ts";
-import type { PushPart } from "./app-push.ts";
-import { buildTaskPart } from "./app-task.ts";
-import { buildWebhookPart } from "./app-webhook.ts";
+import { buildConsoleAccess } from "../account/console-access.ts";
+import { buildCredentials } from "../account/credential.ts";
+import { consolePages } from "../http/console.ts";
+import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../http/push-desk.ts";
+import type { OwnCodes } from "../push/code-verifier.ts";
+import { buildPushCodes } from "../push/own-codes.ts";
+import { loadDataKey } from "../store/data-key.ts";
+import { openStore } from "../store/database.ts";
+import { buildLive, type PublishToChannel, silentLive } from "../task/live.ts";
+import { buildPushClient } from "../task/push-client.ts";
 import { buildBaseUrl } from "./base-url.ts";
-import { consolePages } from "./http/console.ts";
-import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "./http/push-desk.ts";
+import { databaseUrlOf } from "./data.ts";
+import { buildLocalRunner } from "./local-runner.ts";
+import { buildManagement } from "./management.ts";
 import type { Ground, Part } from "./part.ts";
-import type { OwnCodes } from "./push/code-verifier.ts";
-import { buildPushCodes } from "./push/own-codes.ts";
-import { loadDataKey } from "./store/data-key.ts";
-import { openStore } from "./store/database.ts";
-import { buildLive, type PublishToChannel, silentLive } from "./task/live.ts";
-import { buildPushClient } from "./task/push-client.ts";
+import type { PushPart } from "./push-part.ts";
+import { buildTaskPart } from "./task-part.ts";
+import { buildWebhookPart } from "./webhook-part.ts";
 
 export interface DeployPart extends Part {
   /** Verifies the codes that this service gave out. */
   ownCodes: OwnCodes;
 }
 
-const rootDir = join(import.meta.dir, "..");
+const rootDir = join(import.meta.dir, "..", "..");
 
 /**
  * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process, with
