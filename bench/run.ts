@@ -13,6 +13,7 @@ import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
 import { fanOut } from "./fan-out.ts";
 import { emptyPage, svgOf, updatePage } from "./page.ts";
+import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
 
@@ -23,6 +24,7 @@ const benchmarks: Benchmark[] = [
   connectionCost,
   queueThroughBroker,
   taskOverhead,
+  storeSpeed,
 ];
 
 const { values, positionals } = parseArgs({

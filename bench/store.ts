@@ -1,0 +1,153 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import type { DeliveryFilter } from "../src/model/delivery.ts";
+import type { Store } from "../src/model/store.ts";
+import { availableDatabases, makeSqlite } from "../test/support/databases.ts";
+import { sampleDelivery, sampleProject, sampleTask, sampleWebhookConfig } from "../test/support/samples.ts";
+import { type Benchmark, digits, median } from "./benchmark.ts";
+
+const projectCount = 100;
+const lanes = 100;
+const seconds = 5;
+const recordCount = 1_000_000;
+const firstPage = { page: 1, pageSize: 20 };
+const transactionsToReach = 8_000;
+const pageMsToReach = 20;
+
+export const storeSpeed: Benchmark = {
+  name: "store",
+  title: "Store",
+  method: `In one process. Transactions: ${lanes} lanes over ${projectCount} projects, each under its project's lock: look up the webhook, the debounce window and what a runner holds, then insert a task and a delivery of 1 KB; answered when it is on disk. Lists: the first page of 20 and its total over ${recordCount.toLocaleString("en-US")} delivery records in SQLite, median of 9.`,
+  async run(progress) {
+    const rows: string[][] = [];
+    let sqlitePerSecond = 0;
+    for (const { name, make } of await availableDatabases()) {
+      progress(`${name}: transactions`);
+      const database = await make();
+      const { perSecond, cpuMicros, p99Ms } = await measureTransactions(await database.open());
+      await database.remove();
+      if (name === "SQLite") sqlitePerSecond = perSecond;
+      rows.push([name, digits(perSecond), digits(cpuMicros), digits(p99Ms)]);
+    }
+    progress(`lists over ${recordCount} records`);
+    const pages = await measurePages();
+    return {
+      figures: [
+        {
+          name: "Durable delivery transactions on SQLite",
+          measured: `${digits(sqlitePerSecond)}/s`,
+          toReach: `≥ ${digits(transactionsToReach)}/s`,
+          isReached: sqlitePerSecond >= transactionsToReach,
+        },
+        {
+          name: "First page of a million deliveries",
+          measured: `${digits(pages.all ?? 0)} ms`,
+          toReach: `< ${pageMsToReach} ms`,
+          isReached: (pages.all ?? Number.POSITIVE_INFINITY) < pageMsToReach,
+        },
+      ],
+      tables: [
+        {
+          title: "Delivery transactions",
+          head: ["database", "per second", "µs of CPU each, ours", "p99 of the answer, ms"],
+          rows,
+        },
+        {
+          title: "First page of a million deliveries",
+          head: ["filter", "ms"],
+          rows: Object.entries(pages).map(([filter, ms]) => [filter, digits(ms)]),
+        },
+      ],
+      plots: [],
+    };
+  },
+};
+
+async function measureTransactions(store: Store) {
+  const projects: { id: number; key: string }[] = [];
+  for (let each = 0; each < projectCount; each++) {
+    const { id } = await store.projects.create(sampleProject());
+    const key = crypto.randomUUID();
+    await store.webhookConfigs.save(sampleWebhookConfig({ projectId: id, key, enabled: true }));
+    projects.push({ id, key });
+  }
+  const waitsMs: number[] = [];
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  const endAt = startedAt + seconds * 1000;
+  await Promise.all(
+    projects.slice(0, lanes).map(async (project) => {
+      while (performance.now() < endAt) {
+        const begunAt = performance.now();
+        await deliver(store, project);
+        waitsMs.push(performance.now() - begunAt);
+      }
+    }),
+  );
+  const elapsedMs = performance.now() - startedAt;
+  const cpu = process.cpuUsage(cpuBefore);
+  waitsMs.sort((a, b) => a - b);
+  return {
+    perSecond: (waitsMs.length / elapsedMs) * 1000,
+    cpuMicros: (cpu.user + cpu.system) / waitsMs.length,
+    p99Ms: waitsMs[Math.floor(waitsMs.length * 0.99)] ?? 0,
+  };
+}
+
+const body = JSON.stringify({ ref: "refs/heads/main", filler: "x".repeat(1000) });
+
+function deliver(store: Store, { id, key }: { id: number; key: string }): Promise<unknown> {
+  return store.withLock(`project ${id}`, 5000, () =>
+    store.transaction(async (keepers) => {
+      const now = new Date();
+      await keepers.webhookConfigs.byKey(key);
+      await keepers.deliveries.lastAccepted(id, new Date(now.getTime() - 1));
+      const task = await keepers.tasks.create(sampleTask({ projectId: id, createdAt: now }));
+      await keepers.tasks.countHeld(id);
+      const host_delivery_id = crypto.randomUUID();
+      await keepers.deliveries.create(
+        sampleDelivery({ project_id: id, task_id: task.id, created_at: now, host_delivery_id, body }),
+      );
+    }),
+  );
+}
+
+async function measurePages(): Promise<Record<string, number>> {
+  const database = await makeSqlite();
+  const store = await database.open();
+  fill(database.url);
+  const filters: Record<string, DeliveryFilter> = {
+    all: {},
+    "one project": { projectId: 7 },
+    "one status": { status: "ignored" },
+    "twenty projects that a user may view": {
+      visibleProjectIds: Array.from({ length: 20 }, (_, i) => i + 1),
+    },
+    "a host's delivery id": { search: "host 77" },
+    "a ref that most have": { search: "main" },
+  };
+  const measured: Record<string, number> = {};
+  for (const [name, filter] of Object.entries(filters)) {
+    const times: number[] = [];
+    for (let each = 0; each < 9; each++) {
+      const begunAt = performance.now();
+      await store.deliveries.list(filter, firstPage);
+      times.push(performance.now() - begunAt);
+    }
+    measured[name] = median(times);
+  }
+  await database.remove();
+  return measured;
+}
+
+function fill(url: string): void {
+  const file = new SqliteFile(url.slice("sqlite:".length));
+  file.run(`insert into deliveries (
+      project_id, project_name, provider, event, ref, ref_type, "commit", commit_message, author, status, reason,
+      task_id, remote_ip, created_at, code, http_status, count, host_delivery_id, headers, trace, body)
+    select i % ${projectCount} + 1, 'shop', 'github', 'push', case when i % 10 = 0 then 'feature/' || i else 'main' end,
+      'branch', 'commit ' || i, 'Sell more', 'ann', case when i % 5 = 0 then 'ignored' else 'accepted' end, 'reason', i,
+      '192.0.2.1', 1700000000000 + i * 1000, case when i % 5 = 0 then 'skip_keyword' else 'accepted' end, 200, 1,
+      'host ' || i, '{}', '[]', printf('%.1000c', 'x')
+    from (with recursive s(i) as (select 1 union all select i + 1 from s where i < ${recordCount}) select i from s)`);
+  file.close();
+}
