@@ -7,7 +7,8 @@ const queueExpiresMs = 10 * 60_000;
 /** An instance that hangs must not fill the broker: its oldest messages go first. */
 const queueMaxLength = 100_000;
 const queueMaxBytes = 256 * 1024 * 1024;
-const prefetch = 2_000;
+/** Bounds what an instance that is held back keeps in memory: so many of the largest messages. */
+const prefetch = 256;
 
 export interface ConsumeOptions {
   prefix: string;
