@@ -146,13 +146,25 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
         clientAddressOf(request.headers, server.requestIP(request)?.address ?? "", trustedProxies),
     },
     feign: {
-      credentials: feignCredentials(config["push.api-keys"], networksOf(config["push.internal-networks"])),
+      credentials: feignCredentials(
+        config["push.api-keys"],
+        networksOf(config["push.internal-networks"]),
+        isEveryPeerInternal(config),
+      ),
       maxMessageBytes: config["push.max-message-bytes"],
       log,
     },
     clientMaxMessageBytes: config["push.client-max-message-bytes"],
     sendBufferBytes: config["push.send-buffer-bytes"],
   };
+}
+
+/** A listener on loopback is reached from loopback only, and all of that is internal unless the settings say otherwise. */
+function isEveryPeerInternal(config: Config): boolean {
+  const { host } = config["server.listen"];
+  const networks = config["push.internal-networks"];
+  if (host === "::1") return networks.includes("::1/128");
+  return host.startsWith("127.") && networks.includes("127.0.0.0/8");
 }
 
 function warningsOf(config: Config, maxConnections: number): string[] {

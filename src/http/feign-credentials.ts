@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "bun";
-import { isInternalCaller, type Networks } from "./client-address.ts";
+import { hasPassedProxy, type Networks } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
 
 export interface FeignCredentials {
@@ -12,8 +12,12 @@ export interface FeignCredentials {
  * With api keys: one of them must be given. Without: the caller must sit in an internal network itself. Keys are compared
  * as keyed hashes, so that neither content nor length shows in the time it takes.
  */
-export function feignCredentials(apiKeys: readonly string[], internal: Networks): FeignCredentials {
-  if (apiKeys.length === 0) return insidersOnly(remembering(internal));
+export function feignCredentials(
+  apiKeys: readonly string[],
+  internal: Networks,
+  isEveryPeerInternal = false,
+): FeignCredentials {
+  if (apiKeys.length === 0) return insidersOnly(remembering(internal), isEveryPeerInternal);
   const processKey = randomBytes(32);
   const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
   const digests = apiKeys.map(digestOf);
@@ -36,10 +40,13 @@ function keyOf(headers: Headers): string | null {
   return /^Bearer +(.+)$/i.exec(bearer)?.[1]?.trim() ?? "";
 }
 
-function insidersOnly(internal: Networks): FeignCredentials {
+/** Where only internal peers can reach the listener at all, their address need not be looked up for each request. */
+function insidersOnly(internal: Networks, isEveryPeerInternal: boolean): FeignCredentials {
+  const isInside = (request: Request, server: Pick<Server<unknown>, "requestIP">) =>
+    isEveryPeerInternal || internal.has(server.requestIP(request)?.address ?? "");
   return {
     refusalOf(request, server) {
-      if (isInternalCaller(request.headers, server.requestIP(request)?.address ?? "", internal)) return null;
+      if (!hasPassedProxy(request.headers) && isInside(request, server)) return null;
       return fail(
         403,
         40302,

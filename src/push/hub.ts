@@ -33,6 +33,7 @@ export class Hub {
   #fanout: Fanout | null = null;
   #waiting: BroadcastMessage[] = [];
   #waitingBytes = 0;
+  #lastReceivers = 0;
   /** Resolves once everything that waits has gone out; null while nothing does. */
   #draining: Promise<void> | null = null;
   #publishedSinceSweep = 0;
@@ -68,6 +69,11 @@ export class Hub {
     this.#waiting.push(message);
     this.#waitingBytes += message.data.length;
     this.#draining ??= this.#drain();
+  }
+
+  /** Connections that the message sent last was handed to. */
+  get lastReceivers(): number {
+    return this.#lastReceivers;
   }
 
   /** How many connections hear a target now. */
@@ -150,6 +156,7 @@ export class Hub {
       frameBytes = Math.max(frameBytes, Buffer.byteLength(frame));
       if (this.#fanout?.publish(v1TopicOf(topic), frame) === 0) figures.dropped++;
     }
+    this.#lastReceivers = raw + v1;
     if (raw + v1 === 0) return;
     figures.deliveries += raw + v1;
     sendBuffers.noteFrame(frameBytes);

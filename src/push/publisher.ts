@@ -101,10 +101,11 @@ export class Publisher {
       data,
     };
     if (idempotencyKey !== undefined) message.idempotencyKey = idempotencyKey;
-    // Counted before the message goes out: a receiver may close on reading it.
-    const published = { id, receivers: this.#isLocal ? hub.receiversOf(targetType, target) : null };
     const publishing = bus.publish("broadcast", keyOf(targetType, target), message);
-    return publishing === alreadyPublished ? published : publishing.then(() => published);
+    if (publishing === alreadyPublished) return { id, receivers: hub.lastReceivers };
+    // Counted before the message goes out: a receiver may close on reading it.
+    const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
+    return publishing.then(() => ({ id, receivers }));
   }
 }
 
