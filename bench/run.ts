@@ -11,6 +11,7 @@ import { admissions } from "./admissions.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
+import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
 import { emptyPage, svgOf, updatePage } from "./page.ts";
 import { storeSpeed } from "./store.ts";
@@ -25,6 +26,7 @@ const benchmarks: Benchmark[] = [
   queueThroughBroker,
   taskOverhead,
   storeSpeed,
+  deliveries,
 ];
 
 const { values, positionals } = parseArgs({

@@ -1,9 +1,9 @@
 // Globs with exactly four wildcards: `*` any characters except `/`, `**` any characters across levels, `**/` zero or
 // more directory levels, `?` one character other than `/`. Everything else is literal.
 //
-// A pattern becomes a set of states kept in the bits of words; each character of the text moves all of them at once.
-// The cost is length of text × words of pattern, whatever the pattern: nobody can write one that hangs us, which
-// regular expressions built from patterns would allow.
+// A pattern becomes states kept in the bits of words; each character of the text moves all of them at once, and where a
+// set of states leads is remembered. The cost is at most length of text × words of pattern, whatever the pattern: nobody
+// can write one that hangs us, which regular expressions built from patterns would allow.
 
 export type Glob = (text: string) => boolean;
 
@@ -25,10 +25,12 @@ export function compileGlob(pattern: string): Glob {
   const tokens = tokensOf(pattern.slice(firstWildcard, suffixStart));
   const middle = tokens.length === 1 && tokens[0] === "**" ? () => true : machineOf(tokens);
   const fixedLength = prefix.length + suffix.length;
+  const needed = literalsOf(tokens);
   return (text) =>
     text.length >= fixedLength &&
     text.startsWith(prefix) &&
     text.endsWith(suffix) &&
+    needed.every((literal) => text.includes(literal, prefix.length)) &&
     middle(text, prefix.length, text.length - suffix.length);
 }
 
@@ -62,92 +64,138 @@ function tokenAt(pattern: string, at: number): Token {
   return { literal: pattern.codePointAt(at) ?? 0 };
 }
 
-const slash = 47;
-const bitsPerWord = 31;
+/** The different runs of literal characters: a text that lacks one is turned away by a native search. */
+function literalsOf(tokens: Token[]): string[] {
+  const runs = [""];
+  for (const token of tokens) {
+    if (typeof token === "string") runs.push("");
+    else runs.push(`${runs.pop() ?? ""}${String.fromCodePoint(token.literal)}`);
+  }
+  return [...new Set(runs)].filter((run) => run !== "").slice(0, 4);
+}
+
+type Run = (text: string, from: number, to: number) => boolean;
 
 /** Runs the states of `tokens` over text[from, to). State n means: all tokens before the n-th consuming one are done. */
-function machineOf(tokens: Token[]): (text: string, from: number, to: number) => boolean {
+function machineOf(tokens: Token[]): Run {
   const consuming = tokens.filter((token) => token !== "*" && token !== "**").length;
   const words = Math.floor(consuming / bitsPerWord) + 1;
-  const staysOnAny = new Int32Array(words);
-  const staysOnName = new Int32Array(words);
-  const skips = new Int32Array(words);
-  const movesOnName = new Int32Array(words);
+  const newSet = () => new Int32Array(words);
+  const [staysOnAny, staysOnName, skips, movesOnName] = [newSet(), newSet(), newSet(), newSet()];
   const movesOn = new Map<number, Int32Array>();
-  const set = (bits: Int32Array, state: number) => {
-    const word = Math.floor(state / bitsPerWord);
-    bits[word] = (bits[word] ?? 0) | (1 << (state % bitsPerWord));
-  };
   const movesOnCharacter = (character: number) => {
-    const bits = movesOn.get(character) ?? new Int32Array(words);
+    const bits = movesOn.get(character) ?? newSet();
     movesOn.set(character, bits);
     return bits;
   };
   let state = 0;
   for (const token of tokens) {
-    if (token === "*") set(staysOnName, state);
-    else if (token === "**") set(staysOnAny, state);
-    else if (token === "?") set(movesOnName, state++);
+    if (token === "*") add(staysOnName, state);
+    else if (token === "**") add(staysOnAny, state);
+    else if (token === "?") add(movesOnName, state++);
     else if (token === "**/") {
-      set(staysOnAny, state);
-      set(skips, state);
-      set(movesOnCharacter(slash), state++);
-    } else set(movesOnCharacter(token.literal), state++);
+      add(staysOnAny, state);
+      add(skips, state);
+      add(movesOnCharacter(slash), state++);
+    } else add(movesOnCharacter(token.literal), state++);
   }
   for (const [character, bits] of movesOn)
     if (character !== slash)
-      for (let word = 0; word < words; word++) bits[word] = (bits[word] ?? 0) | (movesOnName[word] ?? 0);
-  const movesOnSlash = movesOn.get(slash) ?? new Int32Array(words);
-  const lastWord = Math.floor(state / bitsPerWord);
-  const accepts = 1 << (state % bitsPerWord);
-  const single = words === 1;
-  const ascii = Array.from({ length: 128 }, (_, code) =>
-    code === slash ? (movesOnSlash[0] ?? 0) : (movesOn.get(code)?.[0] ?? movesOnName[0] ?? 0),
-  );
+      for (const [word, more] of movesOnName.entries()) bits[word] = (bits[word] ?? 0) | more;
+  const movesOnSlash = movesOn.get(slash) ?? newSet();
 
-  function runSingle(text: string, from: number, to: number): boolean {
-    const any = staysOnAny[0] ?? 0;
-    const name = any | (staysOnName[0] ?? 0);
-    const skip = skips[0] ?? 0;
-    let active = 1 | ((1 & skip) << 1);
-    for (let at = from; at < to && active !== 0; at++) {
-      const code = text.codePointAt(at) ?? 0;
-      if (code > 0xffff) at++;
-      const moves = code < 128 ? (ascii[code] ?? 0) : (movesOn.get(code)?.[0] ?? movesOnName[0] ?? 0);
-      const entered = (active & moves) << 1;
-      active = (active & (code === slash ? any : name)) | entered | ((entered & skip) << 1);
-    }
-    return (active & accepts) !== 0;
-  }
-
-  function runWide(text: string, from: number, to: number): boolean {
-    const active = new Int32Array(words);
-    active[0] = 1 | ((1 & (skips[0] ?? 0)) << 1);
-    for (let at = from; at < to; at++) {
-      const code = text.codePointAt(at) ?? 0;
-      if (code > 0xffff) at++;
-      stepWide(active, code);
-    }
-    return ((active[lastWord] ?? 0) & accepts) !== 0;
-  }
-
-  const wordMask = 0x7fffffff;
-  function stepWide(active: Int32Array, code: number): void {
+  function step(before: Int32Array, code: number): Int32Array {
     const moves = code === slash ? movesOnSlash : (movesOn.get(code) ?? movesOnName);
+    const after = newSet();
     let enteredCarry = 0;
     let skippedCarry = 0;
     for (let word = 0; word < words; word++) {
-      const before = active[word] ?? 0;
-      const moving = before & (moves[word] ?? 0);
+      const active = before[word] ?? 0;
+      const moving = active & (moves[word] ?? 0);
       const entered = ((moving << 1) & wordMask) | enteredCarry;
       enteredCarry = (moving >>> (bitsPerWord - 1)) & 1;
       const skipping = entered & (skips[word] ?? 0);
       const skipped = ((skipping << 1) & wordMask) | skippedCarry;
       skippedCarry = (skipping >>> (bitsPerWord - 1)) & 1;
       const stays = (staysOnAny[word] ?? 0) | (code === slash ? 0 : (staysOnName[word] ?? 0));
-      active[word] = (before & stays) | entered | skipped;
+      after[word] = (active & stays) | entered | skipped;
     }
+    return after;
   }
 
-  return single ? runSingle : runWide;
+  const start = newSet();
+  start[0] = 1 | ((1 & (skips[0] ?? 0)) << 1);
+  const end = state;
+  return rememberSteps(start, step, (active) => has(active, end));
+}
+
+const slash = 47;
+const bitsPerWord = 31;
+const wordMask = 0x7fffffff;
+
+function add(bits: Int32Array, state: number): void {
+  const word = Math.floor(state / bitsPerWord);
+  bits[word] = (bits[word] ?? 0) | (1 << (state % bitsPerWord));
+}
+
+function has(bits: Int32Array, state: number): boolean {
+  return ((bits[Math.floor(state / bitsPerWord)] ?? 0) & (1 << (state % bitsPerWord))) !== 0;
+}
+
+const maxRemembered = 256;
+const asciiCodes = 128;
+
+/**
+ * Walks texts by `step` from set to set of states. The few sets that texts really lead to are numbered, and where an
+ * ASCII character leads from each is looked up from the second time on; beyond the limit, steps are computed.
+ */
+function rememberSteps(
+  start: Int32Array,
+  step: (active: Int32Array, code: number) => Int32Array,
+  accepts: (active: Int32Array) => boolean,
+): Run {
+  const sets = [start];
+  const numberOf = new Map([[start.join(), 0]]);
+  /** Number of the next set plus one, by number of the set and character; 0: not known yet. */
+  let nextOf = new Int32Array(asciiCodes);
+
+  /** The number of the set that a character leads to; -1 when no more can be remembered. */
+  function learn(number: number, code: number): number {
+    const next = step(sets[number] ?? start, code);
+    const key = next.join();
+    const known = numberOf.get(key);
+    if (known === undefined && sets.length === maxRemembered) return -1;
+    const nextNumber = known ?? sets.push(next) - 1;
+    numberOf.set(key, nextNumber);
+    if (nextOf.length < sets.length * asciiCodes) {
+      const larger = new Int32Array(nextOf.length * 2);
+      larger.set(nextOf);
+      nextOf = larger;
+    }
+    nextOf[number * asciiCodes + code] = nextNumber + 1;
+    return nextNumber;
+  }
+
+  function compute(number: number, text: string, from: number, to: number): boolean {
+    let active = sets[number] ?? start;
+    for (let at = from; at < to; at++) {
+      const code = text.codePointAt(at) ?? 0;
+      if (code > 0xffff) at++;
+      active = step(active, code);
+    }
+    return accepts(active);
+  }
+
+  return (text, from, to) => {
+    let number = 0;
+    for (let at = from; at < to; at++) {
+      const code = text.charCodeAt(at);
+      if (code >= asciiCodes) return compute(number, text, at, to);
+      const known = (nextOf[number * asciiCodes + code] ?? 0) - 1;
+      const next = known >= 0 ? known : learn(number, code);
+      if (next < 0) return compute(number, text, at, to);
+      number = next;
+    }
+    return accepts(sets[number] ?? start);
+  };
 }

@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compileGlob } from "../src/model/glob.ts";
+import { type Benchmark, digits, type Figure, median } from "./benchmark.ts";
+import { measureList } from "./delivery-list.ts";
+import { type DeliveryLoad, startDeliveryLoad } from "./delivery-load.ts";
+import { type HookTarget, startAdnanhWebhook, startDeploy, startOctokit } from "./delivery-servers.ts";
+
+const projects = 100;
+const requests = 6_000;
+const rounds = 5;
+const atOnce = 64;
+const steadyPerSecond = 200;
+const steadySeconds = 15;
+
+export const deliveries: Benchmark = {
+  name: "delivery",
+  title: "Webhook deliveries",
+  method: `Signed GitHub pushes of 7 to 8 KB over ${projects} projects (limitPerMinute raised, debounce 0), ${atOnce} kept-alive connections, ${requests.toLocaleString("en-US")} requests a round; servers take turns, the median of ${rounds} rounds counts. Slipway writes a record and a task for each and answers when they are on disk (SQLite). \`@octokit/webhooks\` on Node verifies, parses, runs an empty handler and records nothing; \`webhook\` (Debian) verifies and starts \`/bin/true\`. The steady rate is sent for ${steadySeconds} s; latency counts from when a request was due.`,
+  async run(progress) {
+    const folder = mkdtempSync(join(tmpdir(), "slipway-bench-"));
+    const load = startDeliveryLoad();
+    const targets = [
+      await startDeploy(folder, projects),
+      await startOctokit(),
+      await startAdnanhWebhook(folder),
+    ];
+    try {
+      const throughput = await compare(targets, load, progress);
+      const [slipway] = targets;
+      const steady = slipway ? await atSteadyRate(slipway, load) : [];
+      for (const target of targets) await target.stop();
+      progress("a million records");
+      const list = await measureList(join(folder, "million"));
+      return {
+        figures: [...throughput.figures, latencyFigure(steady), list.figure, globFigure()],
+        tables: [throughput.table, list.table],
+        plots: [],
+      };
+    } finally {
+      await load.stop();
+      for (const target of targets) await target.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function compare(targets: HookTarget[], load: DeliveryLoad, progress: (message: string) => void) {
+  const measured = targets.map(() => ({ rates: [] as number[], costs: [] as number[] }));
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, target] of targets.entries()) {
+      const cpuBefore = target.cpuSeconds();
+      const { seconds } = await load.run({
+        ...target.order,
+        requests,
+        from: round * requests,
+        atOnce,
+        perSecond: 0,
+      });
+      if (round === 0) continue;
+      measured[index]?.rates.push(requests / seconds);
+      measured[index]?.costs.push(((target.cpuSeconds() - cpuBefore) / requests) * 1e6);
+    }
+    progress(round === 0 ? "warm" : `round ${round} of ${rounds}`);
+  }
+  const rates = measured.map(({ rates: own }) => median(own));
+  const [slipway = 0, octokit = 0, adnanh = 0] = rates;
+  const figureOf = (peer: string, rate: number, least: number): Figure => ({
+    name: `deliveries per second against ${peer}`,
+    measured: `${digits(slipway)}, ${digits(slipway / rate)} ×`,
+    toReach: `≥ ${least} ×`,
+    isReached: slipway / rate >= least,
+  });
+  return {
+    figures: [figureOf("`@octokit/webhooks`", octokit, 1), figureOf("`webhook` with /bin/true", adnanh, 1.5)],
+    table: {
+      title: "Signed pushes",
+      head: ["server", "per second", "server CPU each", "each is recorded"],
+      rows: targets.map(({ name, records }, index) => [
+        name,
+        digits(rates[index] ?? 0),
+        `${digits(median(measured[index]?.costs ?? []))} µs`,
+        records ? "yes, on disk" : "no",
+      ]),
+    },
+  };
+}
+
+async function atSteadyRate(target: HookTarget, load: DeliveryLoad): Promise<number[]> {
+  const { latenciesMs } = await load.run({
+    ...target.order,
+    requests: steadyPerSecond * steadySeconds,
+    from: (rounds + 1) * requests,
+    atOnce,
+    perSecond: steadyPerSecond,
+  });
+  return latenciesMs.sort((a, b) => a - b);
+}
+
+function latencyFigure(sortedMs: number[]): Figure {
+  const at = (share: number) => sortedMs[Math.floor(sortedMs.length * share)] ?? Number.NaN;
+  return {
+    name: `answer at ${steadyPerSecond} deliveries a second`,
+    measured: `p50 ${digits(at(0.5))} ms, p99 ${digits(at(0.99))} ms`,
+    toReach: "p99 < 50 ms",
+    isReached: at(0.99) < 50,
+  };
+}
+
+/** The slowest of several kinds of patterns, ordinary and hostile. */
+function globFigure(): Figure {
+  const kinds: ((index: number) => string)[] = [
+    (index) => `src/module-${index}/**/*.ts`,
+    (index) => `**/*module-${index}*/*.rs`,
+    (index) => `${"*a".repeat(5 + (index % 20))}**/*b*`,
+    (index) => `${"**/a*".repeat(3 + (index % 3))}b?`,
+  ];
+  const paths = Array.from({ length: 10_000 }, (_, index) =>
+    index % 2 === 0
+      ? `${"a".repeat(40)}/${"a".repeat(index % 20)}`
+      : `src/module-${index % 100}/deep/er/file-${index}.tsx`,
+  );
+  const times = kinds.map((pattern) => {
+    const globs = Array.from({ length: 100 }, (_, index) => compileGlob(pattern(index)));
+    const once = () => {
+      const startedAt = performance.now();
+      for (const glob of globs) for (const path of paths) glob(path);
+      return performance.now() - startedAt;
+    };
+    once();
+    return median([once(), once(), once()]);
+  });
+  const slowest = Math.max(...times);
+  return {
+    name: "100 patterns against 10,000 paths, hostile ones included",
+    measured: `${digits(slowest)} ms`,
+    toReach: "< 100 ms",
+    isReached: slowest < 100,
+  };
+}
