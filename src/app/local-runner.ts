@@ -16,6 +16,7 @@ import type { RunnerKeeper } from "../model/runner.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
 import type { ServerAddress } from "../runner/server-client.ts";
 import { hashToken, randomToken } from "../secrets.ts";
+import { version } from "../version.ts";
 import type { Ground } from "./part.ts";
 
 /** The runner on this machine: a process of its own, so that a crash of the server does not end what it runs. */
@@ -35,6 +36,11 @@ export function localRunnerFiles(dataDir: string) {
     pid: join(root, "local.pid"),
     log: join(root, "runner.log"),
   };
+}
+
+/** The runner that was started last, as the next server finds it. */
+interface KnownRunner extends ProcessIdentity {
+  version: string;
 }
 
 const lookEveryMs = 1000;
@@ -74,14 +80,19 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
       detached: true,
     });
     child.unref();
-    writeFileSync(files.pid, JSON.stringify(identityOf(child.pid)), { mode: 0o600 });
+    const known: KnownRunner = { ...identityOf(child.pid), version };
+    writeFileSync(files.pid, JSON.stringify(known), { mode: 0o600 });
     log.info({ pid: child.pid }, "local runner started");
   }
 
   function keepOne(): void {
     try {
-      const known = readJson<ProcessIdentity>(files.pid);
-      if (!known || !isSameProcessAlive(known)) launch();
+      const known = readJson<KnownRunner>(files.pid);
+      const isAlive = known !== null && isSameProcessAlive(known);
+      if (isAlive && known.version === version) return;
+      // One of another version finishes what it holds, beside its successor.
+      if (isAlive) process.kill(known.pid, "SIGTERM");
+      launch();
     } catch (error) {
       log.error({ error: messageOf(error) }, "the local runner could not be started");
     }
@@ -99,7 +110,7 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
     },
     drain() {
       clearInterval(timer);
-      const known = readJson<ProcessIdentity>(files.pid);
+      const known = readJson<KnownRunner>(files.pid);
       rmSync(files.pid, { force: true });
       if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
     },

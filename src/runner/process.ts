@@ -28,6 +28,9 @@ export interface RunResult {
   tree: ProcessTree;
 }
 
+/** A longer timer would fire at once. */
+const timerMaxMs = 2 ** 31 - 1;
+
 /** After the command has ended, a pipe that stays open is read until it has been quiet for this long … */
 const outputQuietMs = 500;
 /** … and not longer than this, when something keeps writing. */
@@ -60,7 +63,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
 
 function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {
   const { promise, resolve } = Promise.withResolvers<RunResult["end"]>();
-  const timer = setTimeout(() => resolve("timeout"), options.timeoutMs);
+  const timer = setTimeout(() => resolve("timeout"), Math.min(options.timeoutMs, timerMaxMs));
   const onStop = () => resolve("stopped");
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();

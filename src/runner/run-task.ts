@@ -42,13 +42,10 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
       return (await held.log({ from, lines }))?.ack ?? null;
     },
   });
-  const workspace = await parts.workspaces.open(
-    instruction.projectId,
-    instruction.taskId,
-    instruction.attempt,
-  );
+  let workspace: Workspace | null = null;
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
   try {
+    workspace = await parts.workspaces.open(instruction.projectId, instruction.taskId, instruction.attempt);
     end = await work(instruction, { ...parts, held, stream: log, workspace });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
@@ -57,7 +54,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     held.settle();
     if (end.reason && end.state !== "canceled") log.say("system", end.reason);
     // The workspace first: when the result is known, nothing of the task is left.
-    await workspace.close(end.state === "success").catch((error: unknown) => {
+    await workspace?.close(end.state === "success").catch((error: unknown) => {
       parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
     });
     await log.flushed();

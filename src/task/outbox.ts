@@ -32,16 +32,19 @@ const maxCalls = 1000;
 export function buildOutbox(options: OutboxOptions): Outbox {
   const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
   const newest = new Map<string, OutgoingCall>();
+  /** First tries to one address go one after the other, so that what happened first is told first. */
+  const lanes = new Map<string, Promise<void>>();
   const calls = new Set<Promise<void>>();
   const closing = new AbortController();
 
-  async function deliver(call: OutgoingCall): Promise<void> {
+  async function deliver(call: OutgoingCall, turn: Promise<void>, hasTried: () => void): Promise<void> {
     let fault = "";
+    await turn;
     for (let attempt = 0; attempt <= retryAfterMs.length; attempt += 1) {
       if (attempt > 0) await pause(retryAfterMs[attempt - 1] ?? 0, closing.signal);
       if (call.subject !== null && newest.get(call.subject) !== call) return;
       try {
-        const status = await options.post(call);
+        const status = await options.post(call).finally(hasTried);
         if (status >= 200 && status < 300) return options.counted(call.kind, "delivered");
         fault = `status ${status}`;
         if (isFinal(status)) break;
@@ -64,8 +67,13 @@ export function buildOutbox(options: OutboxOptions): Outbox {
         return;
       }
       if (call.subject !== null) newest.set(call.subject, call);
-      const done = deliver(call).finally(() => {
+      const tried = Promise.withResolvers<void>();
+      const turn = lanes.get(call.url) ?? Promise.resolve();
+      lanes.set(call.url, tried.promise);
+      const done = deliver(call, turn, tried.resolve).finally(() => {
         calls.delete(done);
+        tried.resolve();
+        if (lanes.get(call.url) === tried.promise) lanes.delete(call.url);
         if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
       });
       calls.add(done);

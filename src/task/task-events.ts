@@ -47,16 +47,21 @@ const endings: Partial<Record<TaskState, TaskEvent>> = {
 
 export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   const { wakeups, live, metrics, keepers } = parts;
-  const telling = new Set<Promise<void>>();
+  /** The last event of each project that is being told: what happened first is told first. */
+  const telling = new Map<number, Promise<void>>();
 
   function tell(event: TaskEvent, task: Task, known?: Project): void {
     live.task(event, task);
-    const told = tellOutside(event, task, known)
+    const before = telling.get(task.projectId) ?? Promise.resolve();
+    const told = before
+      .then(() => tellOutside(event, task, known))
       .catch((error: unknown) =>
         parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not told"),
       )
-      .finally(() => telling.delete(told));
-    telling.add(told);
+      .finally(() => {
+        if (telling.get(task.projectId) === told) telling.delete(task.projectId);
+      });
+    telling.set(task.projectId, told);
   }
 
   async function tellOutside(event: TaskEvent, task: Task, known?: Project): Promise<void> {
@@ -116,7 +121,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     },
     logged: (task, lines) => live.log(task, lines),
     async flushed() {
-      await Promise.all(telling);
+      await Promise.all(telling.values());
       await live.flushed();
     },
   };

@@ -124,6 +124,25 @@ describe("calls that wait to be made", () => {
     }
   });
 
+  test("to one address are begun in their order", async () => {
+    const begun: string[] = [];
+    const results: string[] = [];
+    const outbox = buildOutbox({
+      log,
+      retryAfterMs: [1],
+      counted: (_kind, result) => results.push(result),
+      async post({ body }) {
+        begun.push(body);
+        await Bun.sleep(body === "first" ? 20 : 0);
+        return body === "first" ? 503 : 200;
+      },
+    });
+    for (const body of ["first", "second", "third"]) outbox.send(call({ body }));
+    await eventually("all were taken or given up", () => results.length === 3);
+    expect(begun.slice(0, 2)).toEqual(["first", "second"]);
+    expect(begun.indexOf("third")).toBeGreaterThan(begun.indexOf("second"));
+  });
+
   test("give way to a newer one of the same subject", async () => {
     const { outbox, posted, results } = outboxWith([503, 200], [50]);
     outbox.send(call({ subject: "commit a", body: "pending" }));
