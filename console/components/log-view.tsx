@@ -1,51 +1,39 @@
 import { Button, TextInput } from "@mantine/core";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { plainText } from "../ansi.ts";
 import type { LogLines } from "../log-lines.ts";
 import { useLogSearch } from "../log-search.ts";
 import { Icon } from "./icon.tsx";
-import { LogText } from "./log-line.tsx";
-import { reachable } from "./page.tsx";
-
-const lineHeight = 20;
-/** This near to the end counts as being there. */
-const endSlack = lineHeight * 2;
+import { LogRows, type LogRowsHandle } from "./log-rows.tsx";
 
 /** A log of any length: only the lines in sight are on the page. Follows its end while it grows, unless one scrolls up. */
 export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: number; isRunning: boolean }) {
   useSyncExternalStore(log.subscribe, () => log.version);
   const count = log.next;
-  const scroller = useRef<HTMLElement>(null);
+  const rows = useRef<LogRowsHandle>(null);
   const [isFollowing, setFollowing] = useState(isRunning && location.hash === "");
   const [wanted, setWanted] = useState("");
   const [current, setCurrent] = useState(0);
   const [marked, setMarked] = useState(() => lineOfHash(location.hash));
   const matches = useLogSearch(log, wanted, count);
-  const rows = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => lineHeight,
-    overscan: 20,
-  });
 
   useEffect(() => {
-    if (isFollowing && count > 0) rows.scrollToIndex(count - 1, { align: "end" });
-  }, [isFollowing, count, rows]);
+    if (isFollowing && count > 0) rows.current?.scrollTo(count - 1, "end");
+  }, [isFollowing, count]);
 
   // The line of the address is shown once, as soon as it has arrived.
   const isMarkedThere = marked !== null && marked < count;
   useEffect(() => {
-    if (marked !== null && isMarkedThere) rows.scrollToIndex(marked, { align: "center" });
-  }, [marked, isMarkedThere, rows]);
+    if (marked !== null && isMarkedThere) rows.current?.scrollTo(marked, "center");
+  }, [marked, isMarkedThere]);
 
   // The first match is shown as soon as it is found.
   const firstMatch = matches.indexes[0];
   useEffect(() => {
     if (firstMatch === undefined) return;
     setFollowing(false);
-    rows.scrollToIndex(firstMatch, { align: "center" });
-  }, [firstMatch, rows]);
+    rows.current?.scrollTo(firstMatch, "center");
+  }, [firstMatch]);
 
   const step = (by: number) => {
     const { indexes } = matches;
@@ -53,19 +41,15 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
     const at = (current + by + indexes.length) % indexes.length;
     setCurrent(at);
     setFollowing(false);
-    rows.scrollToIndex(indexes[at] ?? 0, { align: "center" });
+    rows.current?.scrollTo(indexes[at] ?? 0, "center");
   };
   const onSearchKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     step(event.shiftKey ? -1 : 1);
   };
-  const onScroll = () => {
-    const element = scroller.current;
-    if (element === null || !isRunning) return;
-    const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < endSlack;
-    if (!isAtEnd && isFollowing) setFollowing(false);
-  };
+  // Who scrolls up wants to read; the button leads back to the end.
+  const onScrollUp = useCallback(() => setFollowing(false), []);
   const currentLine = matches.indexes[current];
 
   return (
@@ -111,14 +95,10 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
             Follow
           </Button>
         )}
-        <Button size="compact-xs" variant="subtle" onClick={() => rows.scrollToIndex(0)}>
+        <Button size="compact-xs" variant="subtle" onClick={() => rows.current?.scrollTo(0, "start")}>
           Top
         </Button>
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          onClick={() => rows.scrollToIndex(count - 1, { align: "end" })}
-        >
+        <Button size="compact-xs" variant="subtle" onClick={() => rows.current?.scrollTo(count - 1, "end")}>
           End
         </Button>
         <Button
@@ -130,43 +110,16 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
           Download
         </Button>
       </div>
-      <section
-        ref={scroller}
-        className="log-scroll"
-        style={{ height: `clamp(120px, ${(count + 1) * lineHeight}px, 68vh)` }}
-        aria-label="Lines"
-        onScroll={onScroll}
-        {...reachable}
-      >
-        <div className="log-lines" style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map(({ index, start }) => {
-            const line = log.lines[index];
-            if (line === undefined) return null;
-            return (
-              <div
-                key={index}
-                className="log-line"
-                data-stage={line.stage}
-                data-marked={index === marked || undefined}
-                data-current={index === currentLine || undefined}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                <a
-                  className="log-number"
-                  href={`#L${index + 1}`}
-                  aria-label={`Line ${index + 1}`}
-                  onClick={() => setMarked(index)}
-                >
-                  {index + 1}
-                </a>
-                <span className="log-text">
-                  <LogText text={line.text} marked={wanted} />
-                </span>
-              </div>
-            );
-          })}
-        </div>
-      </section>
+      <LogRows
+        ref={rows}
+        log={log}
+        count={count}
+        wanted={wanted}
+        marked={marked}
+        current={currentLine}
+        onMark={setMarked}
+        onScrollUp={onScrollUp}
+      />
       <div className="log-foot figures">
         {count === 0
           ? isRunning

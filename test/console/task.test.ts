@@ -8,6 +8,7 @@ import { becomesLive, openConsole } from "../support/console-page.ts";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
+import { pageTasks } from "../support/page-tasks.ts";
 
 let browser: Browser;
 let server: DeployServer;
@@ -112,31 +113,24 @@ test("100,000 lines: searched, linked to, and scrolled with few of them on the p
   await page.locator("mark", { hasText: "step 54321" }).first().waitFor();
   await page.getByLabel("Search the log").fill("");
 
-  const longest = await scrollThrough(page);
+  const tasks = await pageTasks(page, () => scrollThrough(page));
   expect(await page.locator(".log-line").count()).toBeLessThan(150);
-  // Timing is judged in the long form only: a daily run shares the machine.
-  expect(longest).toBeLessThan(pick(Number.POSITIVE_INFINITY, 50));
+  expect(tasks.length).toBeGreaterThan(100);
+  // Twice the figure of the long form: a daily run shares caches and cores.
+  expect(Math.max(...tasks)).toBeLessThan(pick(100, 50));
   await close();
 }, 180_000);
 
-/** Scrolls through the whole log in steps of a frame; answers the longest task that the browser saw, in milliseconds. */
-function scrollThrough(page: Page): Promise<number> {
+/** Scrolls through the whole log, a step in each frame. */
+function scrollThrough(page: Page): Promise<void> {
   return page.evaluate(async () => {
     const scroller = document.querySelector(".log-scroll");
     if (scroller === null) throw new Error("there is no log");
-    let longest = 0;
-    const observer = new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) longest = Math.max(longest, entry.duration);
-    });
-    observer.observe({ type: "longtask" });
     const frames = 120;
     for (let frame = 0; frame <= frames; frame++) {
       scroller.scrollTop = (scroller.scrollHeight * frame) / frames;
       await new Promise((resolve) => requestAnimationFrame(resolve));
     }
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    observer.disconnect();
-    return longest;
   });
 }
 

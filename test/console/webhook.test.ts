@@ -18,6 +18,25 @@ afterAll(async () => {
   await scene.close();
 }, 60_000);
 
+test("a real signed delivery appears live without a reload, and its trace explains why it was ignored", async () => {
+  const { page, go } = view;
+  await go(`/projects/${scene.shopId}/deliveries`);
+  await becomesLive(page);
+  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+  await scene.push({ branch: "docs", message: "Describe the basket" });
+  const row = page.getByRole("row").filter({ hasText: "Describe the basket" });
+  await row.waitFor();
+  expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
+  await row.click();
+  const detail = page.getByRole("dialog");
+  await detail.getByText("stopped here").waitFor();
+  await detail.getByText("The branch docs matches none of main, release/**.").first().waitFor();
+  expect(page.url()).toContain("delivery=");
+  await detail.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Replay it" }).click();
+  await page.getByText("Replayed as delivery").waitFor();
+}, 60_000);
+
 test("a webhook enabled without a secret shows a red warning, which goes when a generated secret is saved", async () => {
   const { page, go } = view;
   const { id } = await scene.server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
@@ -90,29 +109,6 @@ test("the key is reset only after a question, and the old address is gone", asyn
   await page.getByText("The address is new").waitFor();
   expect((await fetch(before.url, { method: "POST", body: "{}" })).status).toBe(404);
 }, 60_000);
-
-test("a real signed delivery appears live without a reload, and its trace explains why it was ignored", async () => {
-  const second = await startScene();
-  const live = await openConsole(browser, second.server.url);
-  const { page, go } = live;
-  await go(`/projects/${second.shopId}/deliveries`);
-  await becomesLive(page);
-  await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
-  await second.push({ branch: "docs", message: "Describe the basket" });
-  const row = page.getByRole("row").filter({ hasText: "Describe the basket" });
-  await row.waitFor();
-  expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
-  await row.click();
-  const detail = page.getByRole("dialog");
-  await detail.getByText("stopped here").waitFor();
-  await detail.getByText("The branch docs matches none of main, release/**.").first().waitFor();
-  expect(page.url()).toContain("delivery=");
-  await detail.getByRole("button", { name: "Replay" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Replay it" }).click();
-  await page.getByText("Replayed as delivery").waitFor();
-  await live.close();
-  await second.close();
-}, 120_000);
 
 test("filters of deliveries stay in the address bar and survive a reload", async () => {
   const { page, go } = view;
