@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
 import { loadConfig } from "../../src/config-load.ts";
@@ -173,4 +174,15 @@ test("a container has longer to stop than its connections to be drained", async 
   expect(parseInt(String(compose.services["push-1"]?.stop_grace_period), 10) * 1000).toBeGreaterThan(drainMs);
   const unit = await Bun.file(join(deployFolder, "slipway.service")).text();
   expect(Number(/TimeoutStopSec=(\d+)/.exec(unit)?.[1]) * 1000).toBeGreaterThan(drainMs);
+});
+
+test("what the Dockerfile copies is there, and what the program runs on is copied", async () => {
+  const root = join(deployFolder, "..");
+  const dockerfile = await Bun.file(join(deployFolder, "Dockerfile")).text();
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) =>
+    sources.split(" "),
+  );
+  const needed = ["package.json", "package-lock.json", "LICENSE", "bin", "src", "client", "console"];
+  expect(needed.filter((source) => !copied.includes(source))).toEqual([]);
+  for (const source of copied) expect([source, existsSync(join(root, source))]).toEqual([source, true]);
 });
