@@ -68,7 +68,10 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     },
     facts: [`push: ${verifyUri ? "codes verified by verify-uri" : "codes of our own"}, bus ${bus.name}`],
     warnings: warningsOf(config, maxConnections),
-    drain: () => gateway.drain.start(),
+    async drain() {
+      await gateway.drain.start();
+      gateway.clientMessages.endListening();
+    },
     async close() {
       gateway.stop();
       await gateway.cluster?.leave();

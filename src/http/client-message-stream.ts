@@ -21,7 +21,10 @@ export function clientMessageStream(clientMessages: ClientMessages, signal: Abor
           if ((controller.desiredSize ?? 0) < 0) end();
           else controller.enqueue(text);
         };
-        const stopListening = clientMessages.listen((message) => write(`${JSON.stringify(message)}\n`));
+        const stopListening = clientMessages.listen({
+          heard: (message) => write(`${JSON.stringify(message)}\n`),
+          ended: () => end(),
+        });
         const timer = setInterval(() => write("\n"), keepAliveMs);
         end = () => {
           clearInterval(timer);

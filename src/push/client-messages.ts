@@ -31,7 +31,11 @@ export interface ClientMessageParts {
 /** So many messages of one connection may wait for the queue's confirmation; then the socket is not read for a while. */
 const maxUnconfirmed = 32;
 
-export type ClientMessageListener = (message: ClientMessage) => void;
+export interface ClientMessageListener {
+  heard(message: ClientMessage): void;
+  /** There will be no more: the gateway stops. */
+  ended(): void;
+}
 
 /** What clients send: heartbeats, `join` and `leave`, and messages for other services. */
 export class ClientMessages {
@@ -60,6 +64,12 @@ export class ClientMessages {
   listen(listener: ClientMessageListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Ends all listening, so that a server that stops does not wait for streams without end. */
+  endListening(): void {
+    for (const listener of [...this.#listeners]) listener.ended();
+    this.#listeners.clear();
   }
 
   receive(socket: Socket, frame: string | Uint8Array): void {
@@ -134,7 +144,7 @@ export class ClientMessages {
       kind,
       data,
     };
-    for (const listener of this.#listeners) listener(message);
+    for (const listener of this.#listeners) listener.heard(message);
     if (queue) void this.#enqueue(socket, queue, message);
   }
 

@@ -73,6 +73,15 @@ describe("drain", () => {
     expect(client.frames).toEqual([data]);
   });
 
+  test("a stream of client messages ends with the drain, instead of holding it up", async () => {
+    const push = await start({ "push.accept-client-message": true });
+    const stream = await push.get("/feign/client-messages");
+    const startedAt = performance.now();
+    await push.app.stop();
+    expect((await stream.text()).trim()).toBe("");
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+
   test("restarted under load, clients of our library come back, and resume tells truly what was missed", async () => {
     const first = await start({ "push.drain-delay": 0, "push.drain-period": 300 });
     const listen = { host: "127.0.0.1", port: first.port };
