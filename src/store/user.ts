@@ -18,12 +18,6 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
     const { passwordHash: _, ...user } = shape.read(row);
     return user;
   };
-  const countWhereAdmin = db
-    .selectFrom("users")
-    .where("role", "=", "admin")
-    .where("disabled", "=", 0)
-    .select((eb) => eb.fn.countAll<number>().as("total"));
-
   return {
     async create(user) {
       const row = await orFault(
@@ -68,6 +62,7 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
       return result.numDeletedRows > 0n;
     },
     count: () => cappedCount(db, db.selectFrom("users")),
-    countAdmins: async () => (await countWhereAdmin.executeTakeFirstOrThrow()).total,
+    countAdmins: () =>
+      cappedCount(db, db.selectFrom("users").where("role", "=", "admin").where("disabled", "=", 0)),
   };
 }
