@@ -144,6 +144,7 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
   const trustedProxies = networksOf(config["server.trustedProxies"]);
   return {
     handshake: {
+      log,
       rejectMode: config["push.reject-mode"],
       clientAddressOf: (request, server) =>
         clientAddressOf(request.headers, server.requestIP(request)?.address ?? "", trustedProxies),

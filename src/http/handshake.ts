@@ -1,4 +1,6 @@
 import type { Server } from "bun";
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
 import type { Attempt, RefusalReason } from "../push/admission.ts";
 import { refusals } from "../push/admission.ts";
 import type { Connection } from "../push/connection.ts";
@@ -9,13 +11,14 @@ import { fail } from "./feign-envelope.ts";
 const v1Protocol = "slipway.v1";
 
 export interface HandshakeOptions {
+  log: Log;
   rejectMode: "http" | "close";
   clientAddressOf: (request: Request, server: Server<unknown>) => string;
 }
 
 /** `GET /ws`: from request to socket, or to the refusal. */
 export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
-  return async (request: Request, server: Server<unknown>): Promise<Response | undefined> => {
+  async function shake(request: Request, server: Server<unknown>): Promise<Response | undefined> {
     const query = new URL(request.url).searchParams;
     const isV1 = offersV1(request.headers);
     const attempt: Attempt = {
@@ -29,15 +32,28 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
     if (typeof verdict === "string") return refuse(request, server, verdict, isV1);
     const refusal = gateway.admission.confirm(verdict);
     if (refusal) return refuse(request, server, refusal, isV1);
-    const connection = gateway.connectionOf(verdict, {
-      isV1,
-      channels: query.getAll("channel"),
-      resumeId: query.get("resume"),
-    });
-    if (upgrade(request, server, connection, isV1)) return undefined;
-    // The client went away while its code was verified.
-    gateway.admission.release();
-    return refusalResponse("not_upgrade");
+    let isOpen = false;
+    try {
+      const connection = gateway.connectionOf(verdict, {
+        isV1,
+        channels: query.getAll("channel"),
+        resumeId: query.get("resume"),
+      });
+      isOpen = upgrade(request, server, connection, isV1);
+    } finally {
+      // The client went away while its code was verified, or we made a mistake: its place is free again.
+      if (!isOpen) gateway.admission.release();
+    }
+    return isOpen ? undefined : refusalResponse("not_upgrade");
+  }
+
+  return async (request: Request, server: Server<unknown>): Promise<Response | undefined> => {
+    try {
+      return await shake(request, server);
+    } catch (error) {
+      options.log.error({ error: messageOf(error) }, "a handshake failed");
+      return fail(500, 50001, "Something went wrong on our side; the log has the details.");
+    }
   };
 
   function refuse(

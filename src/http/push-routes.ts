@@ -32,5 +32,10 @@ export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): 
     pong: (socket) => sockets.ponged(socket),
     drain: (socket) => sockets.drained(socket),
     close: (socket, code) => sockets.closed(socket, code),
+    // Without this a mistake of ours would end the process, and with it everybody's connection.
+    error(error, socket) {
+      options.feign.log.error({ error: error.message, stack: error.stack }, "a socket event failed");
+      socket.close(1011, "internal error");
+    },
   };
 }

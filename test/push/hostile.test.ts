@@ -84,6 +84,30 @@ describe("clients that mean no good", () => {
     await stillServes(client);
   }, 60_000);
 
+  test("handshakes with senseless heads get an answer or a close, and nothing is left behind", async () => {
+    push = await startPushApp();
+    const client = await friend();
+    const heads = [
+      { path: "/ws?code=%", headers: {} },
+      { path: "/ws?code=%ff%fe", headers: {} },
+      { path: "/ws?code=a&channel=%00&resume=%00", headers: {} },
+      { path: "/ws?code=a", headers: { Host: "[" } },
+      { path: "/ws?code=a", headers: { Host: "a b:c" } },
+      { path: "/ws?code=a", headers: { Origin: "::::" } },
+      { path: "/ws?code=a", headers: { "Sec-WebSocket-Key": "short" } },
+      { path: "/ws?code=a", headers: { "Sec-WebSocket-Protocol": ",,;" } },
+      { path: `/ws?code=a${"&channel=x".repeat(800)}`, headers: {} },
+      { path: "//ws?code=a", headers: {} },
+    ];
+    for (const { path, headers } of heads) {
+      const socket = new RawSocket(push.port);
+      socket.request("GET", path, { ...upgradeHeaders, ...headers });
+      await eventually(`an answer to ${path}`, () => socket.isClosed || socket.hasAnswer);
+      socket.end();
+    }
+    await stillServes(client);
+  }, 60_000);
+
   test("a flood of pings is a flood too", async () => {
     push = await startPushApp();
     const socket = new RawSocket(push.port);

@@ -48,6 +48,11 @@ export class RawSocket {
     this.write(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
   }
 
+  /** Whether the head of an answer is there. */
+  get hasAnswer(): boolean {
+    return this.#received.includes("\r\n\r\n");
+  }
+
   /** The head and, by its length, the body of the next answer. */
   async answer(): Promise<HttpAnswer> {
     await eventually(
