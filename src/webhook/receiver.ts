@@ -57,11 +57,12 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   });
 
   async function receive(incoming: Incoming): Promise<Answer> {
-    const known = unknownDelivery(incoming, clock.now());
+    let known = unknownDelivery(incoming, clock.now());
     try {
       const hook = hookKey.test(incoming.key) ? await hooks.byKey(incoming.key) : null;
       if (hook === null) return await refuseUnknown(incoming, known);
-      return await receiveFor(hook, incoming, knownOf(hook, incoming, known));
+      known = knownOf(hook, incoming, known);
+      return await receiveFor(hook, incoming, known);
     } catch (error) {
       return pipeline.fail(known, error);
     }
@@ -91,6 +92,16 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     if (waitMs !== null && floods.isFlooding(source, nowMs))
       return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, known.trace));
 
+    const { trace } = known;
+    trace.add(
+      "size",
+      "pass",
+      `${body.byteLength} bytes`,
+      `${options.maxBodyKB} KB`,
+      "The body is within the limit.",
+    );
+    if (waitMs === null)
+      trace.add("rate", "pass", "", `${limitPerMinute} a minute`, "The project is within its rate.");
     const request = signedRequestOf(incoming, body);
     const hook = await verifiedBy(remembered, request, incoming.key, nowMs);
     const [read, decoded] = readBody(hook ?? remembered, incoming, known, body);
@@ -103,13 +114,16 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       rate.giveBack(projectId);
       return refuseSignature(remembered, request, read, nowMs);
     }
+    if (hook.config.secret === null)
+      trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
+    else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
     if (read.event === null || decoded.payload === null)
       return pipeline.refuse(read, invalidPayload(decoded, read));
     return pipeline.decide({
       way: waysIn.live,
       hook,
       event: read.event,
-      trace: known.trace,
+      trace,
       known: read,
       isVerifiedBy: (changed) => isVerified(changed, request, nowMs),
     });

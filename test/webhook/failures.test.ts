@@ -97,6 +97,7 @@ describe("a failure inside", () => {
       ]);
       const record = await store.deliveries.byId(Number(answer.body.deliveryId));
       expect(record?.reason).toMatch(/secret/);
+      expect(record?.project_id).toBe(id);
     });
   });
 

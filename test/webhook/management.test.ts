@@ -127,6 +127,27 @@ test("a dry run leaves no record and no task behind", async () => {
   expect(after.total).toBe(before.total);
 });
 
+test("the record of a live delivery traces every check from the switch to the task", async () => {
+  const hook = await makeHook(server, { secret: "s", debounceSeconds: 0 });
+  const answer = await hook.deliver({ ...push(), headers: { "X-CICD-Token": "s" } });
+  const record = await deliveryOf(admin, answer.body.deliveryId);
+  const steps = (record.trace as { step: string; result: string }[]).map(
+    ({ step, result }) => `${step} ${result}`,
+  );
+  expect(steps).toEqual([
+    ...["enabled pass", "size pass", "rate pass", "signature pass"],
+    ...[
+      "event pass",
+      "branch pass",
+      "path pass",
+      "keyword pass",
+      "debounce skipped",
+      "queue pass",
+      "task pass",
+    ],
+  ]);
+});
+
 test("what-if judges the last deliveries under a configuration that is not saved", async () => {
   const hook = await makeHook(server, { debounceSeconds: 0 });
   await hook.deliver(push());
