@@ -61,7 +61,7 @@ function Detail({ entry }: { entry: AuditEntry }) {
   const text = JSON.stringify(entry.detail);
   if (text === "{}") return null;
   return (
-    <code className="cut" style={{ maxWidth: 320 }} title={text}>
+    <code className="cut" style={{ maxWidth: 190 }} title={text}>
       {text}
     </code>
   );

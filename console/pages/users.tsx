@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useAct } from "../act.ts";
 import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
 import { FormModal } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
@@ -140,12 +141,24 @@ function UserMenu({ user }: { user: User }) {
           <Menu.Item onClick={() => change.mutate({ disabled: !user.disabled })} disabled={isMe}>
             {user.disabled ? "Allow to sign in" : "Forbid to sign in"}
           </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item c="var(--state-failed)" onClick={() => remove.mutate(undefined)} disabled={isMe}>
-            Delete
-          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {!isMe && (
+        <>
+          {" "}
+          <ConfirmButton
+            label="Delete"
+            aria-label={`Delete ${user.username}`}
+            size="compact-sm"
+            title={`Delete ${user.username}?`}
+            confirm="Delete the user"
+            isDanger
+            onConfirm={() => remove.mutateAsync(undefined)}
+          >
+            Their sessions and tokens end at once. What they did stays in the audit.
+          </ConfirmButton>
+        </>
+      )}
       <SetPassword user={user} isOpen={isSettingPassword} onClose={settingPassword.close} />
     </>
   );

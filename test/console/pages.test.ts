@@ -52,6 +52,27 @@ async function violations(page: Page, rules: string[]): Promise<Violation[]> {
   }, rules);
 }
 
+/** What can be clicked but not reached with Tab, and has no other way by the keyboard. */
+function unreachable(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    // Tabs move with the arrow keys, numbers with up and down, pills and choices are removed with Backspace or Escape.
+    const others =
+      '[role="tab"], [aria-hidden="true"], .mantine-NumberInput-control, .mantine-Pill-remove, .mantine-InputClearButton-root';
+    const controls = [...document.querySelectorAll("button, a[href], input, textarea, [role=button]")];
+    const missed = controls.filter(
+      (element): element is HTMLElement =>
+        element instanceof HTMLElement &&
+        element.checkVisibility() &&
+        element.tabIndex < 0 &&
+        !element.matches(others),
+    );
+    const rows = [...document.querySelectorAll("tr.row-link")].filter(
+      (row) => row.querySelector("a[href]") === null,
+    );
+    return [...missed, ...rows].map((element) => element.outerHTML.slice(0, 160));
+  });
+}
+
 async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
@@ -87,6 +108,7 @@ for (const [name, pathOf, text] of pages) {
     await page.locator(".rows").first().waitFor({ state: "detached" });
     await inScheme(page, "light");
     expect(await violations(page, [])).toEqual([]);
+    expect(await unreachable(page)).toEqual([]);
     // The markup is the same in the dark; only colours differ.
     await inScheme(page, "dark");
     expect(await violations(page, pick(["color-contrast"], []))).toEqual([]);

@@ -88,27 +88,47 @@ export function NotificationSettings({ project }: { project: Project }) {
         </Stack>
         <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
       </form>
-      <SigningKey projectId={project.id} />
+      <Keys projectId={project.id} />
     </Panel>
   );
 }
 
-function SigningKey({ projectId }: { projectId: number }) {
-  const [value, setValue] = useState("");
+const keyKinds = [
+  {
+    kind: "notify-key",
+    field: "notifyKeySet",
+    label: "Signing key",
+    set: "A signing key is set: receivers can check that a notification is ours.",
+    unset: "No signing key is set: receivers cannot check that a notification is ours.",
+  },
+  {
+    kind: "status-token",
+    field: "statusTokenSet",
+    label: "Commit status token",
+    set: "A token is set: the outcome of a task is reported to the commit at the Git host.",
+    unset: "No token is set: the Git host is not told how a commit fared.",
+  },
+] as const;
+
+type KeyKind = (typeof keyKinds)[number];
+
+function Keys({ projectId }: { projectId: number }) {
   const keys = useQuery({
     queryKey: ["project", projectId, "keys"],
     queryFn: () => answerOf(api.projects[":id"].keys.$get({ param: { id: projectId } })),
   });
-  const set = useAct(
-    () =>
-      answerOf(
-        api.projects[":id"].keys[":kind"].$put({
-          param: { id: projectId, kind: "notify-key" },
-          json: { value },
-        }),
-      ),
-    { done: "The signing key is stored.", refresh: ["project"] },
-  );
+  return keyKinds.map((kind) => (
+    <KeyForm key={kind.kind} projectId={projectId} kind={kind} isSet={keys.data?.[kind.field] ?? false} />
+  ));
+}
+
+function KeyForm({ projectId, kind, isSet }: { projectId: number; kind: KeyKind; isSet: boolean }) {
+  const [value, setValue] = useState("");
+  const param = { id: projectId, kind: kind.kind };
+  const set = useAct(() => answerOf(api.projects[":id"].keys[":kind"].$put({ param, json: { value } })), {
+    done: `The ${kind.label.toLowerCase()} is stored.`,
+    refresh: ["project"],
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set.mutate(undefined, { onSuccess: () => setValue("") });
@@ -116,13 +136,11 @@ function SigningKey({ projectId }: { projectId: number }) {
   return (
     <form onSubmit={submit}>
       <Text size="sm" mt="lg">
-        {keys.data?.notifyKeySet
-          ? "A signing key is set: receivers can check that a notification is ours."
-          : "No signing key is set: receivers cannot check that a notification is ours."}
+        {isSet ? kind.set : kind.unset}
       </Text>
       <Group align="flex-end" gap="sm" mt={6}>
         <PasswordInput
-          label="Signing key"
+          label={kind.label}
           required
           w={260}
           autoComplete="off"
@@ -130,7 +148,7 @@ function SigningKey({ projectId }: { projectId: number }) {
           onChange={(event) => setValue(event.currentTarget.value)}
         />
         <Button type="submit" variant="default" loading={set.isPending}>
-          {keys.data?.notifyKeySet ? "Replace the key" : "Store the key"}
+          {isSet ? "Replace it" : "Store it"}
         </Button>
       </Group>
     </form>

@@ -1,4 +1,14 @@
-import { Button, Checkbox, Group, SegmentedControl, Select, Text, Textarea, TextInput } from "@mantine/core";
+import {
+  Button,
+  Checkbox,
+  Group,
+  SegmentedControl,
+  Select,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../../act.ts";
@@ -17,7 +27,7 @@ const supersedeChoices = [
 ];
 
 export function RepositorySettings({ project }: { project: Project }) {
-  const { name, groupId, git, supersede } = project;
+  const { name, groupId, git, supersede, labels } = project;
   const draft = useDraft({
     name,
     groupId,
@@ -25,6 +35,7 @@ export function RepositorySettings({ project }: { project: Project }) {
     ref: git.ref,
     submodules: git.submodules,
     supersede,
+    labels,
   });
   const save = useSaveProject(project.id);
   const groups = useQuery({
@@ -83,6 +94,13 @@ export function RepositorySettings({ project }: { project: Project }) {
           data={(groups.data?.items ?? []).map((group) => ({ value: String(group.id), label: group.name }))}
           value={value.groupId === null ? null : String(value.groupId)}
           onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
+        />
+        <TagsInput
+          label="Runner labels"
+          description="Only runners that have all of them take its tasks. Press Enter after each. Empty: any runner."
+          value={value.labels}
+          error={refused?.fields.find((fault) => fault.field.startsWith("labels"))?.message}
+          onChange={(chosen) => set({ labels: chosen })}
         />
         <Credential project={project} />
         <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
