@@ -63,6 +63,7 @@ export function svgOf(plot: Plot): string {
   });
   const width = labelWidth + plotWidth + 90;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="13" fill="#7b8794">
+<title>${plot.title}</title>
 <text x="0" y="18" font-size="15" font-weight="bold">${plot.title} (${plot.unit}, less is better)</text>
 ${bars.join("\n")}
 </svg>
