@@ -18,7 +18,7 @@ class Generator {
   #answer: ((report: Report) => void) | null = null;
 
   constructor() {
-    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, "push-clients.ts")], {
+    this.#child = Bun.spawn([process.execPath, join(import.meta.dir, "../support/push-clients-process.ts")], {
       stdout: "inherit",
       stderr: "inherit",
       ipc: (report) => this.#answer?.(report as Report),
@@ -45,7 +45,7 @@ const load: Generator[] = [];
 
 beforeAll(async () => {
   // The server is a process of its own too: each may have 20,000 files open.
-  server = Bun.spawn([process.execPath, join(import.meta.dir, "push-server.ts")], {
+  server = Bun.spawn([process.execPath, join(import.meta.dir, "../support/push-server-process.ts")], {
     stdout: "pipe",
     stderr: "inherit",
   });

@@ -12,7 +12,7 @@ let friend: PushClient;
 const measurements = pick(150, 1500);
 
 beforeAll(async () => {
-  server = Bun.spawn([process.execPath, join(import.meta.dir, "push-server.ts")], {
+  server = Bun.spawn([process.execPath, join(import.meta.dir, "../support/push-server-process.ts")], {
     stdout: "pipe",
     stderr: "inherit",
   });

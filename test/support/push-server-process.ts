@@ -2,7 +2,7 @@
 import pino from "pino";
 import { buildApp } from "../../src/app.ts";
 import { configOf } from "../../src/config-load.ts";
-import { startVerifyService } from "../support/verify-service.ts";
+import { startVerifyService } from "./verify-service.ts";
 
 const verify = startVerifyService();
 const app = await buildApp(
