@@ -85,22 +85,19 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
     test("a wait that is over answers timeout, and waiters pin no connection", async () => {
       const database = await make();
       const [holder, waiter] = [await database.open(), await database.open()];
-      let release = () => {};
-      const held = holder.withLock(
-        "held",
-        1_000,
-        () =>
-          new Promise<void>((resolve) => {
-            release = resolve;
-          }),
-      );
-      await Bun.sleep(0);
+      const taken = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const held = holder.withLock("held", 30_000, () => {
+        taken.resolve();
+        return released;
+      });
+      await taken.promise;
       const waiting = Array.from({ length: 100 }, () => waiter.withLock("held", 300, async () => "ran"));
       expect(await waiter.users.count()).toBe(0);
       expect(new Set(await Promise.all(waiting))).toEqual(new Set(["timeout"]));
       release();
       await held;
-      expect(await waiter.withLock("held", 5_000, async () => "ran")).toBe("ran");
+      expect(await waiter.withLock("held", 30_000, async () => "ran")).toBe("ran");
       await database.remove();
     });
 
