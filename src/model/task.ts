@@ -156,8 +156,8 @@ export interface TaskKeeper {
    * may, but of another project only the first one, and none while that project is busy.
    */
   position(task: Task, now: Date): Promise<number>;
-  /** Whether more than `count` tasks are queued, without counting them all. */
-  isQueueLongerThan(count: number): Promise<boolean>;
+  /** The same in its two parts: tasks of its own project, and other projects. */
+  ahead(task: Task, now: Date): Promise<{ own: number; others: number }>;
   /** Names the delivery that made the task. */
   setDelivery(id: number, deliveryId: number): Promise<void>;
   /** Tasks whose lease ended before `now`. */

@@ -120,12 +120,12 @@ const countAhead = fixedQuery(
  * What a claim would hand out before this task: the order is the claim's own. Of another project only its first task
  * can be among them, and none while that project is busy: this task would overtake the others.
  */
-export async function positionOf(scope: Scope, task: Task, now: Date): Promise<number> {
+export async function aheadOf(scope: Scope, task: Task, now: Date): Promise<{ own: number; others: number }> {
   const [row] = await countAhead(scope, {
     project_id: task.projectId,
     id: task.id,
     priority: task.priority,
     may_start_at: Math.max(now.getTime(), task.notBefore?.getTime() ?? 0),
   });
-  return (row?.others ?? 0) + (row?.own ?? 0) + 1;
+  return { own: row?.own ?? 0, others: row?.others ?? 0 };
 }

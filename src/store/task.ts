@@ -5,7 +5,7 @@ import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount } from "./page.ts";
 import type { TaskTable } from "./schema.ts";
 import { orFault, type Scope } from "./scope.ts";
-import { claimTask, positionOf } from "./task-claim.ts";
+import { aheadOf, claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
@@ -41,9 +41,6 @@ const held = (db: Database) =>
 const countHeld = fixedQuery([], held);
 const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
   held(db).where("project_id", "=", project_id),
-);
-const selectBeyond = fixedQuery(["count"], (db, { count }: { count: number }) =>
-  db.selectFrom("tasks").select("id").where(isQueued).limit(1).offset(count),
 );
 const updateDelivery = fixedQuery(
   ["id", "delivery_id"],
@@ -114,8 +111,11 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
-    position: (task, now) => positionOf(scope, task, now),
-    isQueueLongerThan: async (count) => (await selectBeyond(scope, { count })).length > 0,
+    async position(task, now) {
+      const { own, others } = await aheadOf(scope, task, now);
+      return own + others + 1;
+    },
+    ahead: (task, now) => aheadOf(scope, task, now),
     async setDelivery(id, deliveryId) {
       await updateDelivery(scope, { id, delivery_id: deliveryId });
     },

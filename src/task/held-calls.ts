@@ -113,7 +113,7 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
       const done = await store.transaction(async (keepers) => {
         const held = await renew(keepers, runner, request);
         if (!held || (held.state === "canceling" && request.state === "running"))
-          return held && { task: held, hasStarted: false };
+          return held && { task: held, what: "changed" as const };
         const now = await store.now();
         const { commit, message } = request;
         const isStart = held.startedAt === null;
@@ -129,11 +129,12 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
         });
         if (task && isSideEffect(request.stage) && request.state === "success" && isLiveAfter(task, request))
           await keepers.projects.setLiveTask(task.projectId, task.id);
-        return task && { task, hasStarted: isStart };
+        const isResolved = commit !== undefined && held.commit === null;
+        const what = isStart ? "started" : isResolved ? "resolved" : "changed";
+        return task && ({ task, what } as const);
       });
       if (!done) return leaseLost;
-      if (done.hasStarted) events.started(done.task);
-      else events.changed(done.task);
+      events[done.what](done.task);
       return answerFor(done.task);
     },
 

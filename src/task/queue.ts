@@ -111,21 +111,18 @@ export interface QueuePlace {
 /** A runner that has not asked for work for this long does not count as capacity. */
 const runnerSeenWithinMs = 90_000;
 
-/** Beyond this a queue is not counted out: "more than a hundred" is all that anybody wants to know. */
-const longQueue = 100;
-
+/** Tasks of its own project always delay a task; those of other projects only where they take the runners' last places. */
 export async function placeInQueue(
   keepers: Pick<Keepers, "tasks" | "runners">,
   task: Task,
   now: Date,
 ): Promise<QueuePlace> {
-  if (task.state === "queued" && (await keepers.tasks.isQueueLongerThan(longQueue)))
-    return { queued: true, position: longQueue + 1 };
-  const position = await keepers.tasks.position(task, now);
-  if (task.state !== "queued") return { queued: false, position };
-  if (position > 1 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };
-  const busy = await keepers.tasks.countHeld();
-  return { queued: busy > 0 && busy >= (await capacity(keepers, now)), position };
+  if (task.state !== "queued") return { queued: false, position: 1 };
+  const { own, others } = await keepers.tasks.ahead(task, now);
+  const position = own + others + 1;
+  if (own > 0 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };
+  const before = (await keepers.tasks.countHeld()) + others;
+  return { queued: before > 0 && before >= (await capacity(keepers, now)), position };
 }
 
 async function capacity(keepers: Pick<Keepers, "runners">, now: Date): Promise<number> {

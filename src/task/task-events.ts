@@ -16,6 +16,8 @@ import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
 /** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
 export interface TaskEvents extends TaskAnnouncer {
   started(task: Task): void;
+  /** A task of the tip of its ref now knows its commit. */
+  resolved(task: Task): void;
   /** To success, failed, canceled, timeout or lost. */
   finished(task: Task): void;
   /** Its runner vanished before it had done anything that matters. */
@@ -50,7 +52,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   /** The last event of each project that is being told: what happened first is told first. */
   const telling = new Map<number, Promise<void>>();
 
-  function tell(event: TaskEvent, task: Task, known?: Project): void {
+  function tell(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
     live.task(event, task);
     const before = telling.get(task.projectId) ?? Promise.resolve();
     const told = before
@@ -64,7 +66,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     telling.set(task.projectId, told);
   }
 
-  async function tellOutside(event: TaskEvent, task: Task, known?: Project): Promise<void> {
+  async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
     const stored = await keepers.projects.secrets(project.id);
@@ -74,7 +76,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
         ? parts.secrets.open(sealedPurpose.projectSecret(project.id, name), found.ciphertext)
         : null;
     };
-    if (project.notify.length > 0)
+    if (project.notify.length > 0 && event !== "task.changed")
       parts.notifier.tell(event, task, project, secretOf(reservedSecrets.notify));
     const token = secretOf(reservedSecrets.status);
     if (token === null) return;
@@ -112,6 +114,8 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
       metrics.started(task);
       tell("task.started", task);
     },
+    // Nobody is notified, but the commit gets its status.
+    resolved: (task) => tell("task.changed", task),
     finished,
     requeued(task) {
       metrics.leaseLost();

@@ -73,6 +73,7 @@ describe("what happens to a task of a runner elsewhere", () => {
     await server.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/status-token`, { value: "t0ken" });
     const { id } = await client.run(projectId);
     const task = await client.reach(id, "success");
+    await eventually("the host knows that it runs", () => host.statuses[0]?.state === "pending");
     await eventually("the host knows the end", () => host.statuses.at(-1)?.state === "success");
     expect(host.statuses.at(-1)).toMatchObject({
       path: `/api/v1/repos/ann/shop/statuses/${task.commit}`,
