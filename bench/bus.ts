@@ -50,7 +50,7 @@ export const queueThroughBroker: Benchmark = {
     }
     result.tables.push(
       {
-        title: "Publish to receive, idle, milliseconds",
+        title: "Publish to receive, one message at a time, milliseconds",
         head: ["broker", "", "p50", "p99"],
         rows: latencies,
       },
