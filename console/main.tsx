@@ -1,8 +1,11 @@
 import "@mantine/core/styles.css";
 import "@mantine/notifications/styles.css";
 import "uplot/dist/uPlot.min.css";
+import "./shell.css";
 import "./style.css";
 import "./parts.css";
+import "./task.css";
+import "./webhook.css";
 import "./overview.css";
 import "./log.css";
 import { MantineProvider } from "@mantine/core";

@@ -60,7 +60,7 @@ export function RepositorySettings({ project }: { project: Project }) {
         <TextInput
           label="Clone address"
           required
-          className="mono"
+          classNames={{ input: "mono" }}
           value={value.url}
           error={refused?.about("git.url")}
           onChange={(event) => set({ url: event.currentTarget.value })}
