@@ -10,6 +10,9 @@ import { addSettings, configFrom } from "./settings-options.ts";
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
 const sameSignalMs = 500;
 
+/** A local runner outlives its server, but not for ever. */
+const localEndsAloneAfterMs = 5 * 60_000;
+
 /** `runner`: the execution side alone, on this or another machine. */
 export function addRunnerCommand(program: Command): void {
   addSettings(program.command("runner"))
@@ -65,6 +68,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     env: process.env,
     clock: systemClock,
     log: buildLog(config["log.level"], config["log.format"]),
+    endsAloneAfterMs: local === null ? null : localEndsAloneAfterMs,
     drain: drain.signal,
     abandon: abandon.signal,
   });

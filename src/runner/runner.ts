@@ -22,6 +22,8 @@ export interface RunnerOptions {
   env: Record<string, string | undefined>;
   clock: Clock;
   log: Log;
+  /** An idle runner that no server answers for this long ends; null: it waits for ever. */
+  endsAloneAfterMs: number | null;
   /** Aborted: takes no more work, finishes what it holds, ends. */
   drain: AbortSignal;
   /** Aborted: ends its tasks' processes and itself; the server decides about the tasks. */
@@ -39,6 +41,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const running = new Map<number, Promise<void>>();
   const backoff = buildBackoff(100, 10_000);
   let aTaskEnded = Promise.withResolvers<void>();
+  let answeredAt = options.clock.now();
 
   function start(instruction: RunTask): void {
     const { taskId, attempt } = instruction;
@@ -78,12 +81,17 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
         },
         AbortSignal.any([drain, options.abandon]),
       );
+      answeredAt = options.clock.now();
       if (answer !== null) start(readInstruction(answer));
       backoff.reset();
     } catch (error) {
       if (drain.aborted || options.abandon.aborted) break;
       if (error instanceof RefusedInstruction) log.error({ type: error.type }, error.message);
       else log.warn({ error: messageOf(error) }, "the server gives no work; trying again");
+      if (running.size === 0 && options.clock.now() - answeredAt > (options.endsAloneAfterMs ?? Infinity)) {
+        log.warn("no server has answered for long; a new one starts a new runner");
+        break;
+      }
       await pause(backoff.nextMs(), AbortSignal.any([drain, options.abandon]));
     }
   }

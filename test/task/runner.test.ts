@@ -17,7 +17,7 @@ let server: FakeServer;
 let logLines: string[];
 let runner: { done: Promise<void>; drain: AbortController; abandon: AbortController };
 
-function startRunner(): typeof runner {
+function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
   const [drain, abandon] = [new AbortController(), new AbortController()];
   logLines = [];
   const done = runRunner({
@@ -31,6 +31,7 @@ function startRunner(): typeof runner {
     env: process.env,
     clock: systemClock,
     log: pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) }),
+    endsAloneAfterMs,
     drain: drain.signal,
     abandon: abandon.signal,
   });
@@ -179,6 +180,17 @@ describe("a runner that is told to end", () => {
     await runner.done;
     expect(watch.alive()).toEqual([]);
     expect(server.finished).toEqual([]);
+  });
+});
+
+describe("a runner whose server does not come back", () => {
+  test("ends after a while when it holds nothing", async () => {
+    runner.drain.abort();
+    await runner.done;
+    server.disturb = () => 503;
+    runner = startRunner(300);
+    await runner.done;
+    expect(logLines.some((line) => line.includes("no server has answered for long"))).toBe(true);
   });
 });
 
