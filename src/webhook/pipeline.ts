@@ -8,6 +8,7 @@ import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import { type Answer, answerOf, type DeliveryAnswer, type Outcome } from "./outcome.ts";
 import { overSharedRate } from "./project-rate.ts";
+import { buildQueuePlaces } from "./queue-places.ts";
 import { type Known, type NewDelivery, recordOf, summaryOf } from "./record.ts";
 import { type Decision, debounce, enqueue, giveWay, type InHand, messageOf } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
@@ -53,12 +54,16 @@ export const lockWaitMs = 5_000;
 export function buildPipeline(options: PipelineOptions): Pipeline {
   const { store, hooks, clock, log, metrics, announcer, onDelivery } = options;
 
+  const placeOf = buildQueuePlaces();
+
   /** The decision, in the order of the seed. */
   async function judge(keepers: Keepers, hand: InHand): Promise<Decision> {
     const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
     if (filtered) return { outcome: filtered };
     return (
-      (await debounce(keepers, hand)) ?? (await giveWay(keepers, hand)) ?? (await enqueue(keepers, hand))
+      (await debounce(keepers, hand)) ??
+      (await giveWay(keepers, hand)) ??
+      (await enqueue(keepers, hand, placeOf))
     );
   }
 

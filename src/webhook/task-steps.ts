@@ -2,9 +2,10 @@ import type { NormalizedEvent } from "../model/delivery.ts";
 import { isCommit, toFullRef, toShortRef } from "../model/git-ref.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
-import { type Enqueued, enqueueTask, placeInQueue, type QueuePlace, type TaskOrder } from "../task/queue.ts";
+import { type Enqueued, enqueueTask, type QueuePlace, type TaskOrder } from "../task/queue.ts";
 import type { Hook } from "./hook-directory.ts";
 import type { Outcome } from "./outcome.ts";
+import type { PlaceOf } from "./queue-places.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
@@ -108,7 +109,7 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
   return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
 }
 
-export async function enqueue(keepers: TaskKeepers, hand: InHand): Promise<Decision> {
+export async function enqueue(keepers: TaskKeepers, hand: InHand, placeOf: PlaceOf): Promise<Decision> {
   const { way, hook, event, trace, now } = hand;
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
@@ -127,7 +128,7 @@ export async function enqueue(keepers: TaskKeepers, hand: InHand): Promise<Decis
     notBefore: waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000),
   };
   const enqueued = await enqueueTask(keepers, order, now);
-  const place = await placeInQueue(keepers, enqueued.task, now);
+  const place = await placeOf(keepers, enqueued.task, now);
   trace.add("task", "pass", order.ref, "", `Task ${enqueued.task.id} was created.`);
   return { outcome, enqueued, place };
 }

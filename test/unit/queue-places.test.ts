@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import type { Keepers } from "../../src/model/store.ts";
+import type { Task } from "../../src/model/task.ts";
+import { buildQueuePlaces } from "../../src/webhook/queue-places.ts";
+
+/** A queue with this many tasks ahead; counts how often it is counted out. */
+function queueWith(own: number) {
+  const counted = { times: 0, own };
+  const tasks = {
+    ahead: async () => {
+      counted.times++;
+      return { own: counted.own, others: 0 };
+    },
+    countHeld: async () => 0,
+  };
+  const runners = { list: async () => ({ items: [], total: 0, page: 1, pageSize: 200 }) };
+  return { counted, keepers: { tasks, runners } as unknown as Pick<Keepers, "tasks" | "runners"> };
+}
+
+const task = { id: 1, projectId: 7, state: "queued" } as Task;
+const at = (ms: number) => new Date(1_000_000 + ms);
+
+test("a short queue is counted out for every task", async () => {
+  const { counted, keepers } = queueWith(5);
+  const placeOf = buildQueuePlaces();
+  for (const ms of [0, 1, 2])
+    expect(await placeOf(keepers, task, at(ms))).toEqual({ queued: true, position: 6 });
+  expect(counted.times).toBe(3);
+});
+
+test("a long queue is counted out once a second, and each task in between stands one place further back", async () => {
+  const { counted, keepers } = queueWith(200);
+  const placeOf = buildQueuePlaces();
+  const positions = [];
+  for (const ms of [0, 1, 500, 999]) positions.push((await placeOf(keepers, task, at(ms))).position);
+  expect(positions).toEqual([201, 202, 203, 204]);
+  expect(counted.times).toBe(1);
+  counted.own = 10;
+  expect(await placeOf(keepers, task, at(1_000))).toEqual({ queued: true, position: 11 });
+  expect(await placeOf(keepers, task, at(1_001))).toEqual({ queued: true, position: 11 });
+  expect(counted.times).toBe(3);
+});
