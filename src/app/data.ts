@@ -9,7 +9,7 @@ import type { User } from "../model/user.ts";
 import { buildSecrets } from "../secrets.ts";
 import { backUp, restore } from "../store/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/data-key.ts";
-import { openStore } from "../store/database.ts";
+import { openOwnStore, openStore } from "../store/database.ts";
 import { resealAll, rotateKeyFile } from "../store/key-rotation.ts";
 
 export function databaseUrlOf(config: Config): string {
@@ -48,7 +48,7 @@ export async function rotateDataKey(
   config: Config,
   nextKey: string | undefined,
 ): Promise<{ resealed: number }> {
-  const store = await openStore({ url: databaseUrlOf(config), log: quietLog() });
+  const store = await openOwnStore({ url: databaseUrlOf(config), log: quietLog() });
   try {
     const currentKey = config["data.encryptionKey"];
     if (currentKey === undefined) return await rotateKeyFile(config["data.dir"], store);

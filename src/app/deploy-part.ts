@@ -6,7 +6,7 @@ import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../htt
 import type { OwnCodes } from "../push/code-verifier.ts";
 import { buildPushCodes } from "../push/own-codes.ts";
 import { loadDataKey } from "../store/data-key.ts";
-import { openStore } from "../store/database.ts";
+import { openOwnStore } from "../store/database.ts";
 import { buildLive, type PublishToChannel, silentLive } from "../task/live.ts";
 import { buildPushClient } from "../task/push-client.ts";
 import { buildBaseUrl } from "./base-url.ts";
@@ -31,7 +31,7 @@ const rootDir = join(import.meta.dir, "..", "..");
  */
 export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<DeployPart> {
   const { config, log, clock } = ground;
-  const store = await openStore({
+  const store = await openOwnStore({
     url: databaseUrlOf(config),
     poolSize: config["database.poolSize"],
     log,

@@ -8,6 +8,7 @@ import { buildNamedLock } from "./named-lock.ts";
 import { openPostgres } from "./postgres.ts";
 import type { Scope } from "./scope.ts";
 import { openSqlite } from "./sqlite.ts";
+import { ownDatabase } from "./sqlite-owner.ts";
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */
@@ -24,6 +25,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const engine = await openEngine(options);
   log.debug({ database: engine.description }, "database is open");
   return storeOver(engine);
+}
+
+/** For a server, and for what must not run beside one: refused while another has the same SQLite file. */
+export async function openOwnStore(options: StoreOptions): Promise<Store> {
+  const release = ownDatabase(options.url);
+  try {
+    const store = await openStore(options);
+    return { ...store, close: () => store.close().finally(release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {
