@@ -5,6 +5,7 @@ import type { Attempt, RefusalReason } from "../push/admission.ts";
 import { refusals } from "../push/admission.ts";
 import type { Connection } from "../push/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
+import { limitKeyOf } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
 
 /** The subprotocol in which messages have ids and channels are joined by frames. */
@@ -21,9 +22,11 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
   async function shake(request: Request, server: Server<unknown>): Promise<Response | undefined> {
     const query = new URL(request.url).searchParams;
     const isV1 = offersV1(request.headers);
+    const address = options.clientAddressOf(request, server);
     const attempt: Attempt = {
       isUpgrade: isUpgrade(request),
-      address: options.clientAddressOf(request, server),
+      address,
+      rateKey: limitKeyOf(address),
       origin: request.headers.get("origin"),
       code: query.get("code"),
       asksTemporary: query.get("temp") === "1",

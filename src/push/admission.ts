@@ -40,6 +40,8 @@ function refused(
 export interface Attempt {
   isUpgrade: boolean;
   address: string;
+  /** What attempts are counted by: the address, or its network. */
+  rateKey: string;
   origin: string | null;
   code: string | null;
   asksTemporary: boolean;
@@ -118,7 +120,7 @@ export class Admission {
     if (isRefusing()) return "draining";
     if (!attempt.isUpgrade) return "not_upgrade";
     if (attempt.origin !== null && !isAllowedOrigin(attempt.origin)) return "origin";
-    if (!connectRate.allows(attempt.address)) return "connect_rate";
+    if (!connectRate.allows(attempt.rateKey)) return "connect_rate";
     if (!attempt.code || Buffer.byteLength(attempt.code) > maxCodeBytes) return "code_missing";
     return null;
   }

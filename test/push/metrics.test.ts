@@ -88,5 +88,9 @@ describe("behind a trusted proxy", () => {
     );
     const same = await Promise.all(Array.from({ length: 20 }, () => attempt("203.0.113.200")));
     expect(same).toContain(429);
+    const oneNetwork = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => attempt(`2001:db8:0:7::${index + 1}`)),
+    );
+    expect(oneNetwork).toContain(429);
   });
 });
