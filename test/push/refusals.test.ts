@@ -109,11 +109,14 @@ const table: Refusal[] = [
     code: 50303,
     close: 4100,
     retryAfter: true,
-    settings: { "push.drain-period": 60_000 },
+    // The first connection closes at once, the second hours later: the server is there for as long as the test is.
+    settings: { "push.drain-period": 24 * 3_600_000 },
     async prepare(push) {
+      await PushClient.open(`${push.wsUrl}?code=bob`);
       await PushClient.open(`${push.wsUrl}?code=bob`);
       void push.app.stop();
       await eventually("it refuses", async () => (await push.get("/readyz")).status === 503);
+      await eventually("one is closed", async () => (await push.metric("slipway_push_places_taken")) === 1);
     },
     openBefore: 1,
   },
