@@ -1,5 +1,5 @@
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
@@ -29,12 +29,22 @@ export async function loadConsole(rootDir: string): Promise<ConsoleAsset[]> {
   if (cached !== null) return parseBundle(cached);
   const assets = await bundleConsole(rootDir);
   // A read-only installation works too; it only bundles at each start.
-  await keepBundle(cacheFile, assets).catch(() => {});
+  await keepBundle(cacheFile, assets)
+    .then(() => forgetOthers(cacheFile))
+    .catch(() => {});
   return assets;
 }
 
+/** Bundles of earlier sources. Who reads one has read it whole already. */
+async function forgetOthers(cacheFile: string): Promise<void> {
+  const folder = dirname(cacheFile);
+  for (const name of await readdir(folder))
+    if (name.endsWith(".bundle") && name !== basename(cacheFile))
+      await rm(join(folder, name), { force: true });
+}
+
 export async function keepBundle(file: string, assets: ConsoleAsset[]): Promise<void> {
-  await mkdir(join(file, ".."), { recursive: true });
+  await mkdir(dirname(file), { recursive: true });
   const unfinished = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   await writeFile(unfinished, formatBundle(assets));
   await rename(unfinished, file);
