@@ -2,7 +2,7 @@ import { type Benchmark, digits, median } from "./benchmark.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
 import {
   type ServerProcess,
-  startBareBun,
+  startDeliveringBun,
   startNodeWs,
   startSlipway,
   startVerifyService,
@@ -19,27 +19,32 @@ const settleMs = 5_000;
 export const connectionCost: Benchmark = {
   name: "connections",
   title: "Many connections",
-  method: `${connections.toLocaleString("en-US")} connections, each of a user of its own, opened by two load generators. Memory is the growth of resident memory of the process per connection, idle, after ${settleMs / 1000} s; the kernel's socket buffers are not part of it. The cost of a publish is the server's CPU time per \`POST /feign/publish\` to one user; an instance with ${fewUsers} users and one with ${connections.toLocaleString("en-US")} stand side by side and take turns, the median of ${rounds} rounds counts.`,
+  method: `${connections.toLocaleString("en-US")} connections, each of a user of its own, opened by two load generators. Memory is the growth of resident memory of the process per connection, idle, after ${settleMs / 1000} s; the kernel's socket buffers are not part of it. The cost of a publish is the server's CPU time per \`POST /feign/publish\` to one user; what it grows by is the cost of sockets that are no longer in the processor's caches, which a bare Bun that delivers shows too. An instance with ${fewUsers} users and one with ${connections.toLocaleString("en-US")} stand side by side and take turns, the median of ${rounds} rounds counts.`,
   async run(progress) {
     const verify = await startVerifyService();
     const few = new Crowd(await startSlipway(verify.url));
     const many = new Crowd(await startSlipway(verify.url));
+    const crowds = [few, many];
     try {
       await few.grow(fewUsers);
       const slipway = await memoryOf(many);
       progress(`Slipway: ${connections} connections`);
-      const { publishFew, publishMany } = await compare(few, many);
+      const cost = await compare(few, many);
       await Promise.all([few.stop(), many.stop()]);
-      const peers = [];
-      for (const start of [startBareBun, startNodeWs]) {
-        const crowd = new Crowd(await start());
-        peers.push(await memoryOf(crowd));
-        await crowd.stop();
-        progress(`${crowd.server.name}: ${connections} connections`);
-      }
-      return resultOf([slipway, ...peers], publishFew, publishMany);
+      const [fewBare, manyBare, node] = [
+        new Crowd(await startDeliveringBun()),
+        new Crowd(await startDeliveringBun()),
+        new Crowd(await startNodeWs()),
+      ];
+      crowds.push(fewBare, manyBare, node);
+      await fewBare.grow(fewUsers);
+      const bare = await memoryOf(manyBare);
+      progress(`bare Bun: ${connections} connections`);
+      const bareCost = await compare(fewBare, manyBare);
+      await Promise.all([fewBare.stop(), manyBare.stop()]);
+      return resultOf([slipway, bare, await memoryOf(node)], cost, bareCost);
     } finally {
-      await Promise.all([few.stop(), many.stop(), verify.stop()]);
+      await Promise.all([verify.stop(), ...crowds.map((crowd) => crowd.stop())]);
     }
   },
 };
@@ -94,8 +99,13 @@ async function memoryOf(crowd: Crowd): Promise<Memory> {
   return { name: server.name, before, after, bytesEach: (after - before) / connections };
 }
 
-/** Microseconds of the server per publish to one user, with few and with many users. */
-async function compare(few: Crowd, many: Crowd): Promise<{ publishFew: number; publishMany: number }> {
+/** Microseconds of the server per publish to one user. */
+interface PublishCost {
+  few: number;
+  many: number;
+}
+
+async function compare(few: Crowd, many: Crowd): Promise<PublishCost> {
   const publisher = startLoad();
   const costOf = async ({ server }: Crowd, users: number) => {
     const before = server.cpuSeconds();
@@ -120,11 +130,13 @@ async function compare(few: Crowd, many: Crowd): Promise<{ publishFew: number; p
     manyCosts.push(costs[1]);
   }
   await publisher.stop();
-  return { publishFew: median(fewCosts), publishMany: median(manyCosts) };
+  return { few: median(fewCosts), many: median(manyCosts) };
 }
 
-function resultOf(memory: Memory[], publishFew: number, publishMany: number) {
-  const growth = publishMany / publishFew - 1;
+function resultOf(memory: Memory[], cost: PublishCost, bareCost: PublishCost) {
+  const growthOf = ({ few, many }: PublishCost) => many / few - 1;
+  const written = (growth: number) => `${growth >= 0 ? "+" : "−"}${digits(Math.abs(growth) * 100)} %`;
+  const growth = growthOf(cost);
   const bytesEach = memory[0]?.bytesEach ?? Number.NaN;
   const all = connections.toLocaleString("en-US");
   return {
@@ -137,7 +149,7 @@ function resultOf(memory: Memory[], publishFew: number, publishMany: number) {
       },
       {
         name: `publish cost as users grow from ${fewUsers} to ${all}`,
-        measured: `${digits(publishFew)} → ${digits(publishMany)} µs (${growth >= 0 ? "+" : "−"}${digits(Math.abs(growth) * 100)} %)`,
+        measured: `${digits(cost.few)} → ${digits(cost.many)} µs (${written(growth)}; a bare Bun that delivers: ${written(growthOf(bareCost))})`,
         toReach: "flat (± 20 %)",
         isReached: Math.abs(growth) <= 0.2,
       },
