@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Config } from "../config.ts";
 import { Fault } from "../errors.ts";
@@ -12,6 +12,7 @@ const sameSignalMs = 500;
 
 /** A local runner outlives its server, but not for ever. */
 const localEndsAloneAfterMs = 5 * 60_000;
+const lookEveryMs = 5000;
 
 /** `runner`: the execution side alone, on this or another machine. */
 export function addRunnerCommand(program: Command): void {
@@ -48,13 +49,19 @@ async function run(config: Config, local: string | null): Promise<void> {
   const drain = new AbortController();
   const abandon = new AbortController();
   let drainingSince = 0;
+  const beginDrain = () => {
+    drainingSince = performance.now();
+    drain.abort();
+  };
   // The first signal lets tasks finish; a second one ends them.
   const onSignal = () => {
-    if (!drain.signal.aborted) {
-      drainingSince = performance.now();
-      drain.abort();
-    } else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
+    if (!drain.signal.aborted) beginDrain();
+    else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
   };
+  const giveWay = () => {
+    if (local !== null && isReplaced(local) && !drain.signal.aborted) beginDrain();
+  };
+  setInterval(giveWay, lookEveryMs).unref();
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   await runRunner({
@@ -72,6 +79,18 @@ async function run(config: Config, local: string | null): Promise<void> {
     drain: drain.signal,
     abandon: abandon.signal,
   });
+}
+
+/** Another process is written down as the local runner: two would do each other's work. */
+function isReplaced(addressFile: string): boolean {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(dirname(addressFile), "local.pid"), "utf8")) as {
+      pid: number;
+    };
+    return pid !== process.pid;
+  } catch {
+    return false;
+  }
 }
 
 function remoteAddress(config: Config): () => ServerAddress {

@@ -63,3 +63,19 @@ describe("SIGTERM of the server", () => {
     await eventually("the drained runner ends", () => !isAlive(runner));
   }, 60_000);
 });
+
+describe("two local runners of one server", () => {
+  test("do not stay: the one that is not written down gives way", async () => {
+    const first = server.runnerPid();
+    rmSync(join(dataDir, "runner/local.pid"));
+    await eventually("another runner is started", () => {
+      try {
+        return server.runnerPid() !== first;
+      } catch {
+        return false;
+      }
+    });
+    await eventually("the first one ends", () => !isAlive(first));
+    expect(isAlive(server.runnerPid())).toBe(true);
+  }, 60_000);
+});
