@@ -5,16 +5,18 @@ export function succeed(data: unknown, headers?: Record<string, string>): Respon
   return answerJson(successBody(data), 200, headers);
 }
 
-/** Of a publish: the envelope is the same each time, so it is written once; what differs stands in headers. */
+/**
+ * Of a publish: the envelope is the same each time, so it is written once; what differs stands in headers, which a
+ * response copies from the ones it is given.
+ */
 export function publishSuccess(text: string): (id: string, receivers: number | null) => Response {
   const body = successBody(text);
-  return (id, receivers) =>
-    new Response(body, {
-      headers:
-        receivers === null
-          ? { "Content-Type": contentType, "X-Push-Id": id }
-          : { "Content-Type": contentType, "X-Push-Id": id, "X-Push-Receivers": String(receivers) },
-    });
+  const headers = new Headers({ "content-type": contentType });
+  return (id, receivers) => {
+    headers.set("x-push-id", id);
+    if (receivers !== null) headers.set("x-push-receivers", String(receivers));
+    return new Response(body, { headers });
+  };
 }
 
 function successBody(data: unknown): string {
