@@ -71,7 +71,8 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
         message: `${describeValue(key, entry.raw)} ${reading.wrong}`,
       });
   }
-  if (faults.length === 0) faults.push(...contradictions(values as Config));
+  const wrong = new Set(faults.map(({ key }) => key));
+  faults.push(...contradictions({ ...configOf(), ...values } as Config, wrong));
   if (faults.length > 0) throw new ConfigError(faults);
   return values as Config;
 }
@@ -88,17 +89,24 @@ export function configOf(values: Partial<Config> = {}): Config {
 }
 
 /** Rules that tie several settings together. */
-function contradictions(config: Config): ConfigFault[] {
+function contradictions(config: Config, wrong: ReadonlySet<string>): ConfigFault[] {
   const faults: ConfigFault[] = [];
-  const fault = (key: SettingKey, message: string) => faults.push({ key, source: "settings", message });
+  /** A rule says nothing about settings that could not be read. */
+  const fault = (key: SettingKey, message: string, other: SettingKey = key) => {
+    if (!wrong.has(key) && !wrong.has(other)) faults.push({ key, source: "settings", message });
+  };
   if (config["push.ping-interval"] >= config["push.pong-timeout"])
-    fault("push.ping-interval", "must be shorter than push.pong-timeout, or every connection would time out");
+    fault(
+      "push.ping-interval",
+      "must be shorter than push.pong-timeout, or every connection would time out",
+      "push.pong-timeout",
+    );
   if (Buffer.byteLength(config["push.heartbeat-content"]) > 125)
     fault("push.heartbeat-content", "must be at most 125 bytes, the limit of a WebSocket ping");
   if (config["push.cluster-enabled"] && !config["push.queue.url"])
-    fault("push.cluster-enabled", "needs push.queue.url (amqp://… or kafka://…)");
+    fault("push.cluster-enabled", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
   if (config["push.queue-client-messages"] && !config["push.queue.url"])
-    fault("push.queue-client-messages", "needs push.queue.url (amqp://… or kafka://…)");
+    fault("push.queue-client-messages", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
   const databaseUrl = config["database.url"];
   if (databaseUrl && !/^(sqlite:|postgres(ql)?:\/\/)/.test(databaseUrl))
     fault("database.url", "must start with sqlite: or postgres://");

@@ -6,7 +6,8 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < least) [best, least] = [candidate, distance];
   }
-  return least <= Math.max(3, name.length / 2) ? best : null;
+  const isLike = least <= Math.max(3, name.length / 2) && least < name.length;
+  return isLike ? best : null;
 }
 
 /** Levenshtein distance: how many letters to change, add or drop. */

@@ -19,6 +19,11 @@ export function addPushCommands(program: Command): void {
     .action(async (targetType: string, target: string | undefined, options: PublishOptions) => {
       if (!targetTypes.includes(targetType))
         throw new Fault("invalid", `"${targetType}" is no targetType; use one of ${targetTypes.join(", ")}.`);
+      if (targetType === "all" && target !== undefined)
+        throw new Fault(
+          "invalid",
+          `"all" takes no target; if "${target}" is the message, give it with --data.`,
+        );
       const data = options.data ?? (await Bun.stdin.text());
       const answer = await publish(options, { targetType, target: target ?? "", data });
       print(options, answer, () => `${answer.text} (id ${answer.id}${receivers(answer.receivers)})`);

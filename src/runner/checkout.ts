@@ -102,8 +102,13 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<void> {
     return;
   }
   if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
-    throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}.`);
+    throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}${tagHint(ref)}.`);
   throw new CheckoutError(`git could not fetch ${toShortRef(ref)}`, fetched.output);
+}
+
+/** A short name means a branch: who meant a tag is told how to say so. */
+function tagHint(ref: string): string {
+  return ref.startsWith("refs/heads/") ? ` as a branch; a tag is named refs/tags/${toShortRef(ref)}` : "";
 }
 
 function isDamaged(output: string): boolean {

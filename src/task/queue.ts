@@ -57,7 +57,9 @@ export function stagesFor(project: Project, actions: Actions | null): TaskStage[
   const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
   const isAsked = (name: StageName) => stageNames.indexOf(name) >= from && actions?.[name] !== false;
   if (!stageNames.some(isAsked))
-    throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.");
+    throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.", {
+      fields: [{ field: "actions", message: "leave no stage to run" }],
+    });
   return stageNames.map((name) => ({
     name,
     state: isAsked(name) && project.stages[name].script.trim() !== "" ? "pending" : "skipped",

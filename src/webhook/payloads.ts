@@ -23,7 +23,7 @@ export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
     case null:
       return nothing("probe", "The body names no ref: a probe of the host.");
     case "ping":
-      return nothing("probe", "The host's ping arrived; the address and the secret are right.");
+      return nothing("probe", "The host's ping arrived; the address is right.");
     case "create":
       return readCreate(payload);
     case "delete":
@@ -77,7 +77,7 @@ export const parseGenericPayload: PayloadParser = (payload) => {
   const kind = eventName === "" ? "push" : genericKinds[eventName.toLowerCase()];
   if (kind === undefined)
     return nothing("event_not_allowed", `The event ${eventName} is none of push, tag, merge_request.`);
-  if (kind === "ping") return nothing("probe", "The ping arrived; the address and the secret are right.");
+  if (kind === "ping") return nothing("probe", "The ping arrived; the address is right.");
   return readGeneric(payload, kind, ref);
 };
 

@@ -106,6 +106,17 @@ describe("a project", () => {
     expect(fields["env.GOOD"]).toBe("must be text");
   });
 
+  test("without a body is told which fields it needs, and what kinds of health check there are", async () => {
+    expect(await fieldsOf("POST", "/api/projects", "")).toEqual({ name: "is required", git: "is required" });
+    const healthCheck = { type: "ping" };
+    const fields = await fieldsOf("POST", "/api/projects", {
+      name: "x",
+      git,
+      stages: { start: { script: "true", healthCheck } },
+    });
+    expect(fields["stages.start.healthCheck.type"]).toMatch(/^must be "command" or /);
+  });
+
   test("keeps credentials out of its URL and says where they belong", async () => {
     const body = { name: "leaky", git: { url: "https://user:hunter2@git.example.com/shop.git" } };
     const answer = await server.admin.request("POST", "/api/projects", body);

@@ -61,6 +61,8 @@ test("publish tells how many received it; online lists users", async () => {
   const run = await slipway(["publish", "channel", "news", "--data", "hello", "--json"]);
   expect(run.json()).toMatchObject({ text: "publish success", receivers: 0 });
   expect((await slipway(["online", "--json"])).json()).toEqual([]);
+  const mistaken = await slipway(["publish", "all", "hello"]);
+  expect([mistaken.exitCode, mistaken.stderr]).toEqual([2, expect.stringContaining("--data")]);
   const wrong = await slipway(["publish", "everyone", "--data", "x"]);
   expect(wrong).toMatchObject({
     exitCode: 2,

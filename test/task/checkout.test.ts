@@ -68,7 +68,9 @@ describe("the commit that is checked out", () => {
     const task = await server.reach((await server.run(projectId, { ref: "refs/tags/v1" })).id, "success");
     expect(task.commit).toBe(commits[0] ?? "");
     const missing = await server.reach((await server.run(projectId, { ref: "nowhere" })).id, "failed");
-    expect(missing.reason).toBe(`nowhere does not exist in ${repository.url}.`);
+    expect(missing.reason).toBe(
+      `nowhere does not exist in ${repository.url} as a branch; a tag is named refs/tags/nowhere.`,
+    );
   });
 
   test("is fetched anew when the cached clone is damaged", async () => {

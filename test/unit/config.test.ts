@@ -50,6 +50,19 @@ describe("a settings file", () => {
     expect(messageOf("push.verify-uri")).toContain("http:// or https://");
   });
 
+  test("that breaks a rule between settings is told so beside its other mistakes, but not about those", async () => {
+    const faults = await faultsOf(
+      load(
+        "push:\n  ping-interval: 90s\n  max-connections: plenty\n  cluster-enabled: true\n  queue.url: 5\n",
+      ),
+    );
+    expect(faults.map(({ key }) => key).sort()).toEqual([
+      "push.max-connections",
+      "push.ping-interval",
+      "push.queue.url",
+    ]);
+  });
+
   test("may nest its keys or write them dotted", async () => {
     const nested = await load("push:\n  queue:\n    url: amqp://broker\n  pong-timeout: 90\n");
     const dotted = await load('push.queue.url: "amqp://broker"\npush.pong-timeout: 90s\n');
@@ -106,6 +119,8 @@ describe("the environment", () => {
   test("with a misspelt name is a fault that names the nearest", async () => {
     const [fault] = await faultsOf(load("", { env: { SLIPWAY_PUSH_VERIFY_URL: "http://x" } }));
     expect(fault?.message).toContain("SLIPWAY_PUSH_VERIFY_URI");
+    const [unlike] = await faultsOf(load("zz: 1"));
+    expect(unlike?.message).not.toContain("did you mean");
   });
 
   test("may hold variables of others and of the tests", async () => {

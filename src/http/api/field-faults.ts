@@ -14,8 +14,14 @@ export function invalidInput(target: string, issues: readonly $ZodIssue[]): Faul
   const fields = issues.flatMap((issue) => fieldFaults(issue, place)).slice(0, maxFields);
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : "";
-  const message = first ? `The ${place} is not right: ${first.field} ${first.message}${more}.` : "";
+  const message = first
+    ? `The ${place} is not right: ${ended(`${first.field} ${first.message}${more}`)}`
+    : "";
   return new Fault("invalid", message, { fields });
+}
+
+function ended(sentence: string): string {
+  return sentence.endsWith("?") ? sentence : `${sentence}.`;
 }
 
 function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
@@ -49,7 +55,7 @@ function sentence(issue: $ZodRawIssue): string | undefined {
       if (issue.input === undefined) return "is required";
       return `must be ${expectedWords[issue.expected as string] ?? String(issue.expected)}`;
     case "invalid_value":
-      return `must be ${(issue.values as unknown[]).map((value) => JSON.stringify(value)).join(" or ")}`;
+      return oneOf(issue.values as unknown[]);
     case "too_small":
       return bound(issue.origin as string, "at least", issue.minimum as number);
     case "too_big":
@@ -57,10 +63,14 @@ function sentence(issue: $ZodRawIssue): string | undefined {
     case "invalid_format":
       return `is not written as ${String(issue.format)} is`;
     case "invalid_union":
-      return "fits none of the allowed forms";
+      return Array.isArray(issue.options) ? oneOf(issue.options) : "fits none of the allowed forms";
     default:
       return undefined;
   }
+}
+
+function oneOf(values: unknown[]): string {
+  return `must be ${values.map((value) => JSON.stringify(value)).join(" or ")}`;
 }
 
 function bound(origin: string, word: string, limit: number): string {

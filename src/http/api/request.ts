@@ -59,7 +59,8 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   c.set("consoleAccess", deps.push.consoleAccess);
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
   if (!isUnsafe(request.method)) return;
-  const text = await readText(request, maxBodyBytes);
+  // Many clients name the content type and send nothing: that says as much as {} does.
+  const text = (await readText(request, maxBodyBytes)) || "{}";
   refuseDeepJson(text);
   // Hono reads a body without a limit; given the text, it does not read again.
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
