@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { printConfig } from "../config-load.ts";
+import { ConfigError, printConfig } from "../config-load.ts";
 import { configurationPage } from "../configuration-page.ts";
 import { print } from "./output.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
@@ -11,7 +11,13 @@ export function addConfigCommands(program: Command): void {
     .description("report every mistake in file, environment and flags; exit code 2 if there is one")
     .option("--json", "print JSON")
     .action(async (options: Record<string, unknown>) => {
-      await configFrom(options);
+      try {
+        await configFrom(options);
+      } catch (error) {
+        if (options.json && error instanceof ConfigError)
+          print(options, { ok: false, faults: error.faults }, String);
+        throw error;
+      }
       print(options, { ok: true }, () => "The settings are right.");
     });
   addSettings(config.command("print"))

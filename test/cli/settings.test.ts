@@ -28,6 +28,18 @@ test("a misspelt key, a wrong type and a bad URL give three errors in one run, e
   }
 });
 
+test("config check --json gives programs the mistakes, too", async () => {
+  const run = await slipway([
+    "config",
+    "check",
+    "--config",
+    fileOf("webhook:\n  maxBodyKB: big\n"),
+    "--json",
+  ]);
+  expect(run.exitCode).toBe(2);
+  expect(run.json()).toMatchObject({ ok: false, faults: [{ key: "webhook.maxBodyKB" }] });
+});
+
 test("a base URL with a trailing slash is a start-up error", async () => {
   const run = await slipway(["start", "--server-base-url", "https://deploy.example.com/"]);
   expect(run.exitCode).toBe(2);
