@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { Fault, type FaultCode, type FieldFault, httpStatusOf, messageOf } from "../errors.ts";
+import { Fault, type FaultCode, type FieldFault, httpStatusOf } from "../errors.ts";
 import type { OutputOptions } from "./output.ts";
 
 /** Where a command finds the server, and as whom it asks. */
@@ -57,7 +57,7 @@ function remote(url: string, headers: Record<string, string>): Remote {
     }).catch((cause: unknown) => {
       throw new Fault(
         "unavailable",
-        `No answer from ${url}: ${messageOf(cause)}. Is it running? See --url.`,
+        `No answer from ${url}. Is the server running there? Name another with --url or SLIPWAY_URL.`,
         { cause },
       );
     });
