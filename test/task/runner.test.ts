@@ -134,7 +134,7 @@ describe("a runner that cannot renew its lease", () => {
   test("ends its processes before the server decides, and reports nothing", async () => {
     const watch = watchProcesses();
     const build = `setsid sh -c 'echo $$ >>${watch.file}; exec sleep 300' & echo $$ >>${watch.file}; sleep 300`;
-    server.instructions.push(sampleInstruction(repository.url, { build }, {}, 1500));
+    server.instructions.push(sampleInstruction(repository.url, { build }, {}, 3000));
     await watch.all(2);
     server.disturb = () => 503;
     await eventually("nothing of the task is alive", () => watch.alive().length === 0);
@@ -147,10 +147,12 @@ describe("a runner that cannot renew its lease", () => {
 
   test("keeps a result until the server is back", async () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
-    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, {}, 400));
+    // Long enough for a busy machine to renew it, short enough to outlast.
+    const leaseMs = 3000;
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, {}, leaseMs));
     await eventually("the stage is done", () => server.stages.includes("build success"));
-    const asked = server.claims;
-    await eventually("time goes by", () => server.claims > asked + 40);
+    const doneAt = Date.now();
+    await eventually("the lease would be over", () => Date.now() > doneAt + leaseMs);
     server.disturb = () => null;
     await finished();
     expect(server.finished).toMatchObject([{ state: "success" }]);
