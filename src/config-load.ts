@@ -9,6 +9,10 @@ import {
 } from "./config.ts";
 import { messageOf } from "./errors.ts";
 import { nearest } from "./nearest.ts";
+import type { Kind, Reading } from "./setting-kinds.ts";
+
+/** What `config print` shows of a secret; no secret itself. */
+const mask = "********";
 
 export interface ConfigSources {
   /** Path of slipway.yaml; `required` when the user named it. */
@@ -62,7 +66,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
       values[key] = undefined;
       continue;
     }
-    const reading = settings[key].kind.read(entry.raw);
+    const reading = read(key, entry.raw);
     if ("value" in reading) values[key] = reading.value;
     else
       faults.push({
@@ -75,6 +79,13 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   faults.push(...contradictions({ ...configOf(), ...values } as Config, wrong));
   if (faults.length > 0) throw new ConfigError(faults);
   return values as Config;
+}
+
+function read(key: SettingKey, raw: unknown): Reading<unknown> {
+  if (!settings[key].secret || raw !== mask) return settings[key].kind.read(raw);
+  return {
+    wrong: `is only the mask that \`config print\` shows; write the secret itself, or leave it out and set ${environmentName(key)}`,
+  };
 }
 
 /** A configuration of defaults with some values replaced, already in their read form: for tests and tools. */
@@ -190,22 +201,15 @@ function suggestion(name: string, candidates: Iterable<string>): string {
   return meant ? `; did you mean ${meant}?` : "; see docs/configuration.md";
 }
 
-/** The configuration as YAML with secrets masked. */
+/** The configuration as YAML that can be loaded again, with secrets masked. */
 export function printConfig(config: Config): string {
-  const lines = settingKeys.map((key) => {
-    const value = config[key];
-    const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0);
-    if (isEmpty) return `${key}: ${value === undefined ? "null" : "[]"}`;
-    return `${key}: ${settings[key].secret ? '"********"' : written(key, value)}`;
-  });
+  const lines = settingKeys.map((key) => `${key}: ${written(key, config[key])}`);
   return `${lines.join("\n")}\n`;
 }
 
 function written(key: SettingKey, value: unknown): string {
-  if (key === "server.listen") {
-    const { host, port } = value as Config["server.listen"];
-    return JSON.stringify(host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
-  }
-  if (settings[key].kind.name === "duration") return JSON.stringify(`${value as number}ms`);
-  return JSON.stringify(value);
+  const kind: Kind<unknown> = settings[key].kind;
+  if (value === undefined) return "null";
+  if (Array.isArray(value) && value.length === 0) return "[]";
+  return JSON.stringify(settings[key].secret ? mask : (kind.write?.(value) ?? value));
 }

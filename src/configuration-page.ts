@@ -34,8 +34,10 @@ push:
   pong-timeout: 60s
 \`\`\`
 
-A bare number as a duration is seconds; \`500ms\`, \`60s\`, \`10m\`, \`1h\` are accepted. \`slipway config check\` reports every mistake
-at once and exits with 2; \`slipway config print\` shows what is in force with secrets masked.
+A bare number as a duration is seconds; \`500ms\`, \`60s\`, \`10m\`, \`1h\` are accepted, and \`64 KiB\`, \`1 MiB\` as sizes.
+\`slipway config check\` reports every mistake at once and exits with 2; \`slipway config print\` shows what is in force, as a
+file that can be loaded again, with secrets masked. A mask is refused as a secret: write the secret in its place, or give it
+by the environment.
 
 Variables that are no settings: \`SLIPWAY_CONFIG\` (settings file), \`SLIPWAY_ADMIN_PASSWORD\` (password of \`admin\` at the first
 start), \`SLIPWAY_URL\`, \`SLIPWAY_TOKEN\` and \`SLIPWAY_API_KEY\` (for commands that talk to a server), \`PORT\`.

@@ -8,6 +8,8 @@ export interface Kind<T> {
   /** How the kind is named in docs/configuration.md. */
   name: string;
   read(raw: unknown): Reading<T>;
+  /** The value as people write it, so that `read` gives the same again; without it the value stands as it is. */
+  write?(value: T): unknown;
 }
 
 export interface Setting<T> {
@@ -70,6 +72,7 @@ export const duration: Kind<number> = {
       return wrong('must be a duration such as 30, "500ms", "60s", "10m" or "1h" (a bare number is seconds)');
     return ok(Math.round(Number(match[1]) * (durationUnitMs[match[2] ?? "s"] ?? 1000)));
   },
+  write: (ms) => (ms === 0 ? "0s" : inLargestUnit(ms, durationUnitMs, "")),
 };
 
 const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
@@ -81,7 +84,14 @@ export const bytes: Kind<number> = {
     if (!match) return wrong('must be a number of bytes such as 65536, "64 KiB" or "1 MiB"');
     return ok(Number(match[1]) * (byteUnits[match[2] ?? "B"] ?? 1));
   },
+  write: (count) => (count === 0 || count % 1024 ? count : inLargestUnit(count, byteUnits, " ")),
 };
+
+/** In the largest unit that leaves no fraction; the units stand from small to large. */
+function inLargestUnit(value: number, units: Record<string, number>, space: string): string {
+  const found = Object.entries(units).findLast(([, size]) => value % size === 0);
+  return found ? `${value / found[1]}${space}${found[0]}` : String(value);
+}
 
 /** Read into events per second. */
 export const perSecond: Kind<number> = {
@@ -91,6 +101,7 @@ export const perSecond: Kind<number> = {
     if (!match) return wrong('must be a rate such as 50 or "50/s"');
     return ok(Number(match[1]));
   },
+  write: (rate) => `${rate}/s`,
 };
 
 export function oneOf<const T extends string>(...values: T[]): Kind<T> {
@@ -124,6 +135,7 @@ export function listOf<T>(kind: Kind<T>): Kind<T[]> {
       }
       return ok(values);
     },
+    write: (values) => values.map((value) => kind.write?.(value) ?? value),
   };
 }
 
@@ -158,6 +170,7 @@ export const listen: Kind<ListenAddress> = {
     if (!match || port > 65535) return wrong('must be host:port such as "127.0.0.1:8080" or "[::]:8080"');
     return ok({ host: (match[1] ?? "127.0.0.1").replaceAll(/[[\]]/g, ""), port });
   },
+  write: ({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`),
 };
 
 export const baseUrl: Kind<string> = {

@@ -50,8 +50,18 @@ test("config print shows what is in force and masks secrets", async () => {
   const file = fileOf("push:\n  api-keys: [first-key-of-two, second]\n  pong-timeout: 90s\n");
   const run = await slipway(["config", "print", "--config", file, "--json"]);
   expect(run.exitCode).toBe(0);
-  expect(run.json()).toMatchObject({ "push.api-keys": "********", "push.pong-timeout": "90000ms" });
+  expect(run.json()).toMatchObject({ "push.api-keys": "********", "push.pong-timeout": "90s" });
   expect(run.stdout).not.toContain("first-key-of-two");
+});
+
+test("what config print wrote is a settings file: printed again it is the same", async () => {
+  const file = fileOf(
+    "push:\n  pong-timeout: 5m\n  resume: { age: 1500ms, bytes: 8 MiB }\ntasks: { timeout: 2h }\n",
+  );
+  const first = await slipway(["config", "print", "--config", file]);
+  expect(first.stdout).toContain('push.pong-timeout: "5m"');
+  const again = await slipway(["config", "print", "--config", fileOf(first.stdout)]);
+  expect(again).toMatchObject({ exitCode: 0, stdout: first.stdout });
 });
 
 test("flags win over the environment, the environment over the file", async () => {
