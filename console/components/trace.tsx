@@ -22,7 +22,7 @@ export function Trace({ steps }: { steps: Step[] }) {
       {steps.map((step) => {
         const { sign, tone, word } = marks[step.result];
         return (
-          <li key={step.step} data-result={step.result}>
+          <li key={`${step.step} ${step.value}`} data-result={step.result}>
             <span className="step-mark" data-tone={tone} aria-hidden="true">
               {sign}
             </span>

@@ -56,7 +56,15 @@ export interface NormalizedEvent {
   } | null;
   /** The host's own delivery id. */
   hostDeliveryId: string | null;
+  /** The other refs of a push that names several. Absent where it names one, as on most hosts. */
+  otherRefs?: RefChange[];
 }
+
+/** What a push did to one ref. */
+export type RefChange = Pick<
+  NormalizedEvent,
+  "event" | "rawRef" | "ref" | "refType" | "commit" | "message" | "nothing"
+>;
 
 export type TraceResult = "pass" | "stop" | "unknown" | "skipped";
 

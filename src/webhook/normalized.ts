@@ -1,4 +1,4 @@
-import type { NormalizedEvent } from "../model/delivery.ts";
+import type { NormalizedEvent, RefChange } from "../model/delivery.ts";
 import { toFullRef, toShortRef } from "../model/git-ref.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
@@ -32,6 +32,10 @@ export function nothing(
   return { ...blank, ...known, nothing: { code, reason } };
 }
 
+export function deletionOf(known: Partial<NormalizedEvent>): NormalizedEvent {
+  return nothing("ref_deleted", `${known.ref || "A ref"} was deleted; there is nothing to build.`, known);
+}
+
 /** All zeros, of any length: the name of "no commit" in SHA-1 and SHA-256 repositories. */
 export function isNoCommit(commit: string): boolean {
   return /^0+$/.test(commit);
@@ -54,4 +58,10 @@ export function refFieldsOf(
 
 export function pathFieldsOf(changed: ChangedPaths): Pick<NormalizedEvent, "paths" | "pathsUnknownBecause"> {
   return { paths: changed.paths, pathsUnknownBecause: changed.unknownBecause };
+}
+
+/** The part of an event that is of its ref alone. */
+export function refChangeOf(event: RefChange): RefChange {
+  const { rawRef, ref, refType, commit, message, nothing: because } = event;
+  return { event: event.event, rawRef, ref, refType, commit, message, nothing: because };
 }

@@ -2,7 +2,7 @@ import type { NormalizedEvent } from "../model/delivery.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
 import { readMergeRequest } from "./merge-request-payload.ts";
-import { isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
 import { readCreate, readDelete, readPush } from "./push-payload.ts";
 
 /** What an event name of a host means; `by_body`: the body has to say. */
@@ -104,11 +104,7 @@ function readGeneric(
   const refFields = refFieldsOf(ref, kind === "tag" ? "tag" : textAt(payload, "refType"));
   const commit = textAt(payload, "commit");
   const author = textAt(payload, "author");
-  if (isNoCommit(commit))
-    return nothing("ref_deleted", `${refFields.ref} was deleted; there is nothing to build.`, {
-      ...refFields,
-      author,
-    });
+  if (isNoCommit(commit)) return deletionOf({ ...refFields, author });
   const message = textAt(payload, "message");
   const known = {
     ...refFields,

@@ -10,6 +10,7 @@ import { type Answer, answerOf, type DeliveryAnswer, type Outcome } from "./outc
 import { overSharedRate } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
 import { type Known, type NewDelivery, recordOf, summaryOf } from "./record.ts";
+import { chooseRef } from "./ref-choice.ts";
 import { type Decision, debounce, enqueue, giveWay, type InHand, messageOf } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
@@ -26,11 +27,17 @@ export interface Arrived {
   isVerifiedBy?: (hook: Hook) => boolean;
 }
 
+/** A decision, and the event that it is about: of a push that names several refs, the one that was chosen. */
+export interface Judged {
+  event: NormalizedEvent;
+  decision: Decision;
+}
+
 export interface Pipeline {
   /** Decides under the project's lock, records, and tells the others once that is on disk. Never throws. */
   decide(arrived: Arrived): Promise<Answer>;
   /** The decision alone: no record, no task. */
-  preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Decision>;
+  preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Judged>;
   /** Records a delivery that was refused before it could be decided. Never throws. */
   refuse(known: Known, outcome: Outcome): Promise<Answer>;
   fail(known: Known, error: unknown): Promise<Answer>;
@@ -57,7 +64,13 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   const placeOf = buildQueuePlaces();
 
   /** The decision, in the order of the seed. */
-  async function judge(keepers: Keepers, hand: InHand): Promise<Decision> {
+  async function judge(keepers: Keepers, arrived: InHand): Promise<Judged> {
+    const { event, aside } = chooseRef(arrived.event, arrived.hook.rules, arrived.way, arrived.trace);
+    const decision = await decideOn(keepers, { ...arrived, event });
+    return { event, decision: aside === "" ? decision : withAside(decision, aside) };
+  }
+
+  async function decideOn(keepers: Keepers, hand: InHand): Promise<Decision> {
     const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
     if (filtered) return { outcome: filtered };
     return (
@@ -97,13 +110,13 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   }
 
   async function decideInTransaction(keepers: Keepers, arrived: Arrived, now: Date): Promise<Written> {
-    const { way, event, trace, known } = arrived;
+    const { way, trace, known } = arrived;
     const hook = await recheck(keepers, arrived);
     if ("code" in hook) return write(keepers, known, { outcome: hook }, now);
     const crowded = isCountedTogether(way) && (await overRate(keepers, hook, now, trace));
     if (crowded) return write(keepers, known, { outcome: crowded }, now);
-    const decision = await judge(keepers, { way, hook, event, trace, now });
-    return write(keepers, known, decision, now);
+    const { event, decision } = await judge(keepers, { way, hook, event: arrived.event, trace, now });
+    return write(keepers, { ...known, event }, decision, now);
   }
 
   /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
@@ -194,6 +207,11 @@ function lockTimeout(waitMs: number): Outcome {
     reason: `Deliveries are too dense: the project was busy with others for ${seconds} s. Replay this one later.`,
     retryAfterSeconds: seconds,
   };
+}
+
+function withAside(decision: Decision, aside: string): Decision {
+  const { outcome } = decision;
+  return { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
 }
 
 function effectsOf(decision: Decision): Partial<DeliveryAnswer> {

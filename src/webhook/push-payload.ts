@@ -1,24 +1,22 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
+import { readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
-import { at, firstText, isObject, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
-import { isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
 
 /**
  * A push as GitHub, GitLab, Gitee, Codeup, Gitea and Gogs send it: full `ref`, `before`, `after`. A tag may arrive as a
  * push; then it is a tag. `isTag` says that the host's event name says so too.
  */
 export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
-  if (Array.isArray(at(payload, "push", "changes"))) return readBitbucketPush(payload);
-  const ref = textAt(payload, "ref");
   const author = accountOf(payload);
+  const changes = listAt(payload, "push", "changes");
+  if (changes !== null) return readBitbucketPush(changes, author);
+  const ref = textAt(payload, "ref");
   if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
   const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
   const after = textAt(payload, "after");
-  if (isNoCommit(after) || isTrueAt(payload, "deleted"))
-    return nothing("ref_deleted", `${refFields.ref} was deleted; there is nothing to build.`, {
-      ...refFields,
-      author,
-    });
+  if (isNoCommit(after) || isTrueAt(payload, "deleted")) return deletionOf({ ...refFields, author });
   const commit = headCommitOf(payload, after);
   const changed =
     refFields.refType === "tag" ? unknownPaths("a tag names no changed files") : changedPathsOf(payload);
@@ -79,32 +77,5 @@ export function readCreate(payload: JsonObject): NormalizedEvent {
 
 export function readDelete(payload: JsonObject): NormalizedEvent {
   const refFields = refFieldsOf(textAt(payload, "ref"), textAt(payload, "ref_type"));
-  return nothing("ref_deleted", `${refFields.ref || "A ref"} was deleted; there is nothing to build.`, {
-    ...refFields,
-    author: accountOf(payload),
-  });
-}
-
-/** Bitbucket lists the refs of one push; the first that still exists is built. */
-function readBitbucketPush(payload: JsonObject): NormalizedEvent {
-  const changes = listAt(payload, "push", "changes") ?? [];
-  const author = accountOf(payload);
-  const change = changes.find((entry) => isObject(at(entry, "new")));
-  if (change === undefined) {
-    const old = at(changes[0], "old");
-    if (!isObject(old)) return nothing("probe", "The body names no ref: a probe of the host.", { author });
-    const refFields = refFieldsOf(textAt(old, "name"), textAt(old, "type"));
-    return nothing("ref_deleted", `${refFields.ref} was deleted; there is nothing to build.`, {
-      ...refFields,
-      author,
-    });
-  }
-  const commit = textAt(change, "new", "target", "hash");
-  return normalized({
-    ...refFieldsOf(textAt(change, "new", "name"), textAt(change, "new", "type")),
-    commit: commit === "" ? null : commit,
-    message: textAt(change, "new", "target", "message"),
-    author,
-    ...pathFieldsOf(unknownPaths("Bitbucket sends no changed files")),
-  });
+  return deletionOf({ ...refFields, author: accountOf(payload) });
 }

@@ -44,11 +44,12 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
   return {
     async dryRun(project, config, input, author) {
       const trace = newTrace();
-      const { event } = sampleOf(project, config, input, author);
+      const sample = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
-      const { outcome } = await pipeline.preview(hook, event, waysIn.dryRun, trace);
+      const judged = await pipeline.preview(hook, sample.event, waysIn.dryRun, trace);
+      const { outcome } = judged.decision;
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
-      return { dryRun: true, decision, normalized: event, trace: trace.steps };
+      return { dryRun: true, decision, normalized: judged.event, trace: trace.steps };
     },
     async run(project, config, input, author, now) {
       const trace = newTrace();

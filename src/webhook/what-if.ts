@@ -2,6 +2,7 @@ import type { Delivery, DeliveryCode, DeliveryKeeper, DeliveryStatus } from "../
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import { filter } from "./filters.ts";
 import { outcomes } from "./outcome.ts";
+import { chooseRef } from "./ref-choice.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 import { newTrace } from "./trace.ts";
 import { waysIn } from "./ways-in.ts";
@@ -44,7 +45,8 @@ export async function whatIf(
 
 function judge({ normalized }: Delivery, rules: Rules): Judgement | null {
   if (normalized === null) return null;
-  const outcome = filter(normalized, rules, waysIn.dryRun, newTrace());
+  const { event } = chooseRef(normalized, rules, waysIn.dryRun, newTrace());
+  const outcome = filter(event, rules, waysIn.dryRun, newTrace());
   if (outcome === null) return { status: "accepted", code: "accepted", reason: "All filters passed." };
   return { status: outcomes[outcome.code].status, code: outcome.code, reason: outcome.reason };
 }

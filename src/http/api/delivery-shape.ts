@@ -36,21 +36,25 @@ export const traceShape = z.array(
 const eventShape = z.enum(eventNames);
 const refTypeShape = z.enum(["branch", "tag"]);
 
+const refChangeFields = {
+  event: eventShape.nullable(),
+  rawRef: z.string(),
+  ref: z.string(),
+  refType: refTypeShape.nullable(),
+  commit: z.string().nullable(),
+  message: z.string(),
+  nothing: z
+    .object({ code: z.enum(["probe", "ref_deleted", "event_not_allowed"]), reason: z.string() })
+    .nullable(),
+};
+
 export const normalizedShape = z
   .object({
-    event: eventShape.nullable(),
+    ...refChangeFields,
     rawEvent: z.string(),
-    rawRef: z.string(),
-    ref: z.string(),
-    refType: refTypeShape.nullable(),
-    commit: z.string().nullable(),
-    message: z.string(),
     author: z.string(),
     paths: z.array(z.string()).nullable(),
     pathsUnknownBecause: z.string().nullable(),
-    nothing: z
-      .object({ code: z.enum(["probe", "ref_deleted", "event_not_allowed"]), reason: z.string() })
-      .nullable(),
     mergeRequest: z
       .object({
         action: z.string().nullable(),
@@ -61,6 +65,10 @@ export const normalizedShape = z
       })
       .nullable(),
     hostDeliveryId: z.string().nullable(),
+    otherRefs: z
+      .array(z.object(refChangeFields).openapi("RefChange"))
+      .optional()
+      .openapi({ description: "Other refs of a push that names several; they are not built." }),
   })
   .openapi("NormalizedEvent");
 
