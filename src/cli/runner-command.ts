@@ -76,6 +76,8 @@ async function run(config: Config, local: string | null): Promise<void> {
     clock: systemClock,
     log: buildLog(config["log.level"], config["log.format"]),
     endsAloneAfterMs: local === null ? null : localEndsAloneAfterMs,
+    // A server gives its local runner a token that is right; one that is not yet may become it.
+    endsWhenRefused: local === null,
     drain: drain.signal,
     abandon: abandon.signal,
   });

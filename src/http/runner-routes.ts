@@ -53,6 +53,9 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
   }
 
   return {
+    [runnerPaths.hello]: endpoint(claimRequest, async (runner, body) =>
+      Response.json(await dispatch.hello(runner, body)),
+    ),
     [runnerPaths.claim]: endpoint(claimRequest, async (runner, body, signal) => {
       const instruction = await dispatch.claim(runner, body, signal);
       return instruction ? Response.json(instruction) : new Response(null, { status: 204 });

@@ -73,6 +73,14 @@ export const claimRequest = z.object({
 
 export type ClaimRequest = z.infer<typeof claimRequest>;
 
+/** Answer to hello, which a runner says once, with the body of a claim: as what the server knows it. */
+export const helloAnswer = z.object({
+  name: z.string(),
+  /** Those it may take tasks for: of the registered ones those that it offers. */
+  labels: z.array(z.string()),
+});
+export type HelloAnswer = z.infer<typeof helloAnswer>;
+
 const held = { taskId: z.number().int(), attempt: z.number().int(), lease: z.string().max(128) };
 
 /**
@@ -130,6 +138,7 @@ export function timingOf(leaseMs: number): { beatEveryMs: number; giveUpAfterMs:
 }
 
 export const runnerPaths = {
+  hello: "/api/runner/hello",
   claim: "/api/runner/claim",
   beat: "/api/runner/beat",
   log: "/api/runner/log",

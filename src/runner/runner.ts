@@ -1,12 +1,17 @@
 import { type Clock, pause } from "../clock.ts";
-import { messageOf } from "../errors.ts";
+import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { randomToken } from "../secrets.ts";
-import { buildBackoff } from "./backoff.ts";
 import { openLifeline } from "./lifeline.ts";
-import { type RunTask, runTask as runTaskInstruction } from "./protocol.ts";
+import { type ClaimRequest, type RunTask, runTask as runTaskInstruction } from "./protocol.ts";
 import { runTask } from "./run-task.ts";
-import { buildServerClient, type ServerAddress } from "./server-client.ts";
+import {
+  buildServerClient,
+  isTokenRefused,
+  type ServerAddress,
+  type ServerRefusal,
+} from "./server-client.ts";
+import { buildServerWatch } from "./server-watch.ts";
 import { openWorkspaces, type WorkspacePolicy } from "./workspace.ts";
 
 export interface RunnerOptions {
@@ -24,11 +29,16 @@ export interface RunnerOptions {
   log: Log;
   /** An idle runner that no server answers for this long ends; null: it waits for ever. */
   endsAloneAfterMs: number | null;
+  /** A token that is refused at the start ends it with a Fault; otherwise it asks on, as later. */
+  endsWhenRefused: boolean;
   /** Aborted: takes no more work, finishes what it holds, ends. */
   drain: AbortSignal;
   /** Aborted: ends its tasks' processes and itself; the server decides about the tasks. */
   abandon: AbortSignal;
 }
+
+/** Before a server that sent no run_task is asked again. */
+const strangeWaitMs = 500;
 
 /** The execution side: asks for work, runs it, until it is drained. */
 export async function runRunner(options: RunnerOptions): Promise<void> {
@@ -37,11 +47,35 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const workspaces = openWorkspaces(options.root, options.workspacePolicy);
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0) log.warn({ swept }, "ended and removed what a killed runner had left");
-  const lifeline = openLifeline();
   const running = new Map<number, Promise<void>>();
-  const backoff = buildBackoff(100, 10_000);
+  const watch = buildServerWatch(options);
+  const stop = AbortSignal.any([drain, options.abandon]);
+  const request = (): ClaimRequest => ({
+    labels: options.labels,
+    concurrency: options.concurrency,
+    version: options.version,
+    holding: [...running.keys()],
+  });
+  const lifeline = openLifeline();
   let aTaskEnded = Promise.withResolvers<void>();
   let answeredAt = options.clock.now();
+  let isGreeted = false;
+
+  /** Tells people where this runner is connected, as what, and what it will take. */
+  async function greet(): Promise<null> {
+    const known = await client.hello(request(), stop);
+    const { concurrency } = options;
+    const { origin } = new URL(options.address().server);
+    if (known === null) log.info({ server: origin, concurrency }, "asking an older server for work");
+    else log.info({ server: origin, runner: known.name, labels: known.labels, concurrency }, "connected");
+    const strange = known ? options.labels.filter((label) => !known.labels.includes(label)) : [];
+    if (strange.length > 0)
+      log.warn(
+        { labels: strange },
+        "these labels are offered in vain: the runner is not registered with them",
+      );
+    return null;
+  }
 
   function start(instruction: RunTask): void {
     const { taskId, attempt } = instruction;
@@ -66,38 +100,47 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     running.set(taskId, done);
   }
 
-  while (!drain.aborted && !options.abandon.aborted) {
-    if (running.size >= options.concurrency) {
-      await Promise.race([aTaskEnded.promise, aborted(drain), aborted(options.abandon)]);
-      continue;
-    }
-    try {
-      const answer = await client.claim(
-        {
-          labels: options.labels,
-          concurrency: options.concurrency,
-          version: options.version,
-          holding: [...running.keys()],
-        },
-        AbortSignal.any([drain, options.abandon]),
-      );
-      answeredAt = options.clock.now();
-      if (answer !== null) start(readInstruction(answer));
-      backoff.reset();
-    } catch (error) {
-      if (drain.aborted || options.abandon.aborted) break;
-      if (error instanceof RefusedInstruction) log.error({ type: error.type }, error.message);
-      else log.warn({ error: messageOf(error) }, "the server gives no work; trying again");
-      if (running.size === 0 && options.clock.now() - answeredAt > (options.endsAloneAfterMs ?? Infinity)) {
-        log.warn("no server has answered for long; a new one starts a new runner");
-        break;
+  async function askForWork(): Promise<void> {
+    while (!stop.aborted) {
+      if (running.size >= options.concurrency) {
+        await Promise.race([aTaskEnded.promise, aborted(stop)]);
+        continue;
       }
-      await pause(backoff.nextMs(), AbortSignal.any([drain, options.abandon]));
+      try {
+        const answer = isGreeted ? await client.claim(request(), stop) : await greet();
+        isGreeted = true;
+        answeredAt = options.clock.now();
+        watch.answered();
+        if (answer !== null) start(readInstruction(answer));
+      } catch (error) {
+        if (stop.aborted) break;
+        if (!isGreeted && options.endsWhenRefused && isTokenRefused(error))
+          throw refused(options.address().server, error);
+        if (error instanceof RefusedInstruction) log.error({ type: error.type }, error.message);
+        if (running.size === 0 && options.clock.now() - answeredAt > (options.endsAloneAfterMs ?? Infinity)) {
+          log.warn("no server has answered for long; a new one starts a new runner");
+          break;
+        }
+        await pause(error instanceof RefusedInstruction ? strangeWaitMs : watch.failed(error), stop);
+      }
     }
   }
-  if (running.size > 0) log.info({ running: running.size }, "taking no more work; finishing what is in hand");
-  await Promise.all(running.values());
-  lifeline.close();
+
+  try {
+    await askForWork();
+    if (running.size > 0)
+      log.info({ running: running.size }, "taking no more work; finishing what is in hand");
+    await Promise.all(running.values());
+  } finally {
+    lifeline.close();
+  }
+}
+
+function refused(server: string, { status }: ServerRefusal): Fault {
+  return new Fault(
+    "invalid",
+    `${new URL(server).origin} refuses the token of this runner (${status}): it is unknown there, or its runner is disabled. Make a runner or reset its token under Runners in the console, and start this one with SLIPWAY_RUNNER_TOKEN=slr_….`,
+  );
 }
 
 class RefusedInstruction extends Error {

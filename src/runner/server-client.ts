@@ -1,4 +1,14 @@
-import { type ClaimRequest, claimWaitMs, type HeldAnswer, heldAnswer, runnerPaths } from "./protocol.ts";
+import {
+  type ClaimRequest,
+  claimWaitMs,
+  type HeldAnswer,
+  type HelloAnswer,
+  heldAnswer,
+  helloAnswer,
+  runnerPaths,
+} from "./protocol.ts";
+
+const helloTimeoutMs = 15_000;
 
 /** Where the server is and how it knows this runner. */
 export interface ServerAddress {
@@ -16,7 +26,14 @@ export class ServerRefusal extends Error {
   }
 }
 
+/** Unknown, deleted or disabled: only a person can change that. */
+export function isTokenRefused(error: unknown): error is ServerRefusal {
+  return error instanceof ServerRefusal && (error.status === 401 || error.status === 403);
+}
+
 export interface ServerClient {
+  /** As what the server knows this runner; null: the server is of a version that does not say. */
+  hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer | null>;
   /** The server's instruction, unread; null: there is no work now. */
   claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown>;
   /** Beat, log, stage or finish of a task that is held. */
@@ -43,6 +60,16 @@ export function buildServerClient(
   }
 
   return {
+    async hello(request, signal) {
+      const timeout = AbortSignal.timeout(helloTimeoutMs);
+      try {
+        const response = await post(runnerPaths.hello, request, AbortSignal.any([signal, timeout]));
+        return helloAnswer.parse(await response.json());
+      } catch (error) {
+        if (error instanceof ServerRefusal && error.status === 404) return null;
+        throw error;
+      }
+    },
     async claim(request, signal) {
       const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
       const response = await post(runnerPaths.claim, request, AbortSignal.any([signal, timeout]));

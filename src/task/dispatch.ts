@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Store } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
-import { type ClaimRequest, claimWaitMs, type RunTask } from "../runner/protocol.ts";
+import { type ClaimRequest, claimWaitMs, type HelloAnswer, type RunTask } from "../runner/protocol.ts";
 import { hashToken, randomToken } from "../secrets.ts";
 import { type InstructionParts, instructionFor } from "./instruction.ts";
 import type { TaskEvents } from "./task-events.ts";
@@ -11,6 +11,8 @@ import { queueTopic, type Wakeups } from "./wakeups.ts";
 
 /** Hands queued tasks to runners that ask for work. */
 export interface Dispatch {
+  /** A runner has started; the answer says as what it is known here. */
+  hello(runner: Runner, request: ClaimRequest): Promise<HelloAnswer>;
   /** The next task for this runner, or null when none came up while it waited. */
   claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null>;
   /** Gives out no more work; what is with runners stays there. */
@@ -74,12 +76,19 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     if (queued) parts.events.changed(queued);
   }
 
+  async function seen(runner: Runner, { concurrency, version }: ClaimRequest): Promise<void> {
+    await store.runners.update(runner.id, { lastSeenAt: await store.now(), concurrency, version });
+  }
+
   return {
+    async hello(runner, request) {
+      await seen(runner, request);
+      return { name: runner.name, labels: offered(runner, request) };
+    },
     async claim(runner, request, signal) {
       if (closing.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
-      const { concurrency, version } = request;
-      await store.runners.update(runner.id, { lastSeenAt: await store.now(), concurrency, version });
+      await seen(runner, request);
       const stop = AbortSignal.any([signal, closing.signal]);
       const endsAt = performance.now() + claimWaitMs;
       while (!stop.aborted) {

@@ -16,7 +16,7 @@ export interface FakeServer {
   stop(): void;
 }
 
-export function startFakeServer(): FakeServer {
+export function startFakeServer(port = 0): FakeServer {
   const lines: WireLine[] = [];
   const fake: FakeServer = {
     url: "",
@@ -31,12 +31,13 @@ export function startFakeServer(): FakeServer {
   };
   const server = Bun.serve({
     hostname: "127.0.0.1",
-    port: 0,
+    port,
     async fetch(request) {
       const path = new URL(request.url).pathname.split("/").at(-1) ?? "";
       const body = (await request.json()) as Record<string, never>;
       const disturbed = fake.disturb(path);
       if (typeof disturbed === "number") return new Response("", { status: disturbed });
+      if (path === "hello") return Response.json({ name: "a runner", labels: [] });
       if (path === "claim") {
         fake.claims += 1;
         const instruction = fake.instructions.shift();

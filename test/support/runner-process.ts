@@ -5,7 +5,12 @@ import { join } from "node:path";
 const main = join(import.meta.dir, "../../src/main.ts");
 
 /** `slipway runner` as on another machine: its own process and its own folder. */
-export function startRunnerProcess(server: string, token: string, concurrency: number) {
+export function startRunnerProcess(
+  server: string,
+  token: string,
+  concurrency: number,
+  settings: Record<string, string> = {},
+) {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-runner-"));
   const child = Bun.spawn(
     [process.execPath, main, "runner", "--data-dir", dataDir, "--tasks-concurrency", String(concurrency)],
@@ -13,7 +18,12 @@ export function startRunnerProcess(server: string, token: string, concurrency: n
       stdin: "ignore",
       stdout: Bun.file(join(dataDir, "runner.log")),
       stderr: "inherit",
-      env: { PATH: process.env.PATH, SLIPWAY_RUNNER_SERVER: server, SLIPWAY_RUNNER_TOKEN: token },
+      env: {
+        PATH: process.env.PATH,
+        SLIPWAY_RUNNER_SERVER: server,
+        SLIPWAY_RUNNER_TOKEN: token,
+        ...settings,
+      },
     },
   );
   return {

@@ -32,6 +32,7 @@ function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
     clock: systemClock,
     log: pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) }),
     endsAloneAfterMs,
+    endsWhenRefused: true,
     drain: drain.signal,
     abandon: abandon.signal,
   });

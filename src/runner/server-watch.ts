@@ -1,0 +1,73 @@
+import type { Clock } from "../clock.ts";
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { buildBackoff } from "./backoff.ts";
+import { isTokenRefused } from "./server-client.ts";
+
+/** Says how it stands with the server: each change once, what lasts only now and then. */
+export interface ServerWatch {
+  answered(): void;
+  /** Says what went wrong, and answers how long to wait before the next try. */
+  failed(error: unknown): number;
+}
+
+export interface ServerWatchOptions {
+  clock: Clock;
+  log: Log;
+  random?: () => number;
+}
+
+/** A server that stays away is mentioned again after this long. */
+const mentionEveryMs = 10 * 60_000;
+/** Short enough for a server that restarts, long enough for one that is gone. */
+const awayWaitMs = { first: 100, max: 10_000 };
+/** A refused token stays refused until a person has done something about it. */
+const refusedWaitMs = { first: 5_000, max: 60_000 };
+
+export function buildServerWatch({ clock, log, random }: ServerWatchOptions): ServerWatch {
+  const away = buildBackoff(awayWaitMs.first, awayWaitMs.max, random);
+  const refused = buildBackoff(refusedWaitMs.first, refusedWaitMs.max, random);
+  let failingSince: number | null = null;
+  let mentionedAt: number | null = null;
+
+  function mentionRefusal(error: unknown, waitMs: number): void {
+    log.error(
+      { error: messageOf(error), nextTryInSeconds: seconds(waitMs) },
+      "the server refuses this runner's token, so it gets no work: enable the runner under Runners in the console, or start it with a new token",
+    );
+  }
+
+  function mentionAway(error: unknown, waitMs: number): void {
+    const now = clock.now();
+    if (mentionedAt !== null && now - mentionedAt < mentionEveryMs) return;
+    mentionedAt = now;
+    const longest = `then every ${awayWaitMs.max / 1000} s`;
+    const awayForSeconds = seconds(now - (failingSince ?? now));
+    log.warn(
+      { error: messageOf(error), awayForSeconds },
+      `the server gives no work; next try in ${seconds(waitMs)} s, ${longest}`,
+    );
+  }
+
+  return {
+    answered() {
+      if (failingSince !== null)
+        log.info({ awayForSeconds: seconds(clock.now() - failingSince) }, "the server answers again");
+      [failingSince, mentionedAt] = [null, null];
+      away.reset();
+      refused.reset();
+    },
+    failed(error) {
+      failingSince ??= clock.now();
+      const isRefused = isTokenRefused(error);
+      const waitMs = (isRefused ? refused : away).nextMs();
+      if (isRefused) mentionRefusal(error, waitMs);
+      else mentionAway(error, waitMs);
+      return waitMs;
+    },
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10;
+}
