@@ -58,7 +58,7 @@ export const settings = {
   "database.poolSize": setting(
     integer(2, 500),
     10,
-    "Connections to PostgreSQL that one instance opens at most; one more holds its locks.",
+    "Connections to PostgreSQL that one instance opens at most; one more holds its locks, and one says that it runs.",
   ),
   "push.verify-uri": setting(
     url("http", "https"),

@@ -48,7 +48,7 @@ export async function rotateDataKey(
   config: Config,
   nextKey: string | undefined,
 ): Promise<{ resealed: number }> {
-  const store = await openOwnStore({ url: databaseUrlOf(config), log: quietLog() });
+  const store = await openOwnStore("alone", { url: databaseUrlOf(config), log: quietLog() });
   try {
     const currentKey = config["data.encryptionKey"];
     if (currentKey === undefined) return await rotateKeyFile(config["data.dir"], store);

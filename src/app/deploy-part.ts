@@ -31,7 +31,7 @@ const rootDir = join(import.meta.dir, "..", "..");
  */
 export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<DeployPart> {
   const { config, log, clock } = ground;
-  const store = await openOwnStore({
+  const store = await openOwnStore("server", {
     url: databaseUrlOf(config),
     poolSize: config["database.poolSize"],
     log,

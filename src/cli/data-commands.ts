@@ -27,7 +27,7 @@ export function addDataCommands(program: Command): void {
     });
   const key = program.command("key").description("the key that seals stored secrets");
   addSettings(key.command("rotate"))
-    .description("seal every stored secret with a new key; stop the servers before, start them after")
+    .description("seal every stored secret with a new key; refused while a server runs on the database")
     .option("--next-key <key>", "the new key, when the old one is the setting data.encryptionKey")
     .option("--json", "print JSON")
     .action(async (options: Options) => {

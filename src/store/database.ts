@@ -6,9 +6,10 @@ import type { Engine } from "./engine.ts";
 import { buildKeepers } from "./keepers.ts";
 import { buildNamedLock } from "./named-lock.ts";
 import { openPostgres } from "./postgres.ts";
+import { beAlone, joinServers } from "./postgres-servers.ts";
 import type { Scope } from "./scope.ts";
 import { openSqlite } from "./sqlite.ts";
-import { ownDatabase } from "./sqlite-owner.ts";
+import { ownSqlite } from "./sqlite-owner.ts";
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */
@@ -27,16 +28,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return storeOver(engine);
 }
 
-/** For a server, and for what must not run beside one: refused while another has the same SQLite file. */
-export async function openOwnStore(options: StoreOptions): Promise<Store> {
-  const release = ownDatabase(options.url);
+/** `server`: one of those that serve this database, on SQLite the only one. `alone`: no server may run beside it. */
+type Use = "server" | "alone";
+
+/** For a server, and for what must not run beside one: refused while somebody has the database who would suffer. */
+export async function openOwnStore(use: Use, options: StoreOptions): Promise<Store> {
+  const release = await own(use, options);
   try {
     const store = await openStore(options);
     return { ...store, close: () => store.close().finally(release) };
   } catch (error) {
-    release();
+    await release();
     throw error;
   }
+}
+
+async function own(use: Use, { url, log }: StoreOptions): Promise<() => Promise<void>> {
+  const read = readDatabaseUrl(url);
+  if (read.kind === "sqlite") return ownSqlite(read.path);
+  return use === "server" ? joinServers(read.url, log) : beAlone(read.url);
 }
 
 async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {

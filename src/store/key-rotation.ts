@@ -7,8 +7,8 @@ import { keyFileName, loadDataKey, makeKeyFile, nextKeyFileName, rememberKey } f
 
 /**
  * Gives the installation a new key file. The new key is on disk before anything is sealed with it; a crash between the
- * transaction and the exchange of the files is mended at the next start. Instances that run still hold the old key:
- * they are to be stopped before and started after.
+ * transaction and the exchange of the files is mended at the next start. Servers that run still hold the old key: the
+ * caller makes sure that there are none.
  */
 export async function rotateKeyFile(dataDir: string, store: Store): Promise<{ resealed: number }> {
   const { secrets } = await loadDataKey({ dataDir, encryptionKey: undefined }, store);

@@ -2,17 +2,14 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Fault, messageOf } from "../errors.ts";
-import { readDatabaseUrl } from "./database-url.ts";
 
 /**
  * Makes this process the only server of an SQLite file, until the answered function is called. What it remembers of the
  * file (addresses, secrets, the key they are sealed with) is right only while nobody else changes it. The lock is one of
  * the operating system's on a file beside it, taken through SQLite: it ends with the process, however that ends.
  */
-export function ownDatabase(url: string): () => void {
-  const read = readDatabaseUrl(url);
-  if (read.kind !== "sqlite") return () => {};
-  const path = `${resolve(read.path)}.lock`;
+export function ownSqlite(databasePath: string): () => Promise<void> {
+  const path = `${resolve(databasePath)}.lock`;
   const lock = openLock(path);
   try {
     lock.run("begin exclusive");
@@ -21,10 +18,10 @@ export function ownDatabase(url: string): () => void {
     if (!isBusy(error)) throw cannotLock(path, error);
     throw new Fault(
       "conflict",
-      `Another Slipway server is running on the database ${read.path}. Stop it first, or give this one a data.dir of its own; several servers together need PostgreSQL.`,
+      `Another Slipway server is running on the database ${databasePath}. Stop it first, or give this one a data.dir of its own; several servers together need PostgreSQL.`,
     );
   }
-  return () => lock.close(false);
+  return async () => lock.close(false);
 }
 
 function openLock(path: string): SqliteFile {

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { buildCli } from "../support/cli.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
 describe("while a server runs on an SQLite database", () => {
@@ -39,5 +42,65 @@ describe("while a server runs on an SQLite database", () => {
     const rotation = await slipway(["key", "rotate", "--data-dir", dataDir]);
     expect([rotation.exitCode, rotation.stderr]).toEqual([0, ""]);
     server = await startServerProcess(dataDir, { "runner-enabled": "false" });
+  }, 60_000);
+});
+
+const postgres = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
+
+describe.each(postgres)("while two servers run on $name", ({ make }) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-second-"));
+  const slipway = buildCli({});
+  let database: TestDatabase;
+  let servers: ServerProcess[];
+
+  const start = () =>
+    startServerProcess(dataDir, { "runner-enabled": "false", "database-url": database.url });
+  const rotate = () => slipway(["key", "rotate", "--data-dir", dataDir, "--database-url", database.url]);
+  const query = async (text: string) => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rowCount } = await client.query(text).finally(() => client.end());
+    return rowCount;
+  };
+
+  beforeAll(async () => {
+    database = await make();
+    servers = [await start(), await start()];
+  }, 60_000);
+  afterAll(async () => {
+    for (const server of servers) await server.end("SIGTERM");
+    await database.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  test("the key is not exchanged under them, and the refusal says which to stop", async () => {
+    const rotation = await rotate();
+    expect([rotation.exitCode, rotation.stdout]).toEqual([1, ""]);
+    expect(rotation.stderr).toContain("2 Slipway servers are running on this database");
+    for (const { pid } of servers) expect(rotation.stderr).toContain(`pid ${pid}`);
+    expect(rotation.stderr).toContain("stop them all first");
+  }, 60_000);
+
+  test("one whose connection broke is counted again when it is back", async () => {
+    const presence = "from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
+    expect(await query(`select pg_terminate_backend(pid) ${presence}`)).toBe(2);
+    await eventually("both are back", async () => (await query(`select 1 ${presence}`)) === 2);
+    expect((await rotate()).stderr).toContain("2 Slipway servers");
+  }, 60_000);
+
+  test("it is exchanged once they are gone, stopped or killed, and the next server starts with the new key", async () => {
+    const id = await servers[0]?.project("https://git.example.com/shop.git", { build: "true" });
+    await servers[0]?.admin.expect(204, "PUT", `/api/projects/${id}/secrets/TOKEN`, { value: "a secret" });
+    expect(await servers[0]?.end("SIGTERM")).toBe(0);
+    expect((await rotate()).stderr).toContain("A Slipway server is running");
+    await servers[1]?.end("SIGKILL");
+    expect(await rotate()).toMatchObject({
+      exitCode: 0,
+      stderr: "",
+      stdout: "Sealed 1 secrets with the new key.\n",
+    });
+    servers = [await start()];
+    const project = await servers[0]?.admin.expect(200, "GET", `/api/projects/${id}`);
+    expect(project).toMatchObject({ secretNames: ["TOKEN"] });
   }, 60_000);
 });
