@@ -57,7 +57,7 @@ export function buildSecrets(key: Uint8Array): Secrets {
 }
 
 /** Random bytes as text: `slp_…` tokens, hook keys, leases. */
-export function randomToken(bytes: number, encoding: "hex" | "base64url" = "base64url"): string {
+export function randomToken(bytes: number, encoding: "hex" | "base64" | "base64url" = "base64url"): string {
   return randomBytes(bytes).toString(encoding);
 }
 

@@ -19,6 +19,10 @@ export type ProviderName = (typeof providerNames)[number];
 export const eventNames = ["push", "tag", "merge_request"] as const;
 export type EventName = (typeof eventNames)[number];
 
+/** What a generic sender proves itself with; `standard` as Standard Webhooks describes it. */
+export const verifyModes = ["token", "hmac", "standard"] as const;
+export type VerifyMode = (typeof verifyModes)[number];
+
 /** Trigger scope of a task: missing booleans mean true; `fromStage` drops the stages before it. */
 export interface Actions {
   build?: boolean;
@@ -38,7 +42,7 @@ export interface WebhookConfig {
   secret: string | null;
   secretHeader: string;
   secretQuery: string;
-  verifyMode: "token" | "hmac";
+  verifyMode: VerifyMode;
   signaturePrefix: string;
   signatureEncoding: "hex" | "base64";
   events: EventName[];

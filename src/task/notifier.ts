@@ -1,8 +1,8 @@
-import { createHmac } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Project, TaskEvent } from "../model/project.ts";
 import type { Task } from "../model/task.ts";
 import { randomToken } from "../secrets.ts";
+import { standardDigest, standardHeaders } from "../standard-webhooks.ts";
 import type { Outbox } from "./outbox.ts";
 import { taskJson } from "./task-json.ts";
 
@@ -50,16 +50,8 @@ export function webhookHeaders(
   body: string,
   signingKey: string | null,
 ): Record<string, string> {
-  const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp) };
+  const headers = { [standardHeaders.id]: id, [standardHeaders.timestamp]: String(timestamp) };
   if (signingKey === null) return headers;
-  const signature = createHmac("sha256", keyBytes(signingKey))
-    .update(`${id}.${timestamp}.${body}`)
-    .digest("base64");
-  return { ...headers, "webhook-signature": `v1,${signature}` };
-}
-
-/** `whsec_…` carries the key in base64; any other text is the key itself. */
-function keyBytes(signingKey: string): Uint8Array {
-  const encoded = /^whsec_(.+)$/.exec(signingKey)?.[1];
-  return encoded === undefined ? Buffer.from(signingKey) : Buffer.from(encoded, "base64");
+  const digest = standardDigest(signingKey, id, String(timestamp), body);
+  return { ...headers, [standardHeaders.signature]: `v1,${digest.toString("base64")}` };
 }

@@ -26,6 +26,10 @@ export interface EndpointAddress {
   baseUrlConfigured: boolean;
 }
 
+/** `whsec`: as Standard Webhooks and GitLab's signing token write a key, `whsec_` and base64. */
+export const secretFormats = ["base64url", "whsec"] as const;
+export type SecretFormat = (typeof secretFormats)[number];
+
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
   /** `audited` runs in the same transaction and is told which fields changed. */
@@ -36,7 +40,7 @@ export interface WebhookManagement {
   ): Promise<WebhookConfig>;
   resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>): Promise<WebhookConfig>;
   /** 32 random bytes; not saved. */
-  generateSecret(): string;
+  generateSecret(format?: SecretFormat): string;
   addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
   warningsOf(config: WebhookConfig): string[];
   effectiveDebounceSeconds(config: WebhookConfig): number;
@@ -95,7 +99,8 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
     read: (projectId) => read(store, projectId),
     save,
     resetKey,
-    generateSecret: () => randomToken(secretBytes),
+    generateSecret: (format = "base64url") =>
+      format === "whsec" ? `whsec_${randomToken(secretBytes, "base64")}` : randomToken(secretBytes),
     addressOf({ key }) {
       const { url, isConfigured } = baseUrl();
       return { url: key === null ? null : `${url}/api/hooks/git/${key}`, baseUrlConfigured: isConfigured };

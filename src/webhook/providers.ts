@@ -1,4 +1,5 @@
 import type { ProviderName } from "../model/webhook-config.ts";
+import { standardHeaders } from "../standard-webhooks.ts";
 import { type EventKind, type PayloadParser, parseGenericPayload, parseHostPayload } from "./payloads.ts";
 
 /** Where the proof of origin stands and what it is. Of several headers the first that is not empty counts. */
@@ -10,7 +11,12 @@ export type SignatureScheme =
       /** For form bodies the host signs the JSON inside, not the body. */
       signsFormPayload?: boolean;
     }
-  | { type: "token"; headers: readonly string[] }
+  | {
+      type: "token";
+      headers: readonly string[];
+      /** The host may sign instead of sending the secret, as Standard Webhooks describes it. */
+      orStandard?: boolean;
+    }
   /** The password itself, or a signature of a timestamp with it. */
   | { type: "gitee"; headers: readonly string[]; timestampHeader: string }
   /** By the project's secretHeader, secretQuery, verifyMode, signaturePrefix and signatureEncoding. */
@@ -80,7 +86,7 @@ export const providers = {
     title: "Any sender",
     eventHeaders: [],
     events: {},
-    deliveryIdHeaders: ["X-Delivery-Id", "Idempotency-Key"],
+    deliveryIdHeaders: ["X-Delivery-Id", "Idempotency-Key", standardHeaders.id],
     signature: { type: "configured" },
     parse: parseGenericPayload,
   },
@@ -96,8 +102,13 @@ export const providers = {
     title: "GitLab",
     eventHeaders: ["X-Gitlab-Event"],
     events: gitlabEvents,
-    deliveryIdHeaders: ["Idempotency-Key", "X-Gitlab-Webhook-UUID", "X-Gitlab-Event-UUID"],
-    signature: { type: "token", headers: ["X-Gitlab-Token"] },
+    deliveryIdHeaders: [
+      "Idempotency-Key",
+      standardHeaders.id,
+      "X-Gitlab-Webhook-UUID",
+      "X-Gitlab-Event-UUID",
+    ],
+    signature: { type: "token", headers: ["X-Gitlab-Token"], orStandard: true },
     parse: parseHostPayload,
   },
   gitee: {

@@ -1,4 +1,5 @@
 import { isSameSecret } from "../secrets.ts";
+import { standardHeaders } from "../standard-webhooks.ts";
 import { providers, type SignatureScheme } from "./providers.ts";
 import { firstHeader } from "./read-event.ts";
 import {
@@ -6,6 +7,7 @@ import {
   hmacOf,
   isDigest,
   isSignedBy,
+  proofHeadersOf,
   proofOf,
   type SignedRequest,
   withoutPrefix,
@@ -39,18 +41,25 @@ export function diagnose(failed: FailedSignature): string {
 }
 
 function missingProof({ scheme, place, request }: FailedSignature): string {
-  const expected =
-    scheme.type === "configured"
-      ? `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`
-      : `header ${scheme.headers.join(" or ")} is missing: set the secret on the host too`;
+  const expected = expectedProof(scheme, place);
+  if (scheme.type === "configured" && firstHeader(request.headers, [standardHeaders.signature]) !== "")
+    return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
   if (firstHeader(request.headers, ["X-Hub-Signature"]).startsWith("sha1="))
     return `${expected}; there is only a SHA-1 signature, which is not accepted`;
   const other = Object.values(providers).find(
     ({ signature }) =>
       signature.type !== "configured" &&
-      signature.headers.some((name) => firstHeader(request.headers, [name]) !== ""),
+      proofHeadersOf(signature).some((name) => firstHeader(request.headers, [name]) !== ""),
   );
   return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
+}
+
+function expectedProof(scheme: SignatureScheme, place: ConfiguredPlace): string {
+  if (scheme.type !== "configured")
+    return `header ${proofHeadersOf(scheme).join(" or ")} is missing: set the secret on the host too`;
+  return place.verifyMode === "standard"
+    ? `header ${standardHeaders.signature} is missing`
+    : `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`;
 }
 
 interface Mistake {
@@ -110,8 +119,28 @@ const mistakes: Mistake[] = [
     isIt: (failed) => {
       if (failed.scheme.type !== "gitee") return false;
       const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
-      return isSignedWith({ ...failed, nowMs: sentAtMs }, failed.secrets[0] ?? "");
+      return isSignedWithAny({ ...failed, nowMs: sentAtMs });
     },
+  },
+  {
+    says: `${standardHeaders.id} or ${standardHeaders.timestamp} is missing beside the signature`,
+    isIt: (failed) =>
+      isStandard(failed) &&
+      [standardHeaders.id, standardHeaders.timestamp].some(
+        (name) => firstHeader(failed.request.headers, [name]) === "",
+      ),
+  },
+  {
+    says: "the signed timestamp is more than five minutes off: check the clocks",
+    isIt: (failed) => {
+      const sentAtMs = Number(firstHeader(failed.request.headers, [standardHeaders.timestamp])) * 1000;
+      return isStandard(failed) && isSignedWithAny({ ...failed, nowMs: sentAtMs });
+    },
+  },
+  {
+    says: "it matches when the secret is read as base64: save it here with whsec_ in front",
+    isIt: (failed) =>
+      isStandard(failed) && failed.secrets.some((secret) => isSignedWith(failed, `whsec_${secret}`)),
   },
   {
     says: "it is a SHA-1 signature, which is not accepted",
@@ -123,14 +152,28 @@ function isHmac({ scheme, place }: FailedSignature): boolean {
   return scheme.type === "hmac" || (scheme.type === "configured" && place.verifyMode === "hmac");
 }
 
+function isStandard({ scheme, place, request }: FailedSignature): boolean {
+  const isAsked =
+    scheme.type === "configured"
+      ? place.verifyMode === "standard"
+      : scheme.type === "token" && scheme.orStandard === true;
+  return isAsked && firstHeader(request.headers, [standardHeaders.signature]) !== "";
+}
+
+function isSignedWithAny(failed: FailedSignature): boolean {
+  return failed.secrets.some((secret) => isSignedWith(failed, secret));
+}
+
 function isSignedWith(failed: FailedSignature, secret: string): boolean {
   if (failed.request.body.byteLength > maxTriedBytes) return false;
   return isSignedBy(secret, failed.scheme, failed.place, failed.request, failed.nowMs);
 }
 
 /** Whether the proof is a digest of the bytes in any spelling. */
-function matchesDigest({ secrets }: FailedSignature, proof: string, bytes: Uint8Array): boolean {
+function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array): boolean {
   if (bytes.byteLength > maxTriedBytes) return false;
+  const { secrets, request } = failed;
+  if (isStandard(failed)) return isSignedWithAny({ ...failed, request: { ...request, body: bytes } });
   const bare = withoutPrefix(proof, /^[\w-]+=(?=.)/.exec(proof)?.[0] ?? "");
   return secrets.some((secret) => {
     const digest = hmacOf(secret, bytes);

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { isSameSecret } from "../secrets.ts";
+import { standardDigest, standardHeaders } from "../standard-webhooks.ts";
 import type { SignatureScheme } from "./providers.ts";
 import { firstHeader, type HeaderValues } from "./read-event.ts";
 
@@ -19,12 +20,20 @@ export type ConfiguredPlace = Pick<
   "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
 >;
 
-/** How far the clock of a host that signs a timestamp may be off. */
-export const timestampToleranceMs = 3_600_000;
+/** How far the clock of a sender that signs a timestamp may be off, as Gitee and Standard Webhooks say themselves. */
+const giteeToleranceMs = 3_600_000;
+const standardToleranceMs = 300_000;
+
+/** Headers that a host's proof may stand in. */
+export function proofHeadersOf(scheme: Exclude<SignatureScheme, { type: "configured" }>): readonly string[] {
+  const isAlsoStandard = scheme.type === "token" && scheme.orStandard;
+  return isAlsoStandard ? [...scheme.headers, standardHeaders.signature] : scheme.headers;
+}
 
 /** The proof that the request carries, where this scheme looks for it; "" when there is none. */
 export function proofOf(scheme: SignatureScheme, place: ConfiguredPlace, request: SignedRequest): string {
-  if (scheme.type !== "configured") return firstHeader(request.headers, scheme.headers);
+  if (scheme.type !== "configured") return firstHeader(request.headers, proofHeadersOf(scheme));
+  if (place.verifyMode === "standard") return firstHeader(request.headers, [standardHeaders.signature]);
   const header = place.secretHeader.trim() || webhookDefaults.secretHeader;
   const parameter = place.secretQuery.trim() || webhookDefaults.secretQuery;
   return firstHeader(request.headers, [header]) || (request.query.get(parameter) ?? "");
@@ -41,19 +50,31 @@ export function isSignedBy(
   const proof = proofOf(scheme, place, request);
   switch (scheme.type) {
     case "token":
-      return isSameSecret(proof, secret);
+      if (isSameSecret(proof, secret)) return true;
+      return scheme.orStandard === true && isStandardSigned(secret, request, nowMs);
     case "hmac":
       return isHmacSigned(secret, scheme, proof, request);
     case "gitee":
       return isGiteeSigned(secret, proof, firstHeader(request.headers, [scheme.timestampHeader]), nowMs);
     case "configured":
-      return place.verifyMode === "token"
-        ? isSameSecret(proof, secret)
-        : isDigest(
-            withoutPrefix(proof, place.signaturePrefix),
-            hmacOf(secret, request.body),
-            place.signatureEncoding,
-          );
+      return isSignedAsConfigured(secret, place, proof, request, nowMs);
+  }
+}
+
+function isSignedAsConfigured(
+  secret: string,
+  { verifyMode, signaturePrefix, signatureEncoding }: ConfiguredPlace,
+  proof: string,
+  request: SignedRequest,
+  nowMs: number,
+): boolean {
+  switch (verifyMode) {
+    case "token":
+      return isSameSecret(proof, secret);
+    case "hmac":
+      return isDigest(withoutPrefix(proof, signaturePrefix), hmacOf(secret, request.body), signatureEncoding);
+    case "standard":
+      return isStandardSigned(secret, request, nowMs);
   }
 }
 
@@ -75,7 +96,20 @@ function isGiteeSigned(secret: string, proof: string, timestamp: string, nowMs: 
   const sentAtMs = /^\d{10,16}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
   const expected = hmacOf(secret, Buffer.from(`${timestamp}\n${secret}`)).toString("base64");
   const isSigned = isSameSecret(proof, expected) || isSameSecret(proof, encodeURIComponent(expected));
-  return isSigned && Math.abs(nowMs - sentAtMs) <= timestampToleranceMs;
+  return isSigned && Math.abs(nowMs - sentAtMs) <= giteeToleranceMs;
+}
+
+/** Standard Webhooks: of several signatures, separated by spaces, one of version 1 must fit. Good for five minutes. */
+function isStandardSigned(secret: string, { headers, body }: SignedRequest, nowMs: number): boolean {
+  const signatures = firstHeader(headers, [standardHeaders.signature]);
+  const id = firstHeader(headers, [standardHeaders.id]);
+  const timestamp = firstHeader(headers, [standardHeaders.timestamp]);
+  if (signatures === "" || id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
+  const digest = standardDigest(secret, id, timestamp, body);
+  const fitting = signatures
+    .split(" ")
+    .filter((entry) => entry.startsWith("v1,") && isDigest(entry.slice("v1,".length), digest, "base64"));
+  return fitting.length > 0 && Math.abs(nowMs - Number(timestamp) * 1000) <= standardToleranceMs;
 }
 
 export function hmacOf(secret: string, body: Uint8Array): Buffer {

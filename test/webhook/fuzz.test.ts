@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/webhook/json-reader.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";
 import { providers } from "../../src/webhook/providers.ts";
 import { readEvent } from "../../src/webhook/read-event.ts";
+import { chooseRef } from "../../src/webhook/ref-choice.ts";
 import { rulesOf } from "../../src/webhook/rules.ts";
 import { newTrace } from "../../src/webhook/trace.ts";
 import { waysIn } from "../../src/webhook/ways-in.ts";
@@ -76,7 +77,8 @@ const rules = rulesOf({ ...defaultConfig(1, new Date(0)), branchFilter: ["**"], 
 
 function judge({ provider, headers }: Sample, payload: JsonObject): void {
   const event = readEvent(providers[provider], new Headers(headers), payload);
-  filter(event, rules, waysIn.live, newTrace());
+  const chosen = chooseRef(event, rules, waysIn.live, newTrace());
+  filter(chosen.event, rules, waysIn.live, newTrace());
 }
 
 test("no payload with one key deleted, nulled or retyped breaks reading and filtering", () => {

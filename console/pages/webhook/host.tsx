@@ -75,35 +75,40 @@ function GenericFields({
 }) {
   return (
     <>
-      <TextInput
-        label="Header of the secret"
-        maw={340}
-        value={value.secretHeader}
-        error={errorOf("secretHeader")}
-        onChange={(event) => set({ secretHeader: event.currentTarget.value })}
-      />
-      <TextInput
-        label="Query parameter of the secret"
-        description="Asked when the header is missing."
-        maw={340}
-        value={value.secretQuery}
-        error={errorOf("secretQuery")}
-        onChange={(event) => set({ secretQuery: event.currentTarget.value })}
-      />
       <div>
         <Text size="sm" fw={500} mb={4}>
-          What it carries
+          What the sender proves itself with
         </Text>
-        <SegmentedControl
-          aria-label="What it carries"
+        <SegmentedControl<Proof["verifyMode"]>
+          aria-label="What the sender proves itself with"
           data={[
-            { value: "token", label: "The secret itself" },
-            { value: "hmac", label: "HMAC-SHA256 of the body" },
+            { value: "token", label: "Secret" },
+            { value: "hmac", label: "HMAC-SHA256" },
+            { value: "standard", label: "Standard Webhooks" },
           ]}
           value={value.verifyMode}
-          onChange={(mode) => set({ verifyMode: mode === "hmac" ? "hmac" : "token" })}
+          onChange={(verifyMode) => set({ verifyMode })}
         />
       </div>
+      {value.verifyMode !== "standard" && (
+        <>
+          <TextInput
+            label="Header of the secret"
+            maw={340}
+            value={value.secretHeader}
+            error={errorOf("secretHeader")}
+            onChange={(event) => set({ secretHeader: event.currentTarget.value })}
+          />
+          <TextInput
+            label="Query parameter of the secret"
+            description="Asked when the header is missing."
+            maw={340}
+            value={value.secretQuery}
+            error={errorOf("secretQuery")}
+            onChange={(event) => set({ secretQuery: event.currentTarget.value })}
+          />
+        </>
+      )}
       {value.verifyMode === "hmac" && (
         <>
           <TextInput

@@ -25,11 +25,11 @@ export const hosts: Record<ProviderName, Host> = {
     label: "GitLab",
     steps: [
       "Open the project, then Settings → Webhooks → Add new webhook.",
-      "URL: the address above. Secret token: the secret you generate here.",
+      "URL: the address above. Signing token: the secret you generate here (whsec_…); where the form has none, Secret token.",
       "Trigger: Push events; Tag push events and Merge request events if you allow them here.",
       "Add webhook, then Test → Push events to see it arrive below.",
     ],
-    proof: "the secret in X-Gitlab-Token",
+    proof: "a signature in webhook-signature, or the secret in X-Gitlab-Token",
   },
   gitee: {
     label: "Gitee",
@@ -83,9 +83,9 @@ export const hosts: Record<ProviderName, Host> = {
     steps: [
       "Send a POST to the address above with content type application/json.",
       "The body: event (push, tag, merge_request), ref, refType, commit, message, author, paths.",
-      "Prove yourself with the secret in the header or query parameter below, or with an HMAC of the body.",
+      "Prove yourself with the secret or an HMAC of the body in the header or query parameter below, or as Standard Webhooks says.",
     ],
-    proof: "the header or query parameter that you choose below",
+    proof: "what you choose below",
   },
   hosta: {
     label: "Host A",

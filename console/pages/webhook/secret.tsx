@@ -11,13 +11,25 @@ import { useSaveWebhook } from "../../webhook-query.ts";
 
 const overlapMs = 24 * 3600 * 1000;
 
+/** What signs as Standard Webhooks describes it wants its key written as `whsec_…`; that text is a good token too. */
+function formatFor({ provider, verifyMode }: Webhook): "whsec" | "base64url" {
+  const isStandard = provider === "gitlab" || (provider === "generic" && verifyMode === "standard");
+  return isStandard ? "whsec" : "base64url";
+}
+
 /** The shared secret: generated here, shown once, pasted at the host, saved. */
 export function SecretPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
   const [secret, setSecret] = useState("");
   const [generated, setGenerated] = useState<string | null>(null);
   const [keepsOld, setKeepsOld] = useState(false);
   const generate = useAct(
-    () => answerOf(api.projects[":id"].webhook["generate-secret"].$post({ param: { id: projectId } })),
+    () =>
+      answerOf(
+        api.projects[":id"].webhook["generate-secret"].$post({
+          param: { id: projectId },
+          query: { format: formatFor(webhook) },
+        }),
+      ),
     {},
   );
   const save = useSaveWebhook(projectId, "The secret is saved.");

@@ -1,6 +1,7 @@
 import {
   eventNames,
   providerNames,
+  verifyModes,
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
@@ -91,7 +92,7 @@ const fields = {
   provider: z.enum(providerNames),
   secretHeader: headerName,
   secretQuery: queryName,
-  verifyMode: z.enum(["token", "hmac"]),
+  verifyMode: z.enum(verifyModes),
   signaturePrefix: text(64),
   signatureEncoding: z.enum(["hex", "base64"]),
   events: z.array(z.enum(eventNames)).max(eventNames.length),

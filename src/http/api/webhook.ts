@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
-import { changedConfig, type WebhookManagement } from "../../webhook/management.ts";
+import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { whatIf } from "../../webhook/what-if.ts";
 import { audit, callerOf, projectOf } from "./context.ts";
@@ -51,9 +51,11 @@ const generateSecret = route({
   path: "/projects/{id}/webhook/generate-secret",
   tags,
   summary: "Make a secret",
-  description: "32 random bytes in base64url. It is not saved: paste it into the host, then save it here.",
+  description:
+    "32 random bytes in base64url, or with `format=whsec` as GitLab's signing token and Standard Webhooks write them. It is not " +
+    "saved: paste it into the host, then save it here.",
   access: { project: "manage" },
-  request: { params },
+  request: { params, query: strict({ format: z.enum(secretFormats).default("base64url") }) },
   responses: { 200: json("The secret.", z.object({ secret: z.string() })) },
 });
 
@@ -189,7 +191,9 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
       );
       return c.json(webhookJson(config, management), 200);
     })
-    .openapi(generateSecret, (c) => c.json({ secret: management.generateSecret() }, 200))
+    .openapi(generateSecret, (c) =>
+      c.json({ secret: management.generateSecret(c.req.valid("query").format) }, 200),
+    )
     .openapi(resetKey, async (c) => {
       const project = projectOf(c);
       const config = await management.resetKey(project.id, (inside) =>
