@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import { isCommit, isSafeRef, toFullRef } from "../model/git-ref.ts";
+import { toFullRef } from "../model/git-ref.ts";
 import type { Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
@@ -10,10 +10,10 @@ import type { TaskEvents } from "./task-events.ts";
 
 /** What people do with tasks by hand. */
 export interface Trigger {
-  /** Runs a ref; with `commit` that commit of it, which is also how an earlier one is deployed again. */
+  /** Runs the project's own ref unless told another; with `commit` that one, which is how an earlier is deployed again. */
   run(
     project: Project,
-    asked: { ref?: string; commit?: string; actions?: Actions | null },
+    asked: { ref: string | null; commit: string | null; actions: Actions | null },
     username: string,
   ): Promise<Task>;
   rerun(task: Task, project: Project, username: string): Promise<Task>;
@@ -52,12 +52,8 @@ export function buildTrigger({ store, events }: { store: Store; events: TaskEven
   return {
     async run(project, asked, username) {
       const ref = toFullRef(asked.ref ?? project.git.ref);
-      if (!isSafeRef(ref)) throw invalid("ref", "is not the name of a branch or tag");
-      if (asked.commit !== undefined && !isCommit(asked.commit))
-        throw invalid("commit", "must be a whole commit hash of 40 or 64 hex digits");
       const commit = asked.commit?.toLowerCase() ?? null;
-      const actions = asked.actions ?? null;
-      return enqueue(project, { ref, commit, message: "", actions, rerunOf: null }, username);
+      return enqueue(project, { ref, commit, message: "", actions: asked.actions, rerunOf: null }, username);
     },
     rerun: ({ id, ref, commit, message, actions }, project, username) =>
       enqueue(project, { ref, commit, message, actions, rerunOf: id }, username),
@@ -86,10 +82,4 @@ export function buildTrigger({ store, events }: { store: Store; events: TaskEven
       return seen;
     },
   };
-}
-
-function invalid(field: string, message: string): Fault {
-  return new Fault("invalid", `The body is not right: ${field} ${message}.`, {
-    fields: [{ field, message }],
-  });
 }

@@ -299,3 +299,29 @@ describe("a runner", () => {
     expect((await server.admin.request("GET", path)).status).toBe(404);
   });
 });
+
+describe("all wrong fields of a request are told at once", () => {
+  test("of a run by hand", async () => {
+    const path = `/api/projects/${(await make()).id}/tasks`;
+    const wrong = { ref: "--upload-pack=x", commit: "main", actions: { fromStage: "start", start: false } };
+    expect(Object.keys(await fieldsOf("POST", path, wrong))).toEqual(["ref", "commit", "actions"]);
+    expect(Object.keys(await fieldsOf("POST", path, { ref: "", commit: "", actions: { build: 1 } }))).toEqual(
+      ["ref", "commit", "actions.build"],
+    );
+    const none = await server.admin.expect(201, "POST", path, { ref: null, commit: null, actions: null });
+    expect(none).toMatchObject({ ref: "refs/heads/main", commit: null });
+  });
+
+  test("of a token and of a message", async () => {
+    const past = { name: "", scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" };
+    expect(Object.keys(await fieldsOf("POST", "/api/tokens", past))).toEqual([
+      "name",
+      "scopes.0",
+      "expiresAt",
+    ]);
+    const nobody = { targetType: "user", data: 7 };
+    expect(Object.keys(await fieldsOf("POST", "/api/push/publish", nobody))).toEqual(["data", "target"]);
+    for (const body of [[], 7, null])
+      expect(Object.keys(await fieldsOf("POST", "/api/push/publish", body))).toEqual(["body"]);
+  });
+});

@@ -1,9 +1,8 @@
-import { isSafeRef } from "../../model/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import { label } from "./runners.ts";
-import { id, listOf, name, strict, text, time, z } from "./shape.ts";
+import { gitRef, id, listOf, name, strict, text, time, z } from "./shape.ts";
 
 const maxScript = 100_000;
 const maxStageSeconds = 7 * 86_400;
@@ -75,11 +74,6 @@ const env = z
   .record(variableName, variableValue)
   .refine((value) => Object.keys(value).length <= maxVariables, `must have at most ${maxVariables} entries`)
   .openapi({ example: { NODE_ENV: "production" } });
-
-const gitRef = z
-  .string()
-  .refine(isSafeRef, "must be a branch or tag name by git's rules, such as main or refs/tags/v1")
-  .openapi({ example: "main" });
 
 const supersede = z.enum(["none", "queued", "running"]).openapi({
   description:

@@ -91,6 +91,11 @@ const publish = route({
         targetType: z.enum(targetTypes),
         target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
         data: text(maxDataLength),
+      }).refine(namesItsTarget, {
+        path: ["target"],
+        error: "is required: the user or the channel that the message is for",
+        // Also beside other mistakes: all are told at once.
+        when: ({ value }) => typeof value === "object" && value !== null,
       }),
     ),
   },
@@ -174,10 +179,6 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
     })
     .openapi(publish, async (c) => {
       const message = c.req.valid("json");
-      if (message.targetType !== "all" && message.target === "")
-        throw new Fault("invalid", "Name the user or the channel that the message is for.", {
-          fields: [{ field: "target", message: "is required" }],
-        });
       const published = await desk.publish(message);
       const { targetType, target } = message;
       await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
@@ -199,6 +200,11 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
       c.json(await desk.connections(c.req.valid("query").userId ?? null), 200),
     )
     .openapi(online, async (c) => c.json({ users: await desk.online() }, 200));
+}
+
+function namesItsTarget({ targetType, target }: { targetType?: unknown; target?: unknown }): boolean {
+  const isAddressed = targetType !== "all" && targetTypes.some((type) => type === targetType);
+  return !isAddressed || (target !== "" && target !== undefined);
 }
 
 /** Oneself, or anybody for an admin; never the console's own names. */

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isSafeRef, toFullRef } from "../../model/git-ref.ts";
 import type { Page, PageRequest } from "../../model/page.ts";
 import { nearest } from "../../nearest.ts";
 
@@ -39,6 +40,15 @@ export const name = text(100, 1)
     "must be one line without spaces around it",
   )
   .openapi({ example: "shop" });
+
+/** A branch or tag that may be handed to git, full or short. */
+export const gitRef = z
+  .string()
+  .refine(
+    (ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)),
+    "must be a branch or tag name by git's rules, such as main or refs/tags/v1",
+  )
+  .openapi({ example: "main" });
 
 /** Ids are integers; what a number cannot hold exactly is no id. */
 export const maxId = Number.MAX_SAFE_INTEGER;

@@ -1,16 +1,35 @@
+import { isCommit } from "../../model/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { id, listOf, strict, time, z } from "./shape.ts";
 
-const stageName = z.enum(["build", "deploy", "start"]);
+export const stageName = z.enum(["build", "deploy", "start"]);
 
 export const actionsBody = strict({
   build: z.boolean().optional(),
   deploy: z.boolean().optional(),
   start: z.boolean().optional(),
   fromStage: stageName.nullable().optional(),
-}).openapi("Actions", {
-  description: "Missing booleans mean true; `fromStage` drops the stages before it.",
-});
+})
+  .refine(leavesAStage, "must leave a stage to run: turn on build, deploy or start")
+  .openapi("Actions", {
+    description: "Missing booleans mean true; `fromStage` drops the stages before it.",
+  });
+
+function leavesAStage(asked: {
+  build?: boolean | undefined;
+  deploy?: boolean | undefined;
+  start?: boolean | undefined;
+  fromStage?: "build" | "deploy" | "start" | null | undefined;
+}): boolean {
+  const stages = stageName.options;
+  const from = asked.fromStage ? stages.indexOf(asked.fromStage) : 0;
+  return stages.some((stage, index) => index >= from && asked[stage] !== false);
+}
+
+export const wholeCommit = z
+  .string()
+  .refine(isCommit, "must be a whole commit hash of 40 or 64 hex digits")
+  .openapi({ example: "e9d71f5ee7c92d6dc9e92ffdad17b8bd49418f98" });
 
 const taskStage = z.object({
   name: stageName,

@@ -7,8 +7,20 @@ import { logLineJson, taskJson } from "../../task/task-json.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, jsonBody, onlyGiven, pageOf, pageQuery, queryId, strict, text, z } from "./shape.ts";
-import { actionsBody, logShape, taskList, taskShape, taskState } from "./task-shape.ts";
+import {
+  gitRef,
+  idParams,
+  json,
+  jsonBody,
+  onlyGiven,
+  pageOf,
+  pageQuery,
+  queryId,
+  strict,
+  text,
+  z,
+} from "./shape.ts";
+import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
 const tags = ["tasks"];
 const logPage = { usual: 1000, max: 5000 };
@@ -25,8 +37,8 @@ const runTask = route({
     params: idParams("id"),
     body: jsonBody(
       strict({
-        ref: text(255).optional(),
-        commit: text(64).optional(),
+        ref: gitRef.nullable().optional(),
+        commit: wholeCommit.nullable().optional(),
         actions: actionsBody.nullable().optional(),
       }),
     ),
@@ -146,9 +158,9 @@ export function tasksApi({ store, trigger }: TasksDeps) {
   return newApi()
     .openapi(runTask, async (c) => {
       const { username } = callerOf(c);
-      const asked = onlyGiven(c.req.valid("json"));
-      const actions = asked.actions ? onlyGiven(asked.actions) : null;
-      const task = await trigger.run(projectOf(c), { ...asked, actions }, username);
+      const { ref = null, commit = null, actions } = c.req.valid("json");
+      const asked = { ref, commit, actions: actions ? onlyGiven(actions) : null };
+      const task = await trigger.run(projectOf(c), asked, username);
       await noted(c, "task.run", task, { ref: task.ref, commit: task.commit });
       return c.json(await written(task), 201);
     })

@@ -7,6 +7,7 @@ import {
 } from "../../model/webhook-config.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import { id, onlyGiven, strict, text, time, z } from "./shape.ts";
+import { actionsBody, stageName } from "./task-shape.ts";
 
 const maxPatterns = 100;
 const maxPatternLength = 256;
@@ -46,28 +47,7 @@ const queryName = text(64)
   })
   .openapi({ description: `Blank: ${webhookDefaults.secretQuery}.` });
 
-const stageName = z.enum(["build", "deploy", "start"]);
-
-const actions = strict({
-  build: z.boolean().optional(),
-  deploy: z.boolean().optional(),
-  start: z.boolean().optional(),
-  fromStage: stageName.nullable().optional(),
-})
-  .refine(leavesAStage, "must leave a stage to run: turn on build, deploy or start")
-  .transform(onlyGiven)
-  .nullable();
-
-function leavesAStage(asked: {
-  build?: boolean | undefined;
-  deploy?: boolean | undefined;
-  start?: boolean | undefined;
-  fromStage?: "build" | "deploy" | "start" | null | undefined;
-}): boolean {
-  const stages = stageName.options;
-  const from = asked.fromStage ? stages.indexOf(asked.fromStage) : 0;
-  return stages.some((stage, index) => index >= from && asked[stage] !== false);
-}
+const actions = actionsBody.transform(onlyGiven).nullable();
 
 const secret = text(1024).openapi({ description: "Empty or null keeps the stored one. Never returned." });
 
@@ -108,9 +88,27 @@ const fields = {
   allowForks: z.boolean(),
 };
 
+/** Null is how many clients write "nothing": texts and lists then go back to their defaults. */
+const clearable = z
+  .object(fields)
+  .pick({
+    secretHeader: true,
+    secretQuery: true,
+    signaturePrefix: true,
+    skipCiKeyword: true,
+    events: true,
+    branchFilter: true,
+    tagFilter: true,
+    pathFilter: true,
+  })
+  .partial();
+
+const defaults: Record<string, unknown> = webhookDefaults;
+
 /** A change of the configuration: every field may be left out. */
 export const webhookBody = strict({
   ...z.object(fields).partial().shape,
+  ...nullable(clearable.shape),
   secret: secret.nullable().optional(),
   clearSecret: z.boolean().optional(),
   secondSecret: secret.nullable().optional(),
@@ -119,10 +117,17 @@ export const webhookBody = strict({
   ...readOnly,
 }).openapi("WebhookChange");
 
+function nullable<S extends Record<string, z.ZodType>>(shape: S) {
+  const entries = Object.entries(shape).map(([name, field]) => [name, field.nullable()]);
+  return Object.fromEntries(entries) as { [K in keyof S]: z.ZodNullable<S[K]> };
+}
+
 export function changeOf(body: z.output<typeof webhookBody>): WebhookChange {
   const { secret: first, secondSecret, secondSecretUntil, ...rest } = body;
   const settable = Object.fromEntries(
-    Object.entries(rest).filter(([name]) => !(readOnlyNames as readonly string[]).includes(name)),
+    Object.entries(rest)
+      .filter(([name]) => !(readOnlyNames as readonly string[]).includes(name))
+      .map(([name, value]) => [name, value === null ? defaults[name] : value]),
   );
   return onlyGiven({
     ...settable,

@@ -39,7 +39,7 @@ const saveWebhook = route({
   tags,
   summary: "Save the webhook",
   description:
-    "Fields that are not sent stay. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
+    "Fields that are not sent stay; a text or list that is null goes back to its default. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
     "secret without downtime send the new `secret` with `secondSecretUntil`: the one so far is accepted until then.",
   access: { project: "manage" },
   request: { params, body: jsonBody(webhookBody) },
