@@ -3,16 +3,17 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../model/git-ref.ts";
 import { gitUrlFault } from "../model/git-url.ts";
+import { sshFault } from "./ssh-fault.ts";
 
 /** A reason for people why the commit could not be checked out. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
   /** All that git said, for the log. */
   readonly details: string[];
-  constructor(reason: string, output = "") {
+  constructor(what: string, output = "", why: string | null = null) {
     const details = output.split("\n").filter((line) => line.trim() !== "");
-    const last = details.findLast((line) => /^(fatal|error): /.test(line));
-    super(last ? `${reason}: ${last.replace(/^\w+: /, "")}` : reason);
+    const last = details.findLast((line) => /^(fatal|error): /.test(line))?.replace(/^\w+: /, "");
+    super([what, why ?? last].filter((part) => part !== undefined).join(": "));
     this.details = details;
   }
 }
@@ -23,7 +24,7 @@ export interface GitResult {
 }
 
 export interface CheckoutOptions {
-  repo: { url: string; submodules: boolean; allowLocal: boolean };
+  repo: { url: string; submodules: boolean; allowLocal: boolean; credential: { type: string } | null };
   ref: string;
   commit: string | null;
   /** Bare repository of the project, kept between its tasks. */
@@ -103,7 +104,12 @@ async function fetchTip(options: CheckoutOptions, ref: string): Promise<void> {
   }
   if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
     throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}${tagHint(ref)}.`);
-  throw new CheckoutError(`git could not fetch ${toShortRef(ref)}`, fetched.output);
+  throw notFetched(options, ref, fetched);
+}
+
+function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResult): CheckoutError {
+  const why = sshFault(output, repo.url, repo.credential?.type === "ssh");
+  return new CheckoutError(`git could not fetch ${toShortRef(ref)}`, output, why);
 }
 
 /** A short name means a branch: who meant a tag is told how to say so. */
@@ -146,8 +152,7 @@ async function reach(
   for (const depth of [0, ...historySteps]) {
     if (depth > 0) {
       const fetched = await fetch(options, ref, depth);
-      if (fetched.exitCode !== 0)
-        throw new CheckoutError(`git could not fetch ${toShortRef(ref)}`, fetched.output);
+      if (fetched.exitCode !== 0) throw notFetched(options, ref, fetched);
     }
     const ancestor = await options.git([
       "--git-dir",

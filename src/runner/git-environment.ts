@@ -73,22 +73,39 @@ export function openGitEnvironment(
   }
   if (repo.credential?.type === "ssh") {
     const keyFile = join(home, "key");
-    writeFileSync(keyFile, `${repo.credential.privateKey.trim()}\n`, { mode: 0o600 });
+    // Pasted from another system it may have line ends that ssh does not read.
+    const lines = repo.credential.privateKey.trim().split(/\r\n?|\n/);
+    writeFileSync(keyFile, `${lines.join("\n")}\n`, { mode: 0o600 });
     chmodSync(keyFile, 0o600);
     env.GIT_SSH_COMMAND = sshCommand(folders.knownHosts, keyFile);
   }
   return { env, remove: () => rmSync(home, { recursive: true, force: true }) };
 }
 
-/** A host is trusted on first sight and must then stay the same. */
+/**
+ * A host is trusted on first sight and must then stay the same. Without a key of the project none is offered: those of
+ * the runner's own user are not the project's.
+ */
 function sshCommand(knownHosts: string, keyFile: string | null): string {
-  const options = [
-    "-F /dev/null",
-    "-o BatchMode=yes",
-    "-o StrictHostKeyChecking=accept-new",
-    `-o UserKnownHostsFile='${knownHosts}'`,
-    "-o ConnectTimeout=20",
-  ];
-  if (keyFile) options.push("-o IdentitiesOnly=yes", `-i '${keyFile}'`);
-  return `ssh ${options.join(" ")}`;
+  const options = {
+    BatchMode: "yes",
+    StrictHostKeyChecking: "accept-new",
+    UserKnownHostsFile: sshPath(knownHosts),
+    ConnectTimeout: "20",
+    IdentitiesOnly: "yes",
+    IdentityAgent: "none",
+    IdentityFile: keyFile === null ? "none" : sshPath(keyFile),
+  };
+  const given = Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  return ["ssh", "-F", "/dev/null", ...given.map(shellWord)].join(" ");
+}
+
+/** As ssh reads a path among its settings: in double quotes, and with tokens behind a percent sign. */
+function sshPath(path: string): string {
+  return `"${path.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+/** Git gives the command to a shell. */
+function shellWord(text: string): string {
+  return /^[\w=.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

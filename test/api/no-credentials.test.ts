@@ -15,7 +15,7 @@ const planted = {
   newPassword: `new-password-${mark}`,
   secret: `project-secret-${mark}`,
   gitToken: `git-token-${mark}`,
-  privateKey: `-----BEGIN OPENSSH PRIVATE KEY-----\nkey-body-${mark}\n-----END OPENSSH PRIVATE KEY-----`,
+  privateKey: `-----BEGIN RSA PRIVATE KEY-----\nkey-body-${mark}\n-----END RSA PRIVATE KEY-----`,
   notifyKey: `notify-key-${mark}`,
   urlPassword: `url-password-${mark}`,
   bearer: `slp_made-up-bearer-${mark}`,

@@ -215,7 +215,7 @@ describe("a new project", () => {
 });
 
 describe("secrets and credentials", () => {
-  const key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n";
+  const key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\n";
 
   test("are written only: names and whether one is set can be read", async () => {
     const { id } = await make();

@@ -1,3 +1,5 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+
 /** A service cannot be had on this machine; the message names the way to get it. */
 export class ServiceUnavailable extends Error {
   override readonly name = "ServiceUnavailable";
@@ -30,6 +32,19 @@ export async function run(
   return code === 0;
 }
 
+const startPolicy = "/usr/sbin/policy-rc.d";
+
+/** Debian starts the servers it installs; tests start their own, and nobody asked for another on this machine. */
+async function startingNothing<T>(install: () => Promise<T>): Promise<T> {
+  if (existsSync(startPolicy)) return install();
+  writeFileSync(startPolicy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    return await install();
+  } finally {
+    rmSync(startPolicy, { force: true });
+  }
+}
+
 let aptQueue: Promise<unknown> = Promise.resolve();
 let listsAreFresh: Promise<boolean> | undefined;
 
@@ -40,15 +55,17 @@ export function installPackages(...packages: string[]): Promise<boolean> {
     listsAreFresh ??= run(["apt-get", "update"]);
     await listsAreFresh;
     progress(`apt-get install ${packages.join(" ")} (some minutes)`);
-    return run([
-      "apt-get",
-      "-o",
-      "DPkg::Lock::Timeout=300",
-      "install",
-      "-y",
-      "--no-install-recommends",
-      ...packages,
-    ]);
+    return startingNothing(() =>
+      run([
+        "apt-get",
+        "-o",
+        "DPkg::Lock::Timeout=300",
+        "install",
+        "-y",
+        "--no-install-recommends",
+        ...packages,
+      ]),
+    );
   });
   aptQueue = result.catch(() => false);
   return result;

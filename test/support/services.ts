@@ -3,13 +3,15 @@ import { startKafka } from "./kafka.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
 import { ServiceUnavailable } from "./service-install.ts";
+import { findSshd } from "./sshd.ts";
 
-/** What the tests need beside Bun. A value is a URL, for Chromium the path of its executable. */
+/** What the tests need beside Bun. A value is a URL, for Chromium and sshd the path of the executable. */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
   amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
   kafka: { variable: "SLIPWAY_TEST_KAFKA_URL", start: async () => (await startKafka()).url },
   chromium: { variable: "SLIPWAY_TEST_CHROMIUM", start: findChromium },
+  sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
 export type ServiceName = keyof typeof services;

@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.ts";
 import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import { sshKeyFault } from "../../model/ssh-key.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type ApiContext, audit, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
@@ -50,10 +51,10 @@ const credentialBody = z
     }),
     strict({
       type: z.literal("ssh"),
-      privateKey: text(32_768, 1).refine(
-        (value) => /^-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(value.trim()),
-        "must be a private key in PEM or OpenSSH form",
-      ),
+      privateKey: text(32_768, 1).superRefine((value, context) => {
+        const message = sshKeyFault(value);
+        if (message !== null) context.addIssue({ code: "custom", message });
+      }),
     }),
   ])
   .openapi("GitCredential");

@@ -1,0 +1,40 @@
+const pem = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\s+([\s\S]+?)-----END \1PRIVATE KEY-----$/;
+const openSshMagic = "openssh-key-v1\0";
+
+/**
+ * What is wrong with a private key for SSH, as a sentence that continues "privateKey …"; null when it may be used. A
+ * runner has nobody to ask for a passphrase, and a key that is cut off would be found out only by the first task.
+ */
+export function sshKeyFault(privateKey: string): string | null {
+  const [, kind = "", content = ""] = pem.exec(privateKey.trim()) ?? [];
+  if (content === "") return "must be a whole private key in PEM or OpenSSH form, from BEGIN to END";
+  const cipher = kind === "OPENSSH " ? openSshCipher(content) : pemCipher(kind + content);
+  if (cipher === null) return "is damaged or cut off; give the whole file";
+  if (cipher !== "none") return "is protected by a passphrase; give one without (ssh-keygen -p removes it)";
+  return null;
+}
+
+function pemCipher(text: string): "some" | "none" {
+  return text.includes("ENCRYPTED") ? "some" : "none";
+}
+
+/** The cipher that an OpenSSH key is protected with, `none` without a passphrase; null when the key is not whole. */
+function openSshCipher(content: string): string | null {
+  const bytes = Buffer.from(content, "base64");
+  if (bytes.toString("latin1", 0, openSshMagic.length) !== openSshMagic) return null;
+  let at = openSshMagic.length;
+  /** The next text, which stands behind its length. */
+  const next = (): Buffer | null => {
+    if (at + 4 > bytes.length) return null;
+    const end = at + 4 + bytes.readUInt32BE(at);
+    const text = end > bytes.length ? null : bytes.subarray(at + 4, end);
+    at = end;
+    return text;
+  };
+  const cipher = next();
+  const derivation = [next(), next()];
+  at += 4; // The number of keys: always one.
+  const keys = [next(), next()];
+  const isWhole = [...derivation, ...keys].every((part) => part !== null);
+  return isWhole ? (cipher?.toString("latin1") ?? null) : null;
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { serviceUrl } from "../support/services.ts";
+import { makeSshKey, type Sshd, startSshd } from "../support/sshd.ts";
+
+const executable = await serviceUrl("sshd");
+
+describe.skipIf(!executable)("a project whose repository is reached over ssh", () => {
+  let folder: string;
+  let dataDir: string;
+  let sshd: Sshd;
+  let server: DeployServer;
+  let repository: GitRepository;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "slipway-ssh-"));
+    // A folder whose name the shell, ssh and git all read in a way of their own.
+    dataDir = join(folder, "Ann's 100% data");
+    mkdirSync(dataDir);
+    repository = await makeRepository();
+    await repository.push({ "app.txt": "one\n" });
+    sshd = await startSshd(executable ?? "");
+    server = await startDeployServer({ "tasks.allowLocalRepositories": false }, dataDir);
+  }, 60_000);
+  afterAll(async () => {
+    await server?.stop();
+    await sshd?.stop();
+    repository?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function project(privateKey: string | null): Promise<number> {
+    const id = await server.project(sshd.url + repository.url, { build: "cat app.txt" });
+    if (privateKey !== null)
+      await server.admin.expect(204, "PUT", `/api/projects/${id}/credential`, { type: "ssh", privateKey });
+    return id;
+  }
+  const runOf = async (projectId: number, ...states: ("success" | "failed")[]) =>
+    server.reach((await server.run(projectId)).id, ...states);
+  const newKey = async (name: string, passphrase = "") =>
+    readFileSync(await makeSshKey(join(folder, name), passphrase), "utf8");
+
+  test("is cloned with the project's key, which is in no log and is gone afterwards", async () => {
+    const task = await runOf(await project(sshd.privateKey), "success");
+    const lines = await server.log(task.id);
+    expect(lines.filter(({ stage }) => stage === "build").map(({ text }) => text)).toEqual(["one"]);
+    expect(textOf(lines)).not.toContain("PRIVATE KEY");
+    const left = readdirSync(join(dataDir, "runner"), { recursive: true }).map(String);
+    expect(left.filter((path) => /(^|\/)(git-|key$)/.test(path))).toEqual([]);
+  }, 60_000);
+
+  test("is cloned with a key that was pasted with line ends of another system", async () => {
+    await runOf(await project(`\r\n${sshd.privateKey.replaceAll("\n", "\r\n")}`), "success");
+  }, 60_000);
+
+  test("fails for a key that the host does not let in, and says what to do", async () => {
+    const task = await runOf(await project(await newKey("other")), "failed");
+    expect(task.reason).toBe(
+      `git could not fetch main: ${new URL(sshd.url).host} does not let the project's SSH key in as ${new URL(sshd.url).username}; add its public half there as a deploy key, or store the right one`,
+    );
+  }, 60_000);
+
+  test("fails without a key: those of the runner's own user are not tried", async () => {
+    const task = await runOf(await project(null), "failed");
+    expect(task.reason).toContain("asks for an SSH key and the project has none");
+  }, 60_000);
+
+  test("takes no key with a passphrase and none that is cut off", async () => {
+    const id = await project(null);
+    const cut = `${sshd.privateKey.slice(0, 120)}\n-----END OPENSSH PRIVATE KEY-----\n`;
+    const wrong: [string, string][] = [
+      [await newKey("locked", "a passphrase"), "is protected by a passphrase"],
+      [cut, "is damaged or cut off"],
+      [sshd.privateKey.slice(0, 200), "must be a whole private key"],
+    ];
+    for (const [privateKey, why] of wrong) {
+      const answer = await server.admin.request("PUT", `/api/projects/${id}/credential`, {
+        type: "ssh",
+        privateKey,
+      });
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(why)]);
+    }
+  });
+
+  test("fails for a key that ssh cannot read, with that reason", async () => {
+    const nonsense = "-----BEGIN RSA PRIVATE KEY-----\nbm8ga2V5\n-----END RSA PRIVATE KEY-----\n";
+    const task = await runOf(await project(nonsense), "failed");
+    expect(task.reason).toContain("the project's SSH key cannot be read");
+  }, 60_000);
+
+  test("refuses a host whose key has changed, until a person removes the old one", async () => {
+    const projectId = await project(sshd.privateKey);
+    await runOf(projectId, "success");
+    const knownHosts = join(dataDir, "runner/known_hosts");
+    const known = readFileSync(knownHosts, "utf8");
+    await sshd.changeHostKey();
+    const refused = await runOf(projectId, "failed");
+    expect(refused.reason).toContain(
+      `the SSH host key of ${new URL(sshd.url).host} is not the one that this runner knows`,
+    );
+    expect(textOf(await server.log(refused.id))).toContain(knownHosts);
+    expect(readFileSync(knownHosts, "utf8")).toBe(known);
+    writeFileSync(knownHosts, "");
+    await runOf(projectId, "success");
+  }, 60_000);
+
+  test("fails with a reason while the host is away", async () => {
+    const projectId = await project(sshd.privateKey);
+    await sshd.kill();
+    const task = await runOf(projectId, "failed");
+    expect(task.reason).toContain(`${new URL(sshd.url).host} refused the SSH connection`);
+    await sshd.restart();
+    await runOf(projectId, "success");
+  }, 60_000);
+});
