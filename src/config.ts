@@ -189,6 +189,11 @@ export const settings = {
   ),
   "tasks.stopGrace": setting(duration, "10s", "Time between SIGTERM and SIGKILL."),
   "tasks.logMaxBytes": setting(bytes, "10 MiB", "Largest stored log of one task."),
+  "tasks.retentionDays": setting(
+    integer(0),
+    365,
+    "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task of a project and the one that is live stay.",
+  ),
   "tasks.allowLocalRepositories": setting(
     boolean,
     false,

@@ -45,6 +45,7 @@ export async function buildManagement(ground: Ground, options: ManagementOptions
     signIn: buildSignIn({ keepers: store, passwords, clock, metrics, sessionMs }),
     gitUrlRules: gitUrlRulesOf(config),
     trigger: tasks.trigger,
+    taskRetentionDays: config["tasks.retentionDays"],
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
     push,
     trustedProxies: networksOf(config["server.trustedProxies"]),

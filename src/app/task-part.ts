@@ -4,6 +4,7 @@ import { runnerRoutes } from "../http/runner-routes.ts";
 import type { Routes } from "../http/server.ts";
 import type { GitUrlRules } from "../model/git-url.ts";
 import type { Store } from "../model/store.ts";
+import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import { buildDispatch } from "../task/dispatch.ts";
 import { postGuarded } from "../task/guarded-request.ts";
@@ -12,6 +13,7 @@ import { buildLeaseReaper } from "../task/lease-reaper.ts";
 import type { Live } from "../task/live.ts";
 import { buildNotifier } from "../task/notifier.ts";
 import { buildOutbox } from "../task/outbox.ts";
+import { expiredTasks } from "../task/retention.ts";
 import { buildTaskEvents, type TaskEvents } from "../task/task-events.ts";
 import { buildTaskMetrics } from "../task/task-metrics.ts";
 import { buildTrigger, type Trigger } from "../task/trigger.ts";
@@ -72,15 +74,27 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
   const calls = buildHeldCalls({ store, events, wakeups, limits });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, log });
+  const retention = buildRetention({
+    what: "tasks",
+    retentionDays: config["tasks.retentionDays"],
+    batches: (before) => expiredTasks(store.expiredTasks, before),
+    clock,
+    log,
+    cleaned: taskMetrics.cleaned,
+  });
   return {
     routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
     trigger: buildTrigger({ store, events }),
     events,
-    start: () => reaper.start(),
+    async start() {
+      await reaper.start();
+      if (config["tasks.retentionDays"] > 0) retention.start();
+    },
     drain: () => dispatch.close(),
     async close() {
       dispatch.close();
       reaper.stop();
+      await retention.close();
       wakeups.close();
       await events.flushed();
       await outbox.close(closeWithinMs);

@@ -5,6 +5,7 @@ import { hookRoutes } from "../http/hook-route.ts";
 import type { Routes } from "../http/server.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
+import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
 import { buildHookDirectory } from "../webhook/hook-directory.ts";
@@ -12,7 +13,7 @@ import { buildWebhookManagement, type WebhookManagement } from "../webhook/manag
 import { buildPipeline, lockWaitMs } from "../webhook/pipeline.ts";
 import { buildReceiver } from "../webhook/receiver.ts";
 import { buildReplays, type Replays } from "../webhook/replay.ts";
-import { buildRetention } from "../webhook/retention.ts";
+import { expiredDeliveries } from "../webhook/retention.ts";
 import { buildSamples, type Samples } from "../webhook/sample.ts";
 import { buildTestDeliveries, type TestDeliveries } from "../webhook/test-delivery.ts";
 import { buildWebhookMetrics } from "../webhook/webhook-metrics.ts";
@@ -75,10 +76,11 @@ export function buildWebhookPart(
     onFloodWriteFailed: (error) => log.error({ error: messageOf(error) }, "a flood could not be counted"),
   });
   const retention = buildRetention({
-    deliveries: store.deliveries,
+    what: "deliveries",
+    retentionDays: config["webhook.deliveryRetentionDays"],
+    batches: (before) => expiredDeliveries(store.deliveries, before),
     clock,
     log,
-    retentionDays: config["webhook.deliveryRetentionDays"],
     cleaned: counters.cleaned,
   });
   const management = buildWebhookManagement({ store, secrets, hooks, clock, debounceSeconds, baseUrl });

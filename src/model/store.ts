@@ -1,5 +1,6 @@
 import type { AuditKeeper } from "./audit.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
+import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
 import type { PermissionKeeper } from "./permission.ts";
 import type { ProjectKeeper } from "./project.ts";
@@ -20,6 +21,7 @@ export interface Keepers {
   webhookConfigs: WebhookConfigKeeper;
   deliveries: DeliveryKeeper;
   tasks: TaskKeeper;
+  expiredTasks: ExpiredTaskKeeper;
   runners: RunnerKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;

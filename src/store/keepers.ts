@@ -2,6 +2,7 @@ import type { Keepers } from "../model/store.ts";
 import { buildApiTokenKeeper } from "./api-token.ts";
 import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
+import { buildExpiredTaskKeeper } from "./expired-task.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildMetaKeeper } from "./meta.ts";
 import { buildPermissionKeeper } from "./permission.ts";
@@ -25,6 +26,7 @@ export function buildKeepers(scope: Scope): Keepers {
     webhookConfigs: buildWebhookConfigKeeper(scope),
     deliveries: buildDeliveryKeeper(scope),
     tasks: buildTaskKeeper(scope),
+    expiredTasks: buildExpiredTaskKeeper(scope),
     runners: buildRunnerKeeper(scope),
     audit: buildAuditKeeper(scope),
     pushCodes: buildPushCodeKeeper(scope),

@@ -6,6 +6,8 @@ export interface TaskMetrics {
   started(task: Task): void;
   finished(task: Task): void;
   leaseLost(): void;
+  /** Tasks that retention deleted. */
+  cleaned(count: number): void;
   outgoing(kind: string, result: "delivered" | "failed"): void;
 }
 
@@ -41,6 +43,11 @@ export function buildTaskMetrics(registry: Metrics, tasks: TaskKeeper): TaskMetr
     help: "Leases that ended because their runner was silent.",
     registers,
   });
+  const cleaned = new Counter({
+    name: "slipway_tasks_cleaned_total",
+    help: "Finished tasks deleted by retention.",
+    registers,
+  });
   const outgoing = new Counter({
     name: "slipway_outgoing_calls_total",
     help: "Notifications and commit statuses by their result.",
@@ -60,6 +67,7 @@ export function buildTaskMetrics(registry: Metrics, tasks: TaskKeeper): TaskMetr
         );
     },
     leaseLost: () => lost.inc(),
+    cleaned: (count) => cleaned.inc(count),
     outgoing: (kind, result) => outgoing.inc({ kind, result }),
   };
 }

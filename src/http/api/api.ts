@@ -61,6 +61,7 @@ export interface ApiDeps {
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
   trigger: Trigger;
+  taskRetentionDays: number;
   webhook: {
     management: WebhookManagement;
     tests: TestDeliveries;
@@ -95,7 +96,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
     .route("/api", samplesApi(webhook.samples))
-    .route("/api", tasksApi({ store, trigger: deps.trigger }))
+    .route("/api", tasksApi({ store, trigger: deps.trigger, retentionDays: deps.taskRetentionDays }))
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ keepers: store, clock }))

@@ -124,10 +124,14 @@ const rerunTask = route({
 export interface TasksDeps {
   store: Store;
   trigger: Trigger;
+  /** Finished tasks are deleted after this many days; 0: never. */
+  retentionDays: number;
 }
 
-export function tasksApi({ store, trigger }: TasksDeps) {
+export function tasksApi({ store, trigger, retentionDays }: TasksDeps) {
   const { tasks } = store;
+  /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
+  const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
 
   async function written(task: Task) {
     if (task.state !== "queued") return taskJson(task);
@@ -140,7 +144,7 @@ export function tasksApi({ store, trigger }: TasksDeps) {
     permission: Permission,
   ): Promise<{ task: Task; project: Project }> {
     // A task that is not there and one of an invisible project look the same.
-    const name = `task ${id} that you may see`;
+    const name = `task ${id} that you may see${kept}`;
     const task = found(await tasks.byId(id), name);
     const project = await c.var.permissions
       .authorizeProject(callerOf(c), permission, task.projectId)

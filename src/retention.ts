@@ -1,0 +1,72 @@
+import type { Clock } from "./clock.ts";
+import { messageOf } from "./errors.ts";
+import type { Log } from "./log.ts";
+
+/** Deletes what is past its time, now and every hour, in small batches, so that nobody waits for it. */
+export interface Retention {
+  start(): void;
+  /** Resolves when no round is under way. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RetentionOptions {
+  /** For the log: "deliveries". */
+  what: string;
+  retentionDays: number;
+  /** Deletes what is older than `before`; answers after each batch how much that was. */
+  batches(before: Date): AsyncIterable<number>;
+  clock: Clock;
+  log: Log;
+  cleaned(count: number): void;
+}
+
+const dayMs = 86_400_000;
+const everyMs = 3_600_000;
+/** Between two batches others write. */
+const pauseMs = 20;
+
+export function buildRetention(options: RetentionOptions): Retention {
+  const { what, retentionDays, log } = options;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let running: Promise<void> | null = null;
+  let isClosed = false;
+
+  async function clean(): Promise<number> {
+    const before = new Date(options.clock.now() - retentionDays * dayMs);
+    let total = 0;
+    for await (const deleted of options.batches(before)) {
+      total += deleted;
+      options.cleaned(deleted);
+      if (isClosed) break;
+      await Bun.sleep(pauseMs);
+    }
+    return total;
+  }
+
+  async function round(): Promise<void> {
+    try {
+      const deleted = await clean();
+      if (deleted > 0) log.info({ deleted, retentionDays }, `old ${what} were deleted`);
+    } catch (error) {
+      const reason = `old ${what} could not be deleted; the next round tries again`;
+      log.warn({ error: messageOf(error) }, reason);
+    }
+    running = null;
+  }
+
+  return {
+    start() {
+      running = round();
+      timer = setInterval(() => {
+        running ??= round();
+      }, everyMs);
+    },
+    settled: async () => void (await running),
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
