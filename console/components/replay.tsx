@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
 import { type DeliveryFilters, filterOf } from "../delivery-query.ts";
@@ -45,23 +46,28 @@ export function ReplayOne({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** Replays what the filters find: the latest of each ref, after a look at which those are. */
+/** Replays what the filters find: the latest of each ref, after a look at which those are, a hundred at a time. */
 export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
   const [isOpen, { open, close }] = useDisclosure(false);
+  const [after, setAfter] = useState<string | null>(null);
   const filter = filterOf(filters);
+  const ask = (isPreview: boolean) =>
+    answerOf(api.webhooks.deliveries.replay.$post({ json: { filter, preview: isPreview, after } }));
   const preview = useQuery({
-    queryKey: ["replay-preview", filter],
-    queryFn: () => answerOf(api.webhooks.deliveries.replay.$post({ json: { filter, preview: true } })),
+    queryKey: ["replay-preview", filter, after],
+    queryFn: () => ask(true),
     enabled: isOpen,
     staleTime: 0,
   });
-  const replay = useAct(
-    () => answerOf(api.webhooks.deliveries.replay.$post({ json: { filter, preview: false } })),
-    { done: ({ items }) => `${items.length} deliveries were replayed.`, refresh: touched },
-  );
+  const replay = useAct(() => ask(false), { done: ({ message }) => message, refresh: touched });
+  const start = () => {
+    setAfter(null);
+    open();
+  };
+  const goOn = ({ next }: { next: string | null }) => (next === null ? close() : setAfter(next));
   return (
     <>
-      <Button variant="default" onClick={open}>
+      <Button variant="default" onClick={start}>
         Replay these…
       </Button>
       <Modal
@@ -71,17 +77,15 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
         title={<Text fw={620}>Replay what the filters find</Text>}
       >
         <Text size="sm" mb="sm">
-          Of all that the filters find, the latest of each branch or tag is replayed, at most 100. These are
-          they:
+          Of all that the filters find, the latest of each branch or tag is replayed, a hundred at a time.
         </Text>
         <Loaded query={preview}>
-          {({ items }) => (
+          {({ items, message }) => (
             <>
-              {items.length === 0 ? (
-                <Text size="sm" c="dimmed">
-                  Nothing of it can be replayed.
-                </Text>
-              ) : (
+              <Text size="sm" c="dimmed" mb="sm">
+                {message}
+              </Text>
+              {items.length > 0 && (
                 <div className="replay-list">
                   <Table aria-label="What would be replayed">
                     <Table.Tbody>
@@ -107,7 +111,7 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
                 <Button
                   disabled={items.length === 0}
                   loading={replay.isPending}
-                  onClick={() => replay.mutate(undefined, { onSuccess: close })}
+                  onClick={() => replay.mutate(undefined, { onSuccess: goOn })}
                 >
                   Replay {items.length}
                 </Button>

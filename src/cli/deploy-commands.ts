@@ -1,12 +1,8 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
-import { print, type Row, table, visible } from "./output.ts";
-import { addRemote, apiRemote, type Remote, type RemoteOptions } from "./remote.ts";
-
-interface List<T> {
-  items: T[];
-  total: number;
-}
+import { addHookCommands } from "./hook-commands.ts";
+import { print, type Row, table } from "./output.ts";
+import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
 
 interface ProjectItem {
   id: number;
@@ -15,20 +11,10 @@ interface ProjectItem {
   liveTaskId: number | null;
 }
 
-interface DeliveryAnswer {
-  deliveryId?: number;
-  status?: string;
-  reason?: string;
-  message?: string;
-  taskId?: number;
-  decision?: { status: string; code: string; reason: string };
-  trace?: { step: string; result: string; value: string; pattern: string; detail: string }[];
-}
-
 /** `project`, `hook` and `logs`: the deploy service from a shell. */
 export function addDeployCommands(program: Command): void {
   addProject(program);
-  addHook(program);
+  addHookCommands(program);
   addRemote(program.command("logs <taskId>"))
     .description("print the log of a task")
     .option("-f, --follow", "keep printing until the task ends; its result is the exit code")
@@ -76,78 +62,13 @@ function addProject(program: Command): void {
         };
         const task = await api.send<{ id: number; state: string }>(
           "POST",
-          `/api/projects/${path(projectId)}/tasks`,
+          `/api/projects/${segment(projectId)}/tasks`,
           body,
         );
         print(options, task, () => `Task ${task.id} is ${task.state}.`);
         if (options.follow) await printLog(api, String(task.id), options);
       },
     );
-}
-
-function addHook(program: Command): void {
-  const hook = program.command("hook").description("webhook deliveries");
-  addRemote(hook.command("list"))
-    .description("deliveries, newest first")
-    .option("--project <id>", "of one project")
-    .option("--status <status>", "accepted, merged, ignored, rejected or failed")
-    .option("--page <number>", "page, from 1", "1")
-    .action(async (options: RemoteOptions & { project?: string; status?: string; page: string }) => {
-      const query = new URLSearchParams({ page: options.page });
-      if (options.project) query.set("projectId", options.project);
-      if (options.status) query.set("status", options.status);
-      const deliveries = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
-      const columns = ["id", "created_at", "project_name", "event", "ref", "status", "reason", "task_id"];
-      print(options, deliveries, () => table(deliveries.items, columns));
-    });
-  addRemote(hook.command("test <projectId>"))
-    .description("send a sample delivery; without --real it only shows the decision, step by step")
-    .option("--real", "record it and create a task")
-    .option("--event <event>", "push, tag or merge_request")
-    .option("--ref <ref>", "branch or tag")
-    .option("--commit <sha>", "commit")
-    .option("--message <text>", "commit message")
-    .option("--path <path...>", "changed files")
-    .action(async (projectId: string, options: RemoteOptions & TestOptions) => {
-      const { event, ref, commit, message, path: paths } = options;
-      const body = { dryRun: !options.real, event, ref, commit, message, paths };
-      const answer = await apiRemote(options).send<DeliveryAnswer>(
-        "POST",
-        `/api/projects/${path(projectId)}/webhook/test`,
-        body,
-      );
-      print(options, answer, () => describe(answer));
-    });
-  addRemote(hook.command("replay <deliveryId>"))
-    .description("trigger again from a stored delivery")
-    .option("--force", "also when its signature had failed")
-    .action(async (deliveryId: string, options: RemoteOptions & { force?: boolean }) => {
-      const body = options.force ? { force: true } : {};
-      const url = `/api/webhooks/deliveries/${path(deliveryId)}/replay`;
-      const answer = await apiRemote(options).send<DeliveryAnswer>("POST", url, body);
-      print(options, answer, () => describe(answer));
-    });
-}
-
-interface TestOptions {
-  real?: boolean;
-  event?: string;
-  ref?: string;
-  commit?: string;
-  message?: string;
-  path?: string[];
-}
-
-function path(segment: string): string {
-  return encodeURIComponent(segment);
-}
-
-function describe(answer: DeliveryAnswer): string {
-  const { decision, trace } = answer;
-  const outcome = decision
-    ? `would be ${decision.status} (${decision.code}): ${visible(decision.reason)}`
-    : `delivery ${answer.deliveryId} ${answer.status}: ${visible(answer.message ?? answer.reason)}`;
-  return trace ? `${table(trace, ["step", "result", "value", "pattern", "detail"])}\n${outcome}` : outcome;
 }
 
 interface LogAnswer {
@@ -166,7 +87,7 @@ async function printLog(
 ): Promise<void> {
   let next = 0;
   for (;;) {
-    const log = await api.get<LogAnswer>(`/api/tasks/${path(taskId)}/log?from=${next}`);
+    const log = await api.get<LogAnswer>(`/api/tasks/${segment(taskId)}/log?from=${next}`);
     for (const line of log.lines) print(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
     const isCaughtUp = log.lines.length === 0;
     next = log.next;
@@ -174,7 +95,7 @@ async function printLog(
     if (isCaughtUp) await Bun.sleep(followEveryMs);
   }
   if (!options.follow) return;
-  const task = await api.get<{ state: string; reason?: string }>(`/api/tasks/${path(taskId)}`);
+  const task = await api.get<{ state: string; reason?: string }>(`/api/tasks/${segment(taskId)}`);
   if (task.state !== "success")
     throw new Fault("internal", `Task ${taskId} ended as ${task.state}. ${task.reason ?? ""}`);
 }

@@ -19,6 +19,19 @@ export function addRemote(command: Command): Command {
     .option("--json", "print JSON");
 }
 
+/** A list of the API. */
+export interface List<T> {
+  items: T[];
+  total: number;
+  page: number;
+  pageSize: number;
+}
+
+/** An id as it stands in a path. */
+export function segment(id: string): string {
+  return encodeURIComponent(id);
+}
+
 export interface Remote {
   url: string;
   get<T>(path: string): Promise<T>;

@@ -116,6 +116,14 @@ export interface Delivery {
 /** As it stands in lists. */
 export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
 
+export type ScannedDelivery = Pick<
+  Delivery,
+  "id" | "created_at" | "project_id" | "event" | "ref" | "code" | "normalized"
+>;
+
+/** A place in the order of all lists: by time, then by id. */
+export type DeliveryPlace = Pick<Delivery, "created_at" | "id">;
+
 export interface DeliveryFilter {
   projectId?: number;
   groupId?: number;
@@ -134,8 +142,12 @@ export interface DeliveryKeeper {
   create(delivery: Omit<Delivery, "id" | "repeat_of">): Promise<number>;
   byId(id: number): Promise<Delivery | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
-  /** Newest first, whole, for what-if and bulk replay; `limit` at most 200. */
+  /** Newest first, whole; `limit` at most 200. */
   latest(filter: DeliveryFilter, limit: number): Promise<Delivery[]>;
+  /** Newest first, those after `place` in that order; as much of each as a choice among many needs. */
+  scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
+  /** Those of the ids whose ref has a newer delivery that was accepted. */
+  overtaken(ids: readonly number[]): Promise<number[]>;
   /** Newest `accepted` live delivery after `since` (of the ref, when given), that opened a debounce window. */
   lastAccepted(
     projectId: number,

@@ -1,5 +1,5 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
-import type { DeliveryFilter } from "../model/delivery.ts";
+import type { DeliveryFilter, DeliveryPlace } from "../model/delivery.ts";
 import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -9,6 +9,8 @@ type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
 /** A filter whose group and permissions are worked out: null stands for every project, and project 0. */
 interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search"> {
   projectIds: number[] | null;
+  /** Only what comes after this place, newest first. */
+  place?: DeliveryPlace;
 }
 
 export async function resolve(scope: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
@@ -49,13 +51,21 @@ export function newest(scope: Scope, filter: ResolvedFilter, count: number): Del
   );
 }
 
-function inState({ lists }: Scope, { status, code, from, to }: ResolvedFilter): Deliveries {
+function inState({ lists }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
   let found: Deliveries = lists.selectFrom("deliveries");
   if (status !== undefined) found = found.where("status", "=", status);
   if (code !== undefined) found = found.where("code", "=", code);
   if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
   if (to !== undefined) found = found.where("created_at", "<", to.getTime());
-  return found;
+  return place === undefined ? found : after(found, place);
+}
+
+/** The first condition alone would do but for those of the same moment; it is what the index is entered by. */
+function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries {
+  const time = created_at.getTime();
+  return found
+    .where("created_at", "<=", time)
+    .where((eb) => eb.or([eb("created_at", "<", time), eb("deliveries.id", "<", id)]));
 }
 
 /** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */

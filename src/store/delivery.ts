@@ -2,6 +2,7 @@ import { type Insertable, type SelectQueryBuilder, type SqlBool, sql } from "kys
 import type { Delivery, DeliveryKeeper, DeliveryStatus, DeliverySummary } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
+import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
@@ -163,6 +164,8 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         .execute();
       return rows.map(shape.read);
     },
+    scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
+    overtaken: (ids) => overtakenDeliveries(scope, ids),
     async lastAccepted(projectId, since, ref) {
       const values = { project_id: projectId, since: since.getTime() };
       const [row] =

@@ -1,7 +1,8 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import type { Delivery, DeliveryFilter, NormalizedEvent } from "../model/delivery.ts";
+import type { Delivery, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
+import { type BulkReplays, buildBulkReplays } from "./bulk-replay.ts";
 import type { HookDirectory } from "./hook-directory.ts";
 import { isObject } from "./json-reader.ts";
 import type { Answer } from "./outcome.ts";
@@ -14,12 +15,8 @@ import { waysIn } from "./ways-in.ts";
 export interface Replays {
   /** Triggers again from a stored delivery, ignoring signature, debounce and event list. */
   replay(delivery: Delivery, force: boolean): Promise<Answer>;
-  /** Of the deliveries that a filter finds, the latest of each ref that can be replayed; oldest first. */
-  candidates(filter: DeliveryFilter): Promise<Delivery[]>;
+  replayMany: BulkReplays;
 }
-
-const maxLookedAt = 200;
-const maxReplayed = 100;
 
 export interface ReplaysOptions {
   store: Store;
@@ -29,45 +26,32 @@ export interface ReplaysOptions {
 }
 
 export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
-  return {
-    async replay(delivery, force) {
-      const event = replayableEvent(delivery, force);
-      const config = await store.webhookConfigs.ofProject(delivery.project_id);
-      const project = await store.projects.byId(delivery.project_id);
-      if (config === null || project === null)
-        throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
-      const trace = newTrace();
-      const known = {
-        projectId: project.id,
-        projectName: project.name,
-        provider: delivery.provider,
-        event,
-        body: delivery.body,
-        headers: delivery.headers,
-        hostDeliveryId: delivery.host_delivery_id,
-        remoteIp: waysIn.replay.remoteIp,
-        arrivedAt: new Date(clock.now()),
-        trace,
-        replayOf: delivery.id,
-        formerProjectId: null,
-      };
-      const hook = hooks.hookOf(config, project);
-      return pipeline.decide({ way: waysIn.replay, hook, event, trace, known });
-    },
-    async candidates(filter) {
-      const latest = new Map<string, Delivery>();
-      for (const delivery of await store.deliveries.latest(filter, maxLookedAt)) {
-        const ref = `${delivery.project_id} ${delivery.event} ${delivery.ref}`;
-        if (!latest.has(ref) && isReplayable(delivery)) latest.set(ref, delivery);
-        if (latest.size === maxReplayed) break;
-      }
-      return [...latest.values()].reverse();
-    },
-  };
-}
+  async function replay(delivery: Delivery, force: boolean): Promise<Answer> {
+    const event = replayableEvent(delivery, force);
+    const config = await store.webhookConfigs.ofProject(delivery.project_id);
+    const project = await store.projects.byId(delivery.project_id);
+    if (config === null || project === null)
+      throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
+    const trace = newTrace();
+    const known = {
+      projectId: project.id,
+      projectName: project.name,
+      provider: delivery.provider,
+      event,
+      body: delivery.body,
+      headers: delivery.headers,
+      hostDeliveryId: delivery.host_delivery_id,
+      remoteIp: waysIn.replay.remoteIp,
+      arrivedAt: new Date(clock.now()),
+      trace,
+      replayOf: delivery.id,
+      formerProjectId: null,
+    };
+    const hook = hooks.hookOf(config, project);
+    return pipeline.decide({ way: waysIn.replay, hook, event, trace, known });
+  }
 
-function isReplayable(delivery: Delivery): boolean {
-  return storedEvent(delivery)?.nothing === null && delivery.code !== "signature_invalid";
+  return { replay, replayMany: buildBulkReplays({ deliveries: store.deliveries, replay }) };
 }
 
 function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
 import { buildCli } from "../support/cli.ts";
+import { makeHook, sha } from "../support/hook.ts";
 
 setDefaultTimeout(30_000);
 
@@ -55,6 +59,49 @@ test("sign in, make a project, test its hook, list deliveries, make and revoke a
 
   expect((await slipway(["logout"])).exitCode).toBe(0);
   expect((await slipway(["project", "list"])).exitCode).toBe(4);
+});
+
+test("deliveries are found, explained, tried and replayed from a shell", async () => {
+  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "shell",
+    scopes: ["admin"],
+  });
+  const shell = buildCli({ SLIPWAY_URL: server.url, SLIPWAY_TOKEN: token });
+  const hook = await makeHook(server, { provider: "github", branchFilter: ["live"], debounceSeconds: 0 });
+  const [project, payload] = [
+    String(hook.projectId),
+    { ref: "refs/heads/main", after: sha("a"), commits: [] },
+  ];
+  const headers = { "X-GitHub-Event": "push" };
+  const { deliveryId } = (await hook.deliver({ payload, headers })).body;
+
+  const list = await shell(["hook", "list", "--project", project, "--code", "branch_not_matched"]);
+  expect(list.stdout).toContain("The branch main matches none of live.");
+  const none = await shell(["hook", "list", "--project", project, "--search", "elsewhere", "--json"]);
+  expect(none.json()).toMatchObject({ total: 0 });
+  const shown = await shell(["hook", "show", String(deliveryId)]);
+  expect(shown.stdout).toMatch(/branch +stop +main +live[\s\S]*ignored \(branch_not_matched\)/);
+
+  const folder = mkdtempSync(join(tmpdir(), "slipway-cli-"));
+  const file = join(folder, "push.json");
+  writeFileSync(file, JSON.stringify(payload));
+  const tried = ["hook", "test", project, "--payload", file, "--header", "X-GitHub-Event: push"];
+  expect((await shell(tried)).stdout).toContain("would be ignored (branch_not_matched)");
+  rmSync(folder, { recursive: true });
+  const missing = await shell(tried);
+  expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining("push.json")]);
+
+  await hook.save({ branchFilter: [] });
+  const preview = await shell(["hook", "replay", "--project", project, "--status", "ignored"]);
+  expect(preview.stdout).toMatch(/1 found, 1 would be replayed\.\nNothing was replayed: add --yes/);
+  const real = await shell(["hook", "replay", "--project", project, "--status", "ignored", "--yes"]);
+  expect(real.stdout).toMatch(/accepted: [\s\S]*1 found, 1 replayed\./);
+  expect((await shell(["hook", "replay", String(deliveryId)])).stdout).toMatch(/delivery \d+ accepted/);
+  for (const wrong of [
+    ["hook", "replay"],
+    ["hook", "replay", "1", "--project", project],
+  ])
+    expect(await shell(wrong)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("by filters") });
 });
 
 test("publish tells how many received it; online lists users", async () => {

@@ -70,6 +70,13 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries that a user may view, by status": ({ deliveries }) =>
     deliveries.list({ visibleProjectIds: [3, 4, 5], status: "ignored" }, firstPage),
   "the latest deliveries of a project": ({ deliveries }) => deliveries.latest({ projectId: 7 }, 50),
+  "deliveries walked from a place on": ({ deliveries }) =>
+    deliveries.scan({}, { created_at: hour(9), id: 9_999 }, 500),
+  "deliveries of a project and status walked from a place on": ({ deliveries }) =>
+    deliveries.scan({ projectId: 7, status: "ignored" }, { created_at: hour(9), id: 9_999 }, 500),
+  "deliveries of a group walked from a place on": ({ deliveries }) =>
+    deliveries.scan({ groupId: 1 }, { created_at: hour(9), id: 9_999 }, 100),
+  "deliveries that a newer one has overtaken": ({ deliveries }) => deliveries.overtaken([9_000, 9_010]),
   "the debounce look-up": ({ deliveries }) => deliveries.lastAccepted(7, hour(27)),
   "the debounce look-up of a ref": ({ deliveries }) => deliveries.lastAccepted(7, hour(27), "main"),
   "tasks, all": ({ tasks }) => tasks.list({}, firstPage),

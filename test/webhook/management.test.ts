@@ -197,28 +197,6 @@ test("a replay of a body over 8 KB is exact", async () => {
   });
 });
 
-test("a filtered list is replayed in bulk: the latest of each ref, after a preview", async () => {
-  const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
-  for (const commit of ["a", "b"]) await hook.deliver(push({ commit: sha(commit) }));
-  await hook.deliver(push({ ref: "refs/heads/next", commit: sha("c") }));
-  await hook.deliver({ payload: {} });
-  await hook.save({ branchFilter: [] });
-  const filter = { projectId: hook.projectId, status: "ignored" };
-  interface Bulk {
-    items: { delivery: { commit: string }; response: { status: string } | null }[];
-  }
-  const ask = (body: object) => admin.expect<Bulk>(200, "POST", "/api/webhooks/deliveries/replay", body);
-  const preview = await ask({ filter });
-  expect(preview.items.map(({ delivery, response }) => [delivery.commit, response])).toEqual([
-    [sha("b"), null],
-    [sha("c"), null],
-  ]);
-  expect(await tasksOf(admin, hook.projectId)).toHaveLength(0);
-  const real = await ask({ filter, preview: false });
-  expect(real.items.map(({ response }) => response?.status)).toEqual(["accepted", "accepted"]);
-  expect((await tasksOf(admin, hook.projectId)).map(({ commit }) => commit)).toEqual([sha("c"), sha("b")]);
-});
-
 test("nothing usable is stored: 409; nothing at all: 404", async () => {
   const unknown = await deliverTo(`${server.url}/api/hooks/git/${"0".repeat(48)}`, push());
   const replay = (id: unknown) => admin.request("POST", `/api/webhooks/deliveries/${id}/replay`, {});

@@ -43,6 +43,7 @@ import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
 import { type PushDeps, pushApi } from "./push.ts";
+import { replaysApi } from "./replays.ts";
 import { answerFaults, prepareRequests } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
@@ -94,7 +95,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectMembersApi(store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
-    .route("/api", deliveriesApi({ keepers: store, replays: webhook.replays, clock }))
+    .route("/api", deliveriesApi({ keepers: store, clock }))
+    .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))
     .route("/api", tasksApi({ store, trigger: deps.trigger, retentionDays: deps.taskRetentionDays }))
     .route("/api", projectTasksApi(store))

@@ -1,39 +1,19 @@
 import type { Clock } from "../../clock.ts";
-import type { Delivery, DeliveryFilter } from "../../model/delivery.ts";
+import type { Delivery } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Replays } from "../../webhook/replay.ts";
-import { type ApiContext, audit, callerOf } from "./context.ts";
+import { type ApiContext, callerOf } from "./context.ts";
 import {
-  answerShape,
-  codeShape,
+  deliveryFilter,
   deliveryJson,
   deliveryList,
   deliveryShape,
   statusShape,
   summaryJson,
-  summaryShape,
 } from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  id,
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  onlyGiven,
-  pageOf,
-  pageQuery,
-  queryId,
-  queryTime,
-  strict,
-  text,
-  time,
-  z,
-} from "./shape.ts";
+import { idParams, json, listJson, onlyGiven, pageOf, pageQuery, queryId, strict, time, z } from "./shape.ts";
 
 const tags = ["deliveries"];
-
-const search = text(300).openapi({ description: "The host's delivery id, a commit or a ref, exactly." });
 
 const listDeliveries = route({
   method: "get",
@@ -47,11 +27,7 @@ const listDeliveries = route({
       ...pageQuery,
       projectId: queryId.optional(),
       groupId: queryId.optional(),
-      status: statusShape.optional(),
-      code: codeShape.optional(),
-      from: queryTime.optional(),
-      to: queryTime.optional(),
-      search: search.optional(),
+      ...deliveryFilter,
     }),
   },
   responses: { 200: json("One page of deliveries.", deliveryList) },
@@ -66,57 +42,6 @@ const getDelivery = route({
   access: "signed-in",
   request: { params: idParams("id") },
   responses: { 200: json("The delivery.", deliveryShape) },
-});
-
-const replayDelivery = route({
-  method: "post",
-  path: "/webhooks/deliveries/{id}/replay",
-  tags,
-  summary: "Replay a delivery",
-  description:
-    "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, or the " +
-    "signature had failed and `force` is not set.",
-  access: "admin",
-  request: { params: idParams("id"), body: jsonBody(strict({ force: z.boolean().default(false) })) },
-  responses: {
-    200: json("The delivery created no task.", answerShape),
-    202: json("A task was created.", answerShape),
-  },
-});
-
-const replayDeliveries = route({
-  method: "post",
-  path: "/webhooks/deliveries/replay",
-  tags,
-  summary: "Replay many deliveries",
-  description:
-    "Of the deliveries that the filter finds, the latest of each ref, at most 100. By default only a preview of which they are.",
-  access: "admin",
-  request: {
-    body: jsonBody(
-      strict({
-        preview: z.boolean().default(true),
-        filter: strict({
-          projectId: id.optional(),
-          groupId: id.optional(),
-          status: statusShape.optional(),
-          code: codeShape.optional(),
-          from: time.optional(),
-          to: time.optional(),
-          search: search.optional(),
-        }),
-      }),
-    ),
-  },
-  responses: {
-    200: json(
-      "What is or would be replayed, oldest first.",
-      z.object({
-        preview: z.boolean(),
-        items: z.array(z.object({ delivery: summaryShape, response: answerShape.nullable() })),
-      }),
-    ),
-  },
 });
 
 const statsBucketSeconds = 900;
@@ -145,11 +70,10 @@ const deliveryStats = route({
 
 export interface DeliveriesDeps {
   keepers: Pick<Keepers, "deliveries">;
-  replays: Replays;
   clock: Clock;
 }
 
-export function deliveriesApi({ keepers: { deliveries }, replays, clock }: DeliveriesDeps) {
+export function deliveriesApi({ keepers: { deliveries }, clock }: DeliveriesDeps) {
   return newApi()
     .openapi(listDeliveries, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
@@ -166,26 +90,6 @@ export function deliveriesApi({ keepers: { deliveries }, replays, clock }: Deliv
         deliveryJson(await visibleDelivery(c, await deliveries.byId(deliveryId), deliveryId)),
         200,
       );
-    })
-    .openapi(replayDelivery, async (c) => {
-      const { id: deliveryId } = c.req.valid("param");
-      const { force } = c.req.valid("json");
-      const delivery = found(await deliveries.byId(deliveryId), `delivery ${deliveryId}`);
-      const answer = await replays.replay(delivery, force);
-      await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
-      return c.json(answer.body, answer.httpStatus as 200);
-    })
-    .openapi(replayDeliveries, async (c) => {
-      const { filter, preview } = c.req.valid("json");
-      const { from, to, ...rest } = filter;
-      const times = { from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
-      const items = [];
-      for (const delivery of await replays.candidates(onlyGiven({ ...rest, ...times }) as DeliveryFilter)) {
-        const answer = preview ? null : await replays.replay(delivery, false);
-        if (answer) await auditReplay(c, delivery, { deliveryId: answer.body.deliveryId });
-        items.push({ delivery: summaryJson(delivery), response: answer?.body ?? null });
-      }
-      return c.json({ preview, items }, 200);
     })
     .openapi(deliveryStats, async (c) => {
       const to = new Date(clock.now());
@@ -214,13 +118,4 @@ async function visibleDelivery(
   const visible = await c.var.permissions.visibleProjectIds(caller);
   const isVisible = delivery !== null && (visible === undefined || visible.includes(delivery.project_id));
   return found(isVisible ? delivery : null, `delivery ${deliveryId} that you may see`);
-}
-
-function auditReplay(c: ApiContext, delivery: Delivery, detail: Record<string, unknown>): Promise<void> {
-  return audit(c, {
-    action: "delivery.replay",
-    subject: `delivery ${delivery.id}`,
-    projectId: delivery.project_id || null,
-    detail,
-  });
 }

@@ -1,10 +1,21 @@
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
 import { deliveryCodes } from "../../webhook/outcome.ts";
-import { listOf, time, z } from "./shape.ts";
+import { listOf, queryTime, text, time, z } from "./shape.ts";
 
 export const statusShape = z.enum(deliveryStatuses);
 export const codeShape = z.enum(deliveryCodes);
+
+/** What lists are filtered by, beside project and group. */
+export const deliveryFilter = {
+  status: statusShape.optional(),
+  code: codeShape.optional(),
+  from: queryTime.optional(),
+  to: queryTime.optional(),
+  search: text(300)
+    .optional()
+    .openapi({ description: "The host's delivery id, a commit or a ref, exactly." }),
+};
 
 /** The delivery response body. */
 export const answerShape = z

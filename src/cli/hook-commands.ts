@@ -1,0 +1,201 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { Fault, messageOf } from "../errors.ts";
+import { print, type Row, table, visible } from "./output.ts";
+import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
+
+interface TraceStep extends Row {
+  step: string;
+}
+
+interface DeliveryAnswer {
+  deliveryId?: number;
+  status?: string;
+  reason?: string;
+  message?: string;
+  decision?: { status: string; code: string; reason: string };
+  trace?: TraceStep[];
+}
+
+/** `hook`: deliveries of Git hosts, from a shell. */
+export function addHookCommands(program: Command): void {
+  const hook = program.command("hook").description("webhook deliveries");
+  addFilters(addRemote(hook.command("list")))
+    .description("deliveries, newest first")
+    .option("--page <number>", "page, from 1", "1")
+    .option("--page-size <number>", "deliveries on a page, at most 200", "20")
+    .action(listDeliveries);
+  addRemote(hook.command("show <deliveryId>"))
+    .description("one delivery: what became of it and, step by step, why")
+    .action(showDelivery);
+  addRemote(hook.command("test <projectId>"))
+    .description("send a sample delivery; without --real it only shows the decision, step by step")
+    .option("--real", "record it and create a task")
+    .option("--event <event>", "push, tag or merge_request")
+    .option("--ref <ref>", "branch or tag")
+    .option("--commit <sha>", "commit")
+    .option("--message <text>", "commit message")
+    .option("--author <name>", "who pushed")
+    .option("--path <path...>", "changed files")
+    .option("--payload <file>", "a host's JSON body instead of the fields above")
+    .option("--header <header...>", 'its headers, such as "X-GitHub-Event: push"')
+    .action(testHook);
+  addFilters(addRemote(hook.command("replay [deliveryId]")))
+    .description(
+      "trigger again from a stored delivery, or from those that the filters find: of each ref the latest",
+    )
+    .option("--force", "one delivery: also when its signature had failed")
+    .option("--yes", "filters: replay them; without it they are only shown")
+    .action(replay);
+}
+
+interface Filters {
+  project?: string;
+  group?: string;
+  status?: string;
+  code?: string;
+  from?: string;
+  to?: string;
+  search?: string;
+}
+
+function addFilters(command: Command): Command {
+  return command
+    .option("--project <id>", "of one project")
+    .option("--group <id>", "of the projects of a group")
+    .option("--status <status>", "accepted, merged, ignored, rejected or failed")
+    .option("--code <code>", "such as branch_not_matched")
+    .option("--from <time>", "since then, such as 2026-01-31T09:30:00Z")
+    .option("--to <time>", "before then")
+    .option("--search <text>", "a ref, a commit or the host's delivery id, exactly");
+}
+
+function filterOf({ project, group, status, code, from, to, search }: Filters): Record<string, string> {
+  const named = { projectId: project, groupId: group, status, code, from, to, search };
+  return Object.fromEntries(
+    Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+async function listDeliveries(
+  options: RemoteOptions & Filters & { page: string; pageSize: string },
+): Promise<void> {
+  const { page, pageSize } = options;
+  const query = new URLSearchParams({ ...filterOf(options), page, pageSize });
+  const list = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
+  const columns = ["id", "created_at", "project_name", "event", "ref", "status", "reason", "task_id"];
+  const pages = Math.max(1, Math.ceil(list.total / list.pageSize));
+  const more = pages > 1 ? `\npage ${list.page} of ${pages}, ${list.total} deliveries` : "";
+  print(options, list, () => table(list.items, columns) + more);
+}
+
+async function showDelivery(deliveryId: string, options: RemoteOptions): Promise<void> {
+  const path = `/api/webhooks/deliveries/${segment(deliveryId)}`;
+  const delivery = await apiRemote(options).get<Row & { trace: TraceStep[] }>(path);
+  const shown = ["created_at", "project_name", "provider", "event", "ref", "commit", "author", "remote_ip"];
+  print(options, delivery, () =>
+    [
+      ...[...shown, "task_id"].map((name) => `${name.padEnd(14)}${visible(delivery[name])}`),
+      "",
+      traceTable(delivery.trace),
+      `${delivery.status} (${delivery.code}): ${visible(delivery.reason)}`,
+    ].join("\n"),
+  );
+}
+
+interface TestOptions {
+  real?: boolean;
+  event?: string;
+  ref?: string;
+  commit?: string;
+  message?: string;
+  author?: string;
+  path?: string[];
+  payload?: string;
+  header?: string[];
+}
+
+async function testHook(projectId: string, options: RemoteOptions & TestOptions): Promise<void> {
+  const { real, event, ref, commit, message, author, path: paths, payload, header } = options;
+  const body = {
+    dryRun: !real,
+    ...{ event, ref, commit, message, author, paths },
+    ...(payload === undefined ? {} : { payload: payloadOf(payload) }),
+    ...(header === undefined ? {} : { headers: Object.fromEntries(header.map(headerOf)) }),
+  };
+  const url = `/api/projects/${segment(projectId)}/webhook/test`;
+  const answer = await apiRemote(options).send<DeliveryAnswer>("POST", url, body);
+  print(options, answer, () => described(answer));
+}
+
+function payloadOf(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new Fault("invalid", `The payload ${file} cannot be read as JSON: ${messageOf(error)}`);
+  }
+}
+
+function headerOf(line: string): [string, string] {
+  const [, name, value] = /^([^:]+):(.*)$/.exec(line) ?? [];
+  if (name === undefined || value === undefined)
+    throw new Fault("invalid", `The header ${line} has no value; write it as "X-GitHub-Event: push".`);
+  return [name.trim(), value.trim()];
+}
+
+type ReplayOptions = RemoteOptions & Filters & { force?: boolean; yes?: boolean };
+
+async function replay(deliveryId: string | undefined, options: ReplayOptions): Promise<void> {
+  const filter = filterOf(options);
+  const isFiltered = Object.keys(filter).length > 0;
+  if ((deliveryId !== undefined) === isFiltered)
+    throw new Fault("invalid", "Name one delivery by its id, or several by filters such as --status failed.");
+  if (deliveryId === undefined) return replayMany(filter, options);
+  const body = options.force ? { force: true } : {};
+  const url = `/api/webhooks/deliveries/${segment(deliveryId)}/replay`;
+  const answer = await apiRemote(options).send<DeliveryAnswer>("POST", url, body);
+  print(options, answer, () => described(answer));
+}
+
+interface BulkReplay {
+  message: string;
+  next: string | null;
+  items: { delivery: Row; response: { status: string; reason: string } | null; problem: string | null }[];
+}
+
+/** A preview shows the first hundred; a replay goes on until nothing is left. */
+async function replayMany(filter: Record<string, string>, options: ReplayOptions): Promise<void> {
+  const { projectId, groupId, ...rest } = filter;
+  const ids = Object.entries({ projectId, groupId }).flatMap(([name, id]) =>
+    id ? [[name, Number(id)]] : [],
+  );
+  const api = apiRemote(options);
+  let after: string | null = null;
+  do {
+    const body = { filter: { ...rest, ...Object.fromEntries(ids) }, preview: !options.yes, after };
+    const bulk: BulkReplay = await api.send("POST", "/api/webhooks/deliveries/replay", body);
+    const rows = bulk.items.map(({ delivery, response, problem }) => ({
+      ...delivery,
+      outcome: response ? `${response.status}: ${response.reason}` : (problem ?? "would be replayed"),
+    }));
+    print(
+      options,
+      bulk,
+      () => `${table(rows, ["id", "project_name", "ref", "commit", "outcome"])}\n${bulk.message}`,
+    );
+    after = bulk.next;
+  } while (options.yes && after !== null);
+  if (!options.yes && !options.json) process.stdout.write("Nothing was replayed: add --yes to do it.\n");
+}
+
+function traceTable(trace: TraceStep[]): string {
+  return table(trace, ["step", "result", "value", "pattern", "detail"]);
+}
+
+function described(answer: DeliveryAnswer): string {
+  const { decision, trace } = answer;
+  const outcome = decision
+    ? `would be ${decision.status} (${decision.code}): ${visible(decision.reason)}`
+    : `delivery ${answer.deliveryId} ${answer.status}: ${visible(answer.message ?? answer.reason)}`;
+  return trace ? `${traceTable(trace)}\n${outcome}` : outcome;
+}

@@ -1,0 +1,155 @@
+import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delivery.ts";
+import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
+import type { Replays } from "../../webhook/replay.ts";
+import { type ApiContext, audit } from "./context.ts";
+import { answerShape, deliveryFilter, summaryJson, summaryShape } from "./delivery-shape.ts";
+import { found, newApi, route } from "./route.ts";
+import { id, idParams, json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
+
+const tags = ["deliveries"];
+
+const replayDelivery = route({
+  method: "post",
+  path: "/webhooks/deliveries/{id}/replay",
+  tags,
+  summary: "Replay a delivery",
+  description:
+    "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, or the " +
+    "signature had failed and `force` is not set.",
+  access: "admin",
+  request: { params: idParams("id"), body: jsonBody(strict({ force: z.boolean().default(false) })) },
+  responses: {
+    200: json("The delivery created no task.", answerShape),
+    202: json("A task was created.", answerShape),
+  },
+});
+
+const count = z.number().int();
+
+const replayDeliveries = route({
+  method: "post",
+  path: "/webhooks/deliveries/replay",
+  tags,
+  summary: "Replay many deliveries",
+  description:
+    `Of the list that the filter finds, the latest of each ref, newest refs first, at most ${maxReplayed} in one call; send \`next\` back as ` +
+    "`after` for those that are left. A ref with a newer accepted delivery is left alone. By default only a preview. " +
+    `Of more than ${maxScanned} deliveries the newest ${maxScanned} are looked at.`,
+  access: "admin",
+  request: {
+    body: jsonBody(
+      strict({
+        preview: z.boolean().default(true),
+        filter: strict({ ...deliveryFilter, projectId: id.optional(), groupId: id.optional() }).default({}),
+        after: z
+          .string()
+          .regex(/^\d{1,16}-\d{1,16}$/, "must be the `next` of the call before")
+          .nullable()
+          .optional(),
+      }),
+    ),
+  },
+  responses: {
+    200: json(
+      "What is or would be replayed, and what is not. The counts add up to `matched`.",
+      z
+        .object({
+          preview: z.boolean(),
+          message: z.string(),
+          matched: count.openapi({
+            description: "Found by the filter, without what earlier calls went through.",
+          }),
+          replayed: count.openapi({ description: "In a preview: would be replayed." }),
+          failed: count.openapi({ description: "Could not be replayed; `problem` says why." }),
+          older: count.openapi({ description: "Older ones of refs of which a newer one was found." }),
+          overtaken: count.openapi({ description: "Of refs that have a newer accepted delivery." }),
+          nothing: count.openapi({ description: "Hold nothing to build, or their signature had failed." }),
+          left: count.openapi({ description: "For the next call." }),
+          isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
+          next: z.string().nullable(),
+          items: z
+            .array(
+              z.object({
+                delivery: summaryShape,
+                response: answerShape.nullable(),
+                problem: z.string().nullable().openapi({ description: "Why it could not be replayed." }),
+              }),
+            )
+            .openapi({ description: "Oldest first." }),
+        })
+        .openapi("BulkReplay"),
+    ),
+  },
+});
+
+export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper; replays: Replays }) {
+  return newApi()
+    .openapi(replayDelivery, async (c) => {
+      const { id: deliveryId } = c.req.valid("param");
+      const { force } = c.req.valid("json");
+      const delivery = found(await deliveries.byId(deliveryId), `delivery ${deliveryId}`);
+      const answer = await replays.replay(delivery, force);
+      await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
+      return c.json(answer.body, answer.httpStatus as 200);
+    })
+    .openapi(replayDeliveries, async (c) => {
+      const { filter, preview, after } = c.req.valid("json");
+      const bulk = await replays.replayMany({
+        filter: onlyGiven(filter),
+        after: after ? placeOf(after) : null,
+        preview,
+        onReplayed: (delivery, { deliveryId }) => auditReplay(c, delivery, { deliveryId }),
+      });
+      const { next, items, ...counts } = bulk;
+      const failed = failedOf(bulk);
+      return c.json(
+        {
+          preview,
+          message: messageOf(bulk, preview),
+          ...counts,
+          replayed: items.length - failed,
+          failed,
+          next: next && `${next.created_at.getTime()}-${next.id}`,
+          items: items.map((item) => ({ ...item, delivery: summaryJson(item.delivery) })),
+        },
+        200,
+      );
+    });
+}
+
+function placeOf(text: string): DeliveryPlace {
+  const [time, deliveryId] = text.split("-").map(Number);
+  return { created_at: new Date(time ?? 0), id: deliveryId ?? 0 };
+}
+
+function failedOf({ items }: BulkReplay): number {
+  return items.filter(({ problem }) => problem !== null).length;
+}
+
+function messageOf(bulk: BulkReplay, preview: boolean): string {
+  const { matched, items, older, overtaken, nothing, left, isCut } = bulk;
+  const failed = failedOf(bulk);
+  const rest = [
+    [failed, "that failed"],
+    [older, "older of the same refs"],
+    [overtaken, "overtaken by a newer accepted delivery"],
+    [nothing, "with nothing to build"],
+  ] as const;
+  const aside = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  const sentences = [
+    `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${aside.length > 0 ? `; not replayed: ${aside.join(", ")}` : ""}.`,
+  ];
+  if (left > 0) sentences.push(`${left} are left: send next back as after.`);
+  if (isCut)
+    sentences.push(`Only the newest ${maxScanned} were looked at: narrow the filter for those before.`);
+  return sentences.join(" ");
+}
+
+function auditReplay(c: ApiContext, delivery: Delivery, detail: Record<string, unknown>): Promise<void> {
+  return audit(c, {
+    action: "delivery.replay",
+    subject: `delivery ${delivery.id}`,
+    projectId: delivery.project_id || null,
+    detail,
+  });
+}

@@ -1,0 +1,162 @@
+import { Fault } from "../errors.ts";
+import type {
+  Delivery,
+  DeliveryFilter,
+  DeliveryKeeper,
+  DeliveryPlace,
+  NormalizedEvent,
+  ScannedDelivery,
+} from "../model/delivery.ts";
+import type { DeliveryAnswer } from "./outcome.ts";
+
+/** What a bulk replay takes of a filtered list, and what becomes of the rest. The counts add up to `matched`. */
+export interface BulkReplay {
+  /** Deliveries that the filter finds and that earlier calls have not been through. */
+  matched: number;
+  /** Those of a ref of which a newer one was found. */
+  older: number;
+  /** Those of a ref that has a newer delivery outside of the list, which was accepted. */
+  overtaken: number;
+  /** Those that hold nothing to build, or whose signature had failed. */
+  nothing: number;
+  /** The latest of further refs, for the next call. */
+  left: number;
+  /** Whether the filter finds more than were looked at. */
+  isCut: boolean;
+  /** Where the next call goes on; null when nothing is left. */
+  next: DeliveryPlace | null;
+  /** Oldest first. Replayed, unless it was a preview. */
+  items: ReplayedItem[];
+}
+
+export interface ReplayedItem {
+  delivery: Delivery;
+  /** Null in a preview, or when it could not be replayed. */
+  response: DeliveryAnswer | null;
+  problem: string | null;
+}
+
+/** As many as lists count: a longer one has to be narrowed. */
+export const maxScanned = 10_000;
+const scannedAtOnce = 500;
+export const maxReplayed = 100;
+
+export interface BulkReplayOptions {
+  deliveries: Pick<DeliveryKeeper, "scan" | "overtaken" | "byId">;
+  replay(delivery: Delivery, force: boolean): Promise<{ body: DeliveryAnswer }>;
+}
+
+export interface BulkOrder {
+  filter: DeliveryFilter;
+  /** `next` of the call before. */
+  after: DeliveryPlace | null;
+  /** Only shows what would be replayed. */
+  preview: boolean;
+  /** Called after each replay, before the next one. */
+  onReplayed(delivery: Delivery, answer: DeliveryAnswer): Promise<void>;
+}
+
+/** Of the list that a filter finds, replays the latest of each ref, newest refs first, at most 100 in one call. */
+export type BulkReplays = (order: BulkOrder) => Promise<BulkReplay>;
+
+export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): BulkReplays {
+  async function walk(filter: DeliveryFilter): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    let place: DeliveryPlace | null = null;
+    while (entries.length < maxScanned) {
+      const rows: ScannedDelivery[] = await deliveries.scan(filter, place, scannedAtOnce);
+      entries.push(...rows.map(entryOf));
+      if (rows.length < scannedAtOnce) break;
+      place = rows.at(-1) ?? null;
+    }
+    return entries;
+  }
+
+  /** Fills one call with those that nothing newer has overtaken. */
+  async function take(latest: Entry[]): Promise<{ taken: Entry[]; looked: number }> {
+    const taken: Entry[] = [];
+    let looked = 0;
+    while (looked < latest.length && taken.length < maxReplayed) {
+      const next = latest.slice(looked, looked + maxReplayed - taken.length);
+      const gone = new Set(await deliveries.overtaken(next.map(({ id }) => id)));
+      taken.push(...next.filter(({ id }) => !gone.has(id)));
+      looked += next.length;
+    }
+    return { taken, looked };
+  }
+
+  async function itemOf(id: number, { preview, onReplayed }: BulkOrder): Promise<ReplayedItem | null> {
+    const delivery = await deliveries.byId(id);
+    if (delivery === null) return null;
+    if (preview) return { delivery, response: null, problem: null };
+    try {
+      const { body: response } = await replay(delivery, false);
+      await onReplayed(delivery, response);
+      return { delivery, response, problem: null };
+    } catch (error) {
+      // One that cannot be replayed must not keep back the others.
+      if (!(error instanceof Fault)) throw error;
+      return { delivery, response: null, problem: error.message };
+    }
+  }
+
+  return async (order) => {
+    const entries = await walk(order.filter);
+    const { latest, ...counts } = sortOut(entries, order.after);
+    const { taken, looked } = await take(latest);
+    const items: ReplayedItem[] = [];
+    for (const { id } of taken.toReversed()) {
+      const item = await itemOf(id, order);
+      if (item !== null) items.push(item);
+    }
+    const left = latest.length - looked;
+    return {
+      ...counts,
+      overtaken: looked - taken.length,
+      left,
+      isCut: entries.length >= maxScanned,
+      next: left > 0 ? (latest[looked - 1] ?? null) : null,
+      items,
+    };
+  };
+}
+
+/** What the choice needs of a delivery; its event is let go. */
+interface Entry extends DeliveryPlace {
+  /** Project, event and ref: what a newer delivery takes the place of. */
+  target: string;
+  kind: "builds" | "deletes" | "nothing";
+}
+
+function entryOf({ id, created_at, project_id, event, ref, code, normalized }: ScannedDelivery): Entry {
+  return { id, created_at, target: `${project_id} ${event} ${ref}`, kind: kindOf(code, normalized) };
+}
+
+function kindOf(code: Delivery["code"], event: NormalizedEvent | null): Entry["kind"] {
+  if (event === null || code === "signature_invalid") return "nothing";
+  if (event.nothing === null) return "builds";
+  return event.nothing.code === "ref_deleted" ? "deletes" : "nothing";
+}
+
+/** Entries come newest first. A ref that was deleted last is not built from an older push of it. */
+function sortOut(entries: Entry[], after: DeliveryPlace | null) {
+  const seen = new Set<string>();
+  const latest: Entry[] = [];
+  const counts = { matched: 0, older: 0, nothing: 0 };
+  for (const entry of entries) {
+    const isHere = after === null || comesAfter(entry, after);
+    const isOlder = entry.kind !== "nothing" && seen.has(entry.target);
+    if (entry.kind !== "nothing") seen.add(entry.target);
+    if (!isHere) continue;
+    counts.matched++;
+    if (isOlder) counts.older++;
+    else if (entry.kind === "builds") latest.push(entry);
+    else counts.nothing++;
+  }
+  return { latest, ...counts };
+}
+
+function comesAfter(entry: DeliveryPlace, place: DeliveryPlace): boolean {
+  const apart = place.created_at.getTime() - entry.created_at.getTime();
+  return apart === 0 ? entry.id < place.id : apart > 0;
+}
