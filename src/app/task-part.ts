@@ -13,6 +13,7 @@ import { buildLeaseReaper } from "../task/lease-reaper.ts";
 import type { Live } from "../task/live.ts";
 import { buildNotifier } from "../task/notifier.ts";
 import { buildOutbox } from "../task/outbox.ts";
+import { buildOutgoingProof } from "../task/outgoing-proof.ts";
 import { expiredTasks } from "../task/retention.ts";
 import { buildTaskEvents, type TaskEvents } from "../task/task-events.ts";
 import { buildTaskMetrics } from "../task/task-metrics.ts";
@@ -52,16 +53,18 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     logMaxBytes: config["tasks.logMaxBytes"],
   };
   const wakeups = buildWakeups();
-  const taskMetrics = buildTaskMetrics(metrics, store.tasks);
+  const taskMetrics = buildTaskMetrics(metrics, store);
   const allowInternal = config["tasks.allowInternalNotifications"];
   const outbox = buildOutbox({
+    calls: store.outgoingCalls,
+    now: () => store.now(),
+    headersOf: buildOutgoingProof({ projects: store.projects, secrets, clock }),
     post: (request) => postGuarded(request, { allowInternal, timeoutMs: outgoingTimeoutMs }),
     log,
     counted: taskMetrics.outgoing,
   });
   const events = buildTaskEvents({
     keepers: store,
-    secrets,
     wakeups,
     live: options.live,
     notifier: buildNotifier({ outbox, clock, consoleUrl }),
@@ -88,6 +91,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     events,
     async start() {
       await reaper.start();
+      outbox.start();
       if (config["tasks.retentionDays"] > 0) retention.start();
     },
     drain: () => dispatch.close(),

@@ -2,6 +2,7 @@ import type { AuditKeeper } from "./audit.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
 import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
+import type { OutgoingCallKeeper } from "./outgoing-call.ts";
 import type { PermissionKeeper } from "./permission.ts";
 import type { ProjectKeeper } from "./project.ts";
 import type { PushCodeKeeper } from "./push-code.ts";
@@ -25,6 +26,7 @@ export interface Keepers {
   runners: RunnerKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;
+  outgoingCalls: OutgoingCallKeeper;
   /** Small named values of the installation: key check, schema notes. */
   meta: MetaKeeper;
 }

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault, messageOf } from "../errors.ts";
 import type { StoredRow } from "./row.ts";
-import type { TableName } from "./schema.ts";
+import type { BackupTable } from "./schema.ts";
 
 /**
  * A backup is one gzip file of JSON lines: a header, batches of rows table by table, and an end that counts them, by
@@ -22,7 +22,7 @@ export interface BackupHeader {
 }
 
 export interface BackupBatch {
-  table: TableName;
+  table: BackupTable;
   rows: StoredRow[];
 }
 

@@ -6,12 +6,14 @@ import type { Database } from "./dialect.ts";
 import { dialectOver } from "./kysely-dialect.ts";
 import { lastMigration } from "./migrate.ts";
 import type { StoredRow } from "./row.ts";
-import { type Schema, type TableName, tableNames } from "./schema.ts";
+import { type BackupTable, backupTables, type Schema } from "./schema.ts";
 
 const rowsPerBatch = 500;
+/** Schemas whose backups fit into the tables of this version: 0002 added one that no backup holds. */
+const restorableSchemas: string[] = ["0001-initial", lastMigration];
 
 /** What identifies a row of each table, in the order in which it is read. */
-const keysOf: Record<TableName, [string, ...string[]]> = {
+const keysOf: Record<BackupTable, [string, ...string[]]> = {
   meta: ["name"],
   users: ["id"],
   sessions: ["id"],
@@ -54,7 +56,7 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
     };
     await file.write(header);
     let rows = 0;
-    for (const table of tableNames) {
+    for (const table of backupTables) {
       for await (const batch of batchesOf(databaseOver(connection), table)) {
         await file.write({ table, rows: batch });
         rows += batch.length;
@@ -72,7 +74,7 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
 }
 
 /** Reads on from the last key of the batch before, so that no batch has to skip what was read. */
-async function* batchesOf(db: Database, table: TableName): AsyncGenerator<StoredRow[]> {
+async function* batchesOf(db: Database, table: BackupTable): AsyncGenerator<StoredRow[]> {
   const keys = keysOf[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));
   for (let last: StoredRow | undefined; ; ) {
@@ -117,7 +119,7 @@ export async function restore({ databaseUrl, path, onKey }: RestoreOptions): Pro
         .execute();
       rows += line.rows.length;
     }
-    for (const table of tableNames)
+    for (const table of backupTables)
       if (keysOf[table][0] === "id") await connection.dialect.numberOnFrom(db, table);
     await connection.commit();
     return { rows };
@@ -127,7 +129,7 @@ export async function restore({ databaseUrl, path, onKey }: RestoreOptions): Pro
 }
 
 async function refuseUnlessEmpty(db: Database): Promise<void> {
-  for (const table of tableNames) {
+  for (const table of backupTables) {
     if (table === "meta") continue;
     const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db);
     if (rows.length > 0)
@@ -139,7 +141,7 @@ async function refuseUnlessEmpty(db: Database): Promise<void> {
 function checkHeader(header: BackupHeader, path: string): void {
   if (header.format !== "slipway backup" || header.version !== 1)
     throw new Fault("invalid", `${path} is no backup of this program.`);
-  if (header.schema !== lastMigration)
+  if (!restorableSchemas.includes(header.schema))
     throw new Fault(
       "invalid",
       `The backup was made by a version with the schema ${header.schema}, this one has ${lastMigration}: restore it with that version, then upgrade.`,

@@ -5,6 +5,7 @@ import { buildDeliveryKeeper } from "./delivery.ts";
 import { buildExpiredTaskKeeper } from "./expired-task.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildMetaKeeper } from "./meta.ts";
+import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
 import { buildPermissionKeeper } from "./permission.ts";
 import { buildProjectKeeper } from "./project.ts";
 import { buildPushCodeKeeper } from "./push-code.ts";
@@ -30,6 +31,7 @@ export function buildKeepers(scope: Scope): Keepers {
     runners: buildRunnerKeeper(scope),
     audit: buildAuditKeeper(scope),
     pushCodes: buildPushCodeKeeper(scope),
+    outgoingCalls: buildOutgoingCallKeeper(scope),
     meta: buildMetaKeeper(scope),
   };
 }

@@ -2,11 +2,15 @@ import { type Kysely, Migrator } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { initial } from "./migrations/0001-initial.ts";
+import { outgoingCalls } from "./migrations/0002-outgoing-calls.ts";
 
-const migrationsFor = (dialect: Dialect) => ({ "0001-initial": initial(dialect) });
+const migrationsFor = (dialect: Dialect) => ({
+  "0001-initial": initial(dialect),
+  "0002-outgoing-calls": outgoingCalls(dialect),
+});
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0001-initial";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0002-outgoing-calls";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

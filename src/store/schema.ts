@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { DeliveryCode, DeliveryStatus } from "../model/delivery.ts";
+import type { OutgoingCall } from "../model/outgoing-call.ts";
 import type { Permission } from "../model/permission.ts";
 import type { Supersede } from "../model/project.ts";
 import type { TaskState, TriggerType } from "../model/task.ts";
@@ -222,6 +223,20 @@ export interface PushCodeTable {
   expires_at: Milliseconds;
 }
 
+export interface OutgoingCallTable {
+  id: Generated<number>;
+  project_id: number;
+  kind: OutgoingCall["kind"];
+  subject: string | null;
+  url: string;
+  message_id: string;
+  proof: OutgoingCall["proof"];
+  body: string;
+  attempts: number;
+  next_try_at: Milliseconds;
+  created_at: Milliseconds;
+}
+
 export interface MetaTable {
   name: string;
   value: string;
@@ -244,13 +259,17 @@ export interface Schema {
   runners: RunnerTable;
   audit: AuditTable;
   push_codes: PushCodeTable;
+  outgoing_calls: OutgoingCallTable;
   meta: MetaTable;
 }
 
 export type TableName = keyof Schema;
 
-/** All tables, each after those it refers to. */
-export const tableNames = [
+/**
+ * The tables of a backup, each after those it refers to. Outgoing calls are none of it: what waited then was told since,
+ * or is no news any more, and a copy of an installation must not call anybody.
+ */
+export const backupTables = [
   "meta",
   "users",
   "sessions",
@@ -269,3 +288,4 @@ export const tableNames = [
   "audit",
   "push_codes",
 ] as const satisfies TableName[];
+export type BackupTable = (typeof backupTables)[number];

@@ -1,7 +1,7 @@
+import type { NewOutgoingCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
 import type { Task, TaskState } from "../model/task.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
-import type { OutgoingCall } from "./outbox.ts";
 
 type StatusHost = "github" | "gitlab" | "gitea";
 
@@ -30,28 +30,27 @@ export function commitStatusCall(
   task: Task,
   project: Project,
   provider: ProviderName,
-  token: string,
   taskUrl: string,
-): OutgoingCall | null {
+): NewOutgoingCall | null {
   const place = placeOf(project.git.url);
   const host = statusHostOf[provider] ?? (place ? guessHost(place.origin) : null);
   if (!place || !host || task.commit === null) return null;
   const state = stateWords[task.state][host];
   const description = (task.reason || `Task ${task.id}: ${task.state}`).slice(0, 140);
-  const common = { kind: "commit status", subject: `commit status ${task.projectId} ${task.commit}` };
-  const json = { "content-type": "application/json", "user-agent": "Slipway" };
+  const subject = `commit status ${task.projectId} ${task.commit}`;
+  const common = { projectId: project.id, kind: "commit status", subject, messageId: "" } as const;
   if (host === "gitlab")
     return {
       ...common,
       url: `${place.origin}/api/v4/projects/${encodeURIComponent(place.path)}/statuses/${task.commit}`,
-      headers: { ...json, "private-token": token },
+      proof: "private-token",
       body: JSON.stringify({ state, description, target_url: taskUrl, name: context }),
     };
   const path = place.path.split("/").map(encodeURIComponent).join("/");
   return {
     ...common,
     url: `${apiOf(host, place.origin)}/repos/${path}/statuses/${task.commit}`,
-    headers: { ...json, authorization: `${host === "gitea" ? "token" : "Bearer"} ${token}` },
+    proof: host === "gitea" ? "token" : "bearer",
     body: JSON.stringify({ state, description, target_url: taskUrl, context }),
   };
 }

@@ -1,10 +1,9 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Project, TaskEvent } from "../model/project.ts";
-import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
+import { reservedSecrets } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { LogLine, Task, TaskState } from "../model/task.ts";
-import type { Secrets } from "../secrets.ts";
 import { commitStatusCall } from "./commit-status.ts";
 import type { Live } from "./live.ts";
 import type { Notifier } from "./notifier.ts";
@@ -29,7 +28,6 @@ export interface TaskEvents extends TaskAnnouncer {
 
 export interface TaskEventsParts {
   keepers: Pick<Keepers, "projects" | "webhookConfigs">;
-  secrets: Secrets;
   wakeups: Wakeups;
   live: Live;
   notifier: Notifier;
@@ -69,20 +67,12 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
+    if (event !== "task.changed") parts.notifier.tell(event, task, project);
     const stored = await keepers.projects.secrets(project.id);
-    const secretOf = (name: string) => {
-      const found = stored.find((secret) => secret.name === name);
-      return found
-        ? parts.secrets.open(sealedPurpose.projectSecret(project.id, name), found.ciphertext)
-        : null;
-    };
-    if (project.notify.length > 0 && event !== "task.changed")
-      parts.notifier.tell(event, task, project, secretOf(reservedSecrets.notify));
-    const token = secretOf(reservedSecrets.status);
-    if (token === null) return;
+    if (!stored.some((secret) => secret.name === reservedSecrets.status)) return;
     const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
-    const call = commitStatusCall(task, project, provider, token, taskUrl);
+    const call = commitStatusCall(task, project, provider, taskUrl);
     if (call) parts.outbox.send(call);
   }
 

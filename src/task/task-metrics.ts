@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Metrics } from "../metrics.ts";
-import { type Task, type TaskKeeper, unfinishedStates } from "../model/task.ts";
+import type { Keepers } from "../model/store.ts";
+import { type Task, unfinishedStates } from "../model/task.ts";
 
 export interface TaskMetrics {
   started(task: Task): void;
@@ -13,7 +14,10 @@ export interface TaskMetrics {
 
 const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
 
-export function buildTaskMetrics(registry: Metrics, tasks: TaskKeeper): TaskMetrics {
+export function buildTaskMetrics(
+  registry: Metrics,
+  { tasks, outgoingCalls }: Pick<Keepers, "tasks" | "outgoingCalls">,
+): TaskMetrics {
   const registers = [registry];
   new Gauge({
     name: "slipway_tasks",
@@ -47,6 +51,14 @@ export function buildTaskMetrics(registry: Metrics, tasks: TaskKeeper): TaskMetr
     name: "slipway_tasks_cleaned_total",
     help: "Finished tasks deleted by retention.",
     registers,
+  });
+  new Gauge({
+    name: "slipway_outgoing_calls_waiting",
+    help: "Notifications and commit statuses that are not taken yet, of all instances.",
+    registers,
+    async collect() {
+      this.set(await outgoingCalls.count());
+    },
   });
   const outgoing = new Counter({
     name: "slipway_outgoing_calls_total",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/backup.ts";
+import { lastMigration } from "../../src/store/migrate.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import {
   sampleDelivery,
@@ -171,6 +172,18 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     await target.remove();
   }, 60_000);
 
+  test("of the schema before outgoing calls were stored is restored all the same", async () => {
+    const [source, target] = [await make(), await make()];
+    await fill(await source.open());
+    await target.open();
+    const { path, rows } = await backUpOf(source);
+    const text = gunzipSync(await readFile(path)).toString();
+    await writeFile(path, gzipSync(text.replace(lastMigration, "0001-initial")));
+    expect(await restoreInto(target, path)).toEqual({ rows });
+    await source.remove();
+    await target.remove();
+  }, 60_000);
+
   test("is not restored into a database that holds something, nor when it is cut or of another schema", async () => {
     const [source, target] = [await make(), await make()];
     await fill(await source.open());
@@ -186,7 +199,7 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     await expect(restoreInto(target, path)).rejects.toThrow("is cut off");
     await truncate(path, 100);
     await expect(restoreInto(target, path)).rejects.toMatchObject({ code: "invalid" });
-    await writeFile(path, gzipSync(`${lines[0]?.replace("0001-initial", "0999-later")}\n`));
+    await writeFile(path, gzipSync(`${lines[0]?.replace(lastMigration, "0999-later")}\n`));
     await expect(restoreInto(target, path)).rejects.toThrow("0999-later");
     await expect(restoreInto(target, join(folder, "nowhere"))).rejects.toMatchObject({ code: "invalid" });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import pino from "pino";
+import { manualClock } from "../../src/clock.ts";
 import type { Project } from "../../src/model/project.ts";
+import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
+import { buildSecrets } from "../../src/secrets.ts";
 import { commitStatusCall } from "../../src/task/commit-status.ts";
 import { ForbiddenAddress, postGuarded } from "../../src/task/guarded-request.ts";
 import { isInternalAddress } from "../../src/task/internal-address.ts";
-import { webhookHeaders } from "../../src/task/notifier.ts";
-import { buildOutbox, type OutgoingCall } from "../../src/task/outbox.ts";
-import { eventually } from "../support/eventually.ts";
+import { buildOutgoingProof, webhookHeaders } from "../../src/task/outgoing-proof.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 
 describe("addresses inside", () => {
@@ -77,88 +77,39 @@ describe("an outgoing call", () => {
   });
 });
 
-describe("calls that wait to be made", () => {
-  const log = pino({ level: "silent" });
-  const call = (more: Partial<OutgoingCall> = {}): OutgoingCall => ({
-    kind: "notification",
-    subject: null,
-    url: "https://hooks.example/",
-    headers: {},
-    body: "{}",
-    ...more,
-  });
+describe("the proof that a call is ours", () => {
+  const secrets = buildSecrets(new Uint8Array(32));
+  const clock = manualClock();
+  const stored = (values: Record<string, string>) =>
+    Object.entries(values).map(([name, value]) => ({
+      name,
+      ciphertext: secrets.seal(sealedPurpose.projectSecret(7, name), value),
+    }));
+  const call = { projectId: 7, messageId: "msg_1", body: "{}" };
 
-  function outboxWith(answers: (number | Error)[], retryAfterMs = [1, 1, 1]) {
-    const posted: string[] = [];
-    const results: string[] = [];
-    const outbox = buildOutbox({
-      log,
-      retryAfterMs,
-      counted: (_kind, result) => results.push(result),
-      async post({ body }) {
-        posted.push(body);
-        const answer = answers.shift() ?? 200;
-        if (answer instanceof Error) throw answer;
-        return answer;
-      },
+  test("is made anew for each try: a receiver refuses an old time, and a key may have been replaced", async () => {
+    let values: Record<string, string> = { ":notify": "first key" };
+    const headersOf = buildOutgoingProof({
+      projects: { secrets: async () => stored(values) },
+      secrets,
+      clock,
     });
-    return { outbox, posted, results };
-  }
-
-  test("are tried again until they are taken", async () => {
-    const { outbox, posted, results } = outboxWith([503, new Error("connection refused"), 200]);
-    outbox.send(call());
-    await eventually("it was taken", () => results.length === 1);
-    expect(results).toEqual(["delivered"]);
-    expect(posted).toHaveLength(3);
+    const first = await headersOf({ ...call, proof: "signature" });
+    clock.advance(600_000);
+    values = { ":notify": "second key" };
+    const second = await headersOf({ ...call, proof: "signature" });
+    expect(second["webhook-id"]).toBe(first["webhook-id"] ?? "");
+    expect(Number(second["webhook-timestamp"]) - Number(first["webhook-timestamp"])).toBe(600);
+    expect(second).toMatchObject(webhookHeaders("msg_1", Math.floor(clock.now() / 1000), "{}", "second key"));
   });
 
-  test("are given up when they were refused for good, or too often", async () => {
-    for (const answers of [[410], [new ForbiddenAddress("inside")], [500, 500, 500, 500]]) {
-      const tries = answers.length;
-      const { outbox, posted, results } = outboxWith(answers);
-      outbox.send(call());
-      await eventually("it was given up", () => results.length === 1);
-      expect(results).toEqual(["failed"]);
-      expect(posted).toHaveLength(tries);
-    }
-  });
-
-  test("to one address are begun in their order", async () => {
-    const begun: string[] = [];
-    const results: string[] = [];
-    const outbox = buildOutbox({
-      log,
-      retryAfterMs: [1],
-      counted: (_kind, result) => results.push(result),
-      async post({ body }) {
-        begun.push(body);
-        await Bun.sleep(body === "first" ? 20 : 0);
-        return body === "first" ? 503 : 200;
-      },
-    });
-    for (const body of ["first", "second", "third"]) outbox.send(call({ body }));
-    await eventually("all were taken or given up", () => results.length === 3);
-    expect(begun.slice(0, 2)).toEqual(["first", "second"]);
-    expect(begun.indexOf("third")).toBeGreaterThan(begun.indexOf("second"));
-  });
-
-  test("give way to a newer one of the same subject", async () => {
-    const { outbox, posted, results } = outboxWith([503, 200], [50]);
-    outbox.send(call({ subject: "commit a", body: "pending" }));
-    await eventually("the first was tried", () => posted.length === 1);
-    outbox.send(call({ subject: "commit a", body: "success" }));
-    await outbox.close(1000);
-    expect(posted).toEqual(["pending", "success"]);
-    expect(results).toEqual(["delivered"]);
-  });
-
-  test("get their last try at the end of the server", async () => {
-    const { outbox, posted, results } = outboxWith([503, 200], [60_000]);
-    outbox.send(call());
-    await eventually("it was tried", () => posted.length === 1);
-    await outbox.close(5000);
-    expect(results).toEqual(["delivered"]);
+  test("is the token of the project where the host wants it", async () => {
+    const projects = { secrets: async () => stored({ ":status": "t0ken" }) };
+    const headersOf = buildOutgoingProof({ projects, secrets, clock });
+    expect(await headersOf({ ...call, proof: "bearer" })).toMatchObject({ authorization: "Bearer t0ken" });
+    expect(await headersOf({ ...call, proof: "token" })).toMatchObject({ authorization: "token t0ken" });
+    expect(await headersOf({ ...call, proof: "private-token" })).toMatchObject({ "private-token": "t0ken" });
+    expect(await headersOf({ ...call, proof: "signature" })).not.toHaveProperty("webhook-signature");
   });
 });
 
@@ -182,13 +133,13 @@ describe("a commit status", () => {
     liveTaskId: null,
   });
   const statusOf = (url: string, provider: "github" | "gitlab" | "gitea" | "generic") =>
-    commitStatusCall(task, project(url), provider, "t0ken", "https://slipway.example/tasks/7");
+    commitStatusCall(task, project(url), provider, "https://slipway.example/tasks/7");
 
   test("goes where each host wants it", () => {
     const sha = "a".repeat(40);
     expect(statusOf("https://github.com/ann/shop.git", "generic")).toMatchObject({
       url: `https://api.github.com/repos/ann/shop/statuses/${sha}`,
-      headers: { authorization: "Bearer t0ken" },
+      proof: "bearer",
       body: JSON.stringify({
         state: "failure",
         description: "build failed with exit code 1",
@@ -198,7 +149,7 @@ describe("a commit status", () => {
     });
     expect(statusOf("git@gitlab.example:group/sub/shop.git", "gitlab")).toMatchObject({
       url: `https://gitlab.example/api/v4/projects/group%2Fsub%2Fshop/statuses/${sha}`,
-      headers: { "private-token": "t0ken" },
+      proof: "private-token",
     });
     expect(statusOf("ssh://git@gitea.example:2222/ann/shop.git", "gitea")?.url).toBe(
       `https://gitea.example/api/v1/repos/ann/shop/statuses/${sha}`,

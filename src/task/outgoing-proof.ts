@@ -1,0 +1,59 @@
+import { createHmac } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { OutgoingCall } from "../model/outgoing-call.ts";
+import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
+import type { Keepers } from "../model/store.ts";
+import type { Secrets } from "../secrets.ts";
+
+export interface OutgoingProofParts {
+  projects: Pick<Keepers["projects"], "secrets">;
+  secrets: Secrets;
+  clock: Clock;
+}
+
+type Proven = Pick<OutgoingCall, "projectId" | "messageId" | "proof" | "body">;
+
+/**
+ * Answers the headers of one try. Signature and token are made for each: receivers refuse an old time, a key may have
+ * been replaced since, and what waits in the database then holds no secret.
+ */
+export function buildOutgoingProof(parts: OutgoingProofParts) {
+  async function secretOf(projectId: number, name: string): Promise<string | null> {
+    const stored = await parts.projects.secrets(projectId);
+    const found = stored.find((secret) => secret.name === name);
+    return found ? parts.secrets.open(sealedPurpose.projectSecret(projectId, name), found.ciphertext) : null;
+  }
+
+  return async (call: Proven): Promise<Record<string, string>> => {
+    const common = { "content-type": "application/json", "user-agent": "Slipway" };
+    if (call.proof === "signature") {
+      const key = await secretOf(call.projectId, reservedSecrets.notify);
+      const timestamp = Math.floor(parts.clock.now() / 1000);
+      return { ...common, ...webhookHeaders(call.messageId, timestamp, call.body, key) };
+    }
+    const token = (await secretOf(call.projectId, reservedSecrets.status)) ?? "";
+    if (call.proof === "private-token") return { ...common, "private-token": token };
+    return { ...common, authorization: `${call.proof === "bearer" ? "Bearer" : "token"} ${token}` };
+  };
+}
+
+/** Headers of Standard Webhooks; without a key of the project there is no signature. */
+export function webhookHeaders(
+  id: string,
+  timestamp: number,
+  body: string,
+  signingKey: string | null,
+): Record<string, string> {
+  const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp) };
+  if (signingKey === null) return headers;
+  const signature = createHmac("sha256", keyBytes(signingKey))
+    .update(`${id}.${timestamp}.${body}`)
+    .digest("base64");
+  return { ...headers, "webhook-signature": `v1,${signature}` };
+}
+
+/** `whsec_…` carries the key in base64; any other text is the key itself. */
+function keyBytes(signingKey: string): Uint8Array {
+  const encoded = /^whsec_(.+)$/.exec(signingKey)?.[1];
+  return encoded === undefined ? Buffer.from(signingKey) : Buffer.from(encoded, "base64");
+}

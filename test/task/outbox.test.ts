@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { manualClock } from "../../src/clock.ts";
+import type { NewOutgoingCall, OutgoingCallKeeper } from "../../src/model/outgoing-call.ts";
+import type { Store } from "../../src/model/store.ts";
+import { ForbiddenAddress } from "../../src/task/guarded-request.ts";
+import { buildOutbox } from "../../src/task/outbox.ts";
+import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
+import { sampleProject } from "../support/samples.ts";
+
+let database: TestDatabase;
+let store: Store;
+let projectId: number;
+beforeAll(async () => {
+  database = await makeSqlite();
+  store = await database.open();
+});
+afterAll(async () => {
+  await database.remove();
+});
+beforeEach(async () => {
+  if (projectId !== undefined) await store.projects.delete(projectId);
+  projectId = (await store.projects.create(sampleProject())).id;
+});
+
+const call = (more: Partial<NewOutgoingCall> = {}): NewOutgoingCall => ({
+  projectId,
+  kind: "notification",
+  subject: null,
+  url: "https://hooks.example/",
+  messageId: "msg_1",
+  proof: "signature",
+  body: "{}",
+  ...more,
+});
+
+interface Scene {
+  retryAfterMs?: number[];
+  clock?: { now(): number };
+  calls?: OutgoingCallKeeper;
+  /** How long the receiver takes. */
+  answer?: (body: string) => Promise<number>;
+}
+
+/** An outbox of one server; several on the same store are several servers, or one after the other. */
+function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
+  const { retryAfterMs = [1, 1, 1], clock = { now: Date.now }, calls = store.outgoingCalls } = scene;
+  const posted: string[] = [];
+  const results: string[] = [];
+  const logged: string[] = [];
+  const outbox = buildOutbox({
+    calls,
+    now: async () => new Date(clock.now()),
+    headersOf: async () => ({}),
+    log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
+    retryAfterMs,
+    counted: (_kind, result) => results.push(result),
+    async post({ body }) {
+      posted.push(body);
+      if (scene.answer) return scene.answer(body);
+      const answer = answers.shift() ?? 200;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  });
+  outbox.start();
+  return { outbox, posted, results, logged };
+}
+
+const waiting = () => store.outgoingCalls.count();
+
+describe("outgoing calls", () => {
+  test("are tried again until they are taken, and then forgotten", async () => {
+    const { outbox, posted, results } = outboxWith([503, new Error("connection refused"), 200]);
+    outbox.send(call());
+    await eventually("it was taken", () => results.length === 1);
+    expect(results).toEqual(["delivered"]);
+    expect(posted).toHaveLength(3);
+    await eventually("none waits", async () => (await waiting()) === 0);
+    await outbox.close(1000);
+  });
+
+  test("are given up when they were refused for good, or too often", async () => {
+    for (const answers of [[410], [new ForbiddenAddress("inside")], [500, 500, 500, 500]]) {
+      const tries = answers.length;
+      const { outbox, posted, results, logged } = outboxWith(answers);
+      outbox.send(call());
+      await eventually("it was given up", () => results.length === 1);
+      expect(results).toEqual(["failed"]);
+      expect(posted).toHaveLength(tries);
+      expect(logged.join()).toContain("an outgoing call was given up");
+      await eventually("none waits", async () => (await waiting()) === 0);
+      await outbox.close(1000);
+    }
+  });
+
+  test("to one address are begun in their order", async () => {
+    const begun: string[] = [];
+    const { outbox, results } = outboxWith([], {
+      retryAfterMs: [1],
+      async answer(body) {
+        begun.push(body);
+        await Bun.sleep(body === "first" ? 20 : 0);
+        return body === "first" ? 503 : 200;
+      },
+    });
+    for (const body of ["first", "second", "third"]) outbox.send(call({ body }));
+    await eventually("all were taken or given up", () => results.length === 3);
+    expect(begun.slice(0, 2)).toEqual(["first", "second"]);
+    expect(begun.indexOf("third")).toBeGreaterThan(begun.indexOf("second"));
+    await outbox.close(1000);
+  });
+
+  test("give way to a newer one of the same subject", async () => {
+    const { outbox, posted, results } = outboxWith([503, 200], { retryAfterMs: [600_000] });
+    outbox.send(call({ subject: "commit a", body: "pending" }));
+    await eventually("the first was tried", () => posted.length === 1);
+    outbox.send(call({ subject: "commit a", body: "success" }));
+    await eventually("none waits", async () => results.length === 1 && (await waiting()) === 0);
+    await outbox.close(1000);
+    expect(posted).toEqual(["pending", "success"]);
+    expect(results).toEqual(["delivered"]);
+  });
+
+  test("that wait at the end of a server are made by the next one", async () => {
+    const clock = manualClock();
+    const { outbox, posted } = outboxWith([503], { clock, retryAfterMs: [5000] });
+    outbox.send(call({ body: "the news" }));
+    await eventually("it was tried", () => posted.length === 1);
+    await outbox.close(5000);
+    expect(await waiting()).toBe(1);
+    clock.advance(5000);
+    const next = outboxWith([200], { clock });
+    await eventually("the next one tells it", () => next.results.length === 1);
+    expect([next.posted, next.results]).toEqual([["the news"], ["delivered"]]);
+    await next.outbox.close(1000);
+  });
+
+  test("whose turn had not come at the end of a server are made by the next one, too", async () => {
+    const taken = Promise.withResolvers<number>();
+    const { outbox, posted } = outboxWith([], { answer: () => taken.promise });
+    for (const body of ["first", "second"]) outbox.send(call({ body }));
+    await eventually("both wait", async () => posted.length === 1 && (await waiting()) === 2);
+    const closed = outbox.close(5000);
+    taken.resolve(200);
+    await closed;
+    expect(posted).toEqual(["first"]);
+    const next = outboxWith([200]);
+    await eventually("the next one tells it", () => next.results.length === 1);
+    expect(next.posted).toEqual(["second"]);
+    await next.outbox.close(1000);
+  });
+
+  test("of a server that died in the middle of a try are made again once it cannot be alive any more", async () => {
+    const clock = manualClock();
+    const never = outboxWith([], { clock, answer: () => new Promise(() => {}) });
+    never.outbox.send(call({ body: "the news" }));
+    await eventually("it is under way", async () => never.posted.length === 1 && (await waiting()) === 1);
+    await never.outbox.close(0);
+    const early = outboxWith([200], { clock });
+    await early.outbox.close(1000);
+    expect(early.posted).toEqual([]);
+    clock.advance(61_000);
+    const next = outboxWith([200], { clock });
+    await eventually("the next one tells it", () => next.results.length === 1);
+    expect(next.posted).toEqual(["the news"]);
+    await next.outbox.close(1000);
+  });
+
+  test("that are older than a day are given up unmade: they are no news any more", async () => {
+    const clock = manualClock();
+    const first = outboxWith([503], { clock, retryAfterMs: [1000] });
+    first.outbox.send(call());
+    await eventually("it waits", async () => first.posted.length === 1 && (await waiting()) === 1);
+    await first.outbox.close(1000);
+    clock.advance(25 * 3_600_000);
+    const next = outboxWith([200], { clock });
+    await eventually("it is given up", () => next.results.length === 1);
+    expect([next.posted, next.results]).toEqual([[], ["failed"]]);
+    expect(next.logged.join()).toContain("it has waited for more than a day");
+    await eventually("none waits", async () => (await waiting()) === 0);
+    await next.outbox.close(1000);
+  });
+
+  test("are dropped with a line in the log when a thousand wait", async () => {
+    const full: OutgoingCallKeeper = { ...store.outgoingCalls, add: async () => null };
+    const { outbox, posted, results, logged } = outboxWith([], { calls: full });
+    outbox.send(call());
+    await eventually("it is counted", () => results.length === 1);
+    expect([posted, results]).toEqual([[], ["failed"]]);
+    expect(logged.join()).toContain("too many outgoing calls wait");
+    await outbox.close(1000);
+  });
+
+  test("are tried once while the database is away", async () => {
+    const away = async () => Promise.reject(new Error("The database is not available"));
+    const broken: OutgoingCallKeeper = { ...store.outgoingCalls, add: away, takeDue: away, nextDue: away };
+    const { outbox, posted, results } = outboxWith([200], { calls: broken });
+    outbox.send(call());
+    await eventually("it was taken", () => results.length === 1);
+    expect([posted.length, results]).toEqual([1, ["delivered"]]);
+    await outbox.close(1000);
+  });
+});

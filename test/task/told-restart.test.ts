@@ -1,0 +1,50 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { webhookHeaders } from "../../src/task/outgoing-proof.ts";
+import { eventually } from "../support/eventually.ts";
+import { receiveNotifications } from "../support/notification-receiver.ts";
+import { startServerProcess } from "../support/server-process.ts";
+
+/** A notification that nobody takes, a server that ends so, and the next server on the same data. */
+async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-told-"));
+  let isUp = false;
+  const receiver = receiveNotifications(() => (isUp ? 200 : 503));
+  const settings = { "runner-enabled": "false" };
+  const first = await startServerProcess(dataDir, settings);
+  const notify = [{ url: receiver.url, events: ["task.queued"] }];
+  const projectId = await first.project("https://git.example.com/shop.git", { build: "true" }, { notify });
+  const key = { value: "the key of the receiver" };
+  await first.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/notify-key`, key);
+  await first.run(projectId);
+  await eventually("it was refused once", () => receiver.received.length === 1);
+  await first.end(signal);
+  isUp = true;
+  const next = await startServerProcess(dataDir, settings);
+  await eventually("it is told by the next server", () => receiver.received.length === 2, 90_000);
+  await eventually("nothing waits any more", async () => {
+    const metrics = await (await fetch(`${next.url}/metrics`)).text();
+    return metrics.includes("slipway_outgoing_calls_waiting 0");
+  });
+  await next.end("SIGTERM");
+  receiver.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+  return receiver.received;
+}
+
+test("a notification that was not taken yet is told after the server was killed, and after it was stopped", async () => {
+  for (const received of await Promise.all([toldAfter("SIGKILL"), toldAfter("SIGTERM")])) {
+    const [first, second] = received;
+    expect(received).toHaveLength(2);
+    expect(second?.body).toBe(first?.body ?? "");
+    const id = second?.headers.get("webhook-id") ?? "";
+    expect(id).toBe(first?.headers.get("webhook-id") ?? "");
+    // Signed for this try: a receiver refuses one that is minutes old.
+    const timestamp = Number(second?.headers.get("webhook-timestamp"));
+    expect(timestamp).toBeGreaterThan(Number(first?.headers.get("webhook-timestamp")));
+    const signed = webhookHeaders(id, timestamp, second?.body ?? "", "the key of the receiver");
+    expect(second?.headers.get("webhook-signature")).toBe(signed["webhook-signature"] ?? "");
+  }
+}, 120_000);
