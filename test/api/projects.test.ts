@@ -104,6 +104,8 @@ describe("a project", () => {
     expect(fields["stages.biuld"]).toBe("is no field here; did you mean build?");
     expect(fields.supersede).toBe('must be "none" or "queued" or "running"');
     expect(fields["env.GOOD"]).toBe("must be text");
+    expect(fields["env.1BAD"]).toBe("must have letters, digits and _ and not start with a digit");
+    expect(fields["env.CI_REF"]).toMatch(/set by Slipway itself/);
   });
 
   test("without a body is told which fields it needs, and what kinds of health check there are", async () => {

@@ -62,6 +62,9 @@ function sentence(issue: $ZodRawIssue): string | undefined {
       return bound(issue.origin as string, "at most", issue.maximum as number);
     case "invalid_format":
       return `is not written as ${String(issue.format)} is`;
+    case "invalid_key":
+      // A key of a record has its own rules; what it broke is said by the issue inside.
+      return (issue.issues as { message: string }[])[0]?.message;
     case "invalid_union":
       return Array.isArray(issue.options) ? oneOf(issue.options) : "fits none of the allowed forms";
     default:

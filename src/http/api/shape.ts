@@ -72,6 +72,11 @@ export const queryId = pathId.openapi({ type: "integer", minimum: 1, example: 7 
 /** ISO 8601, UTC. */
 export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000Z" });
 
+/** A time in a body: ISO 8601 with its zone. */
+export const bodyTime = z.iso
+  .datetime({ offset: true, error: "must be an ISO 8601 time such as 2027-01-31T00:00:00Z" })
+  .openapi({ example: "2027-01-31T00:00:00Z" });
+
 /** A day, or a time with its zone: without one it would mean whatever zone the server stands in. */
 const isoTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 

@@ -8,6 +8,7 @@ import { hashToken } from "../../secrets.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import {
+  bodyTime,
   idParams,
   json,
   jsonBody,
@@ -81,12 +82,10 @@ const createToken = (clock: Clock) =>
             .max(4)
             .default(["read"])
             .transform((scopes) => [...new Set(scopes)]),
-          expiresAt: z.iso
-            .datetime({ offset: true, error: "must be an ISO 8601 time such as 2027-01-31T00:00:00Z" })
+          expiresAt: bodyTime
             .refine((at) => Date.parse(at) > clock.now(), "must lie in the future")
             .nullable()
-            .default(null)
-            .openapi({ example: "2027-01-31T00:00:00Z" }),
+            .default(null),
         }),
       ),
     },

@@ -6,7 +6,7 @@ import {
   webhookDefaults,
 } from "../../model/webhook-config.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
-import { id, onlyGiven, strict, text, time, z } from "./shape.ts";
+import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";
 import { actionsBody, stageName } from "./task-shape.ts";
 
 const maxPatterns = 100;
@@ -113,7 +113,7 @@ export const webhookBody = strict({
   clearSecret: z.boolean().optional(),
   secondSecret: secret.nullable().optional(),
   clearSecondSecret: z.boolean().optional(),
-  secondSecretUntil: time.nullable().optional(),
+  secondSecretUntil: bodyTime.nullable().optional(),
   ...readOnly,
 }).openapi("WebhookChange");
 
