@@ -1,40 +1,76 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
 import { unknownPaths } from "./changed-paths.ts";
-import { at, isObject, textAt } from "./json-reader.ts";
-import { deletionOf, normalized, nothing, pathFieldsOf, refChangeOf, refFieldsOf } from "./normalized.ts";
+import { at, firstText, isObject, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import {
+  deletionOf,
+  isNoCommit,
+  normalized,
+  nothing,
+  pathFieldsOf,
+  refChangeOf,
+  refFieldsOf,
+} from "./normalized.ts";
 
 /** Nobody pushes more refs at once but by mirroring; the rest is not looked at. */
 const maxRefs = 1000;
 
-/**
- * A push as Bitbucket sends it: a list of all refs that it changed, without a ref of its own. Those that still exist
- * come first, as a deletion builds nothing.
- */
-export function readBitbucketPush(changes: unknown[], author: string): NormalizedEvent {
-  const listed = changes.slice(0, maxRefs);
+/** The refs that a push of Bitbucket lists: under `push` in the Cloud, at the top in Data Center; null: it is none. */
+export function bitbucketChangesOf(payload: JsonObject): unknown[] | null {
+  const cloud = listAt(payload, "push", "changes");
+  if (cloud !== null) return cloud;
+  const dataCenter = listAt(payload, "changes");
+  return dataCenter?.some((change) => isObject(at(change, "ref"))) ? dataCenter : null;
+}
+
+/** Those that still exist come first, as a deletion builds nothing. */
+export function readBitbucketPush(
+  payload: JsonObject,
+  changes: readonly unknown[],
+  author: string,
+): NormalizedEvent {
+  const read = changes
+    .slice(0, maxRefs)
+    .flatMap((change) => (isObject(at(change, "ref")) ? ofDataCenter(payload, change) : ofCloud(change)))
+    .map((event) => ({ ...event, author }));
   const [first, ...others] = [
-    ...listed.filter((change) => isObject(at(change, "new"))).map((change) => updateOf(change, author)),
-    ...listed.filter(isDeletion).map((change) => removalOf(change, author)),
+    ...read.filter((event) => event.nothing === null),
+    ...read.filter((event) => event.nothing !== null),
   ];
   if (first === undefined) return nothing("probe", "The body names no ref: a probe of the host.", { author });
   return others.length === 0 ? first : { ...first, otherRefs: others.map(refChangeOf) };
 }
 
-function isDeletion(change: unknown): boolean {
-  return !isObject(at(change, "new")) && isObject(at(change, "old"));
+function ofCloud(change: unknown): NormalizedEvent[] {
+  const [updated, old] = [at(change, "new"), at(change, "old")];
+  if (isObject(updated)) {
+    const target = {
+      commit: textAt(updated, "target", "hash"),
+      message: textAt(updated, "target", "message"),
+    };
+    return [updateOf(refFieldsOf(textAt(updated, "name"), textAt(updated, "type")), target)];
+  }
+  return isObject(old) ? [deletionOf(refFieldsOf(textAt(old, "name"), textAt(old, "type")))] : [];
 }
 
-function removalOf(change: unknown, author: string): NormalizedEvent {
-  return deletionOf({ ...refFieldsOf(textAt(change, "old", "name"), textAt(change, "old", "type")), author });
+/** It describes one commit, that of the last change, apart from the list. */
+function ofDataCenter(payload: JsonObject, change: unknown): NormalizedEvent[] {
+  const refFields = refFieldsOf(firstText(textAt(change, "ref", "id"), textAt(change, "refId")), "");
+  const commit = textAt(change, "toHash");
+  if (isNoCommit(commit) || textAt(change, "type") === "DELETE") return [deletionOf(refFields)];
+  const isDescribed = commit !== "" && textAt(payload, "toCommit", "id") === commit;
+  return [
+    updateOf(refFields, { commit, message: isDescribed ? textAt(payload, "toCommit", "message") : "" }),
+  ];
 }
 
-function updateOf(change: unknown, author: string): NormalizedEvent {
-  const commit = textAt(change, "new", "target", "hash");
+function updateOf(
+  refFields: Partial<NormalizedEvent>,
+  { commit, message }: { commit: string; message: string },
+): NormalizedEvent {
   return normalized({
-    ...refFieldsOf(textAt(change, "new", "name"), textAt(change, "new", "type")),
+    ...refFields,
     commit: commit === "" ? null : commit,
-    message: textAt(change, "new", "target", "message"),
-    author,
+    message,
     ...pathFieldsOf(unknownPaths("Bitbucket sends no changed files")),
   });
 }

@@ -31,6 +31,7 @@ const buildingActions = new Set([
   "reopened",
   "synchronize",
   "synchronized",
+  "from_ref_updated",
   "merge",
   "merged",
   "fulfilled",
@@ -92,6 +93,8 @@ function requestOf(payload: JsonObject, eventName: string): MergeRequest | null 
   if (isObject(attributes)) return readGitlab(payload, attributes);
   const bitbucket = at(payload, "pullrequest");
   if (isObject(bitbucket)) return readBitbucket(bitbucket, eventName);
+  const dataCenter = at(payload, "pullRequest");
+  if (isObject(dataCenter)) return readDataCenter(dataCenter, eventName || textAt(payload, "eventKey"));
   const pull = at(payload, "pull_request");
   return isObject(pull) ? readGithub(payload, pull) : null;
 }
@@ -162,6 +165,25 @@ function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
     mergeCommit: textAt(pull, "merge_commit", "hash"),
     fromFork: areDifferent(at(pull, "source", "repository"), at(pull, "destination", "repository")),
     headRef: "",
+  };
+}
+
+/** Bitbucket Data Center: `pr:opened`, `pr:from_ref_updated`, `pr:merged`. */
+function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
+  const action = eventName.startsWith("pr:") ? eventName.slice("pr:".length) : "";
+  const number = textAt(pull, "id");
+  return {
+    action: action === "" ? null : action,
+    bringsCommits: null,
+    isMerged: action === "merged" || (action === "" && textAt(pull, "state") === "MERGED"),
+    title: textAt(pull, "title"),
+    message: "",
+    sourceBranch: textAt(pull, "fromRef", "displayId"),
+    targetBranch: textAt(pull, "toRef", "displayId"),
+    headCommit: textAt(pull, "fromRef", "latestCommit"),
+    mergeCommit: textAt(pull, "properties", "mergeCommit", "id"),
+    fromFork: areDifferent(at(pull, "fromRef", "repository"), at(pull, "toRef", "repository")),
+    headRef: number === "" ? "" : `refs/pull-requests/${number}/from`,
   };
 }
 

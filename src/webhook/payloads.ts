@@ -1,4 +1,5 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
+import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
 import { readMergeRequest } from "./merge-request-payload.ts";
@@ -44,11 +45,14 @@ const kindByName: Record<string, EventKind> = {
   merge_request_hooks: "merge_request",
 };
 
+/** Where a merge request stands: GitHub and its like, Bitbucket in the Cloud, Bitbucket Data Center. */
+const requestNames = ["pull_request", "pullrequest", "pullRequest"];
+
 function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
   const named = kindByName[firstText(textAt(payload, "object_kind"), textAt(payload, "hook_name"))];
   if (named && named !== "by_body") return named;
-  if (isObject(at(payload, "pull_request")) || isObject(at(payload, "pullrequest"))) return "merge_request";
-  if (Array.isArray(at(payload, "push", "changes"))) return "push";
+  if (requestNames.some((name) => isObject(at(payload, name)))) return "merge_request";
+  if (bitbucketChangesOf(payload) !== null) return "push";
   if (textAt(payload, "zen") !== "") return "ping";
   if (textAt(payload, "ref") === "") return null;
   return textAt(payload, "ref_type") !== "" && textAt(payload, "after") === "" ? "create" : "push";
@@ -88,12 +92,11 @@ function looksLikeHost(payload: JsonObject): boolean {
     "head_commit",
     "object_kind",
     "hook_name",
-    "pull_request",
-    "pullrequest",
+    ...requestNames,
     "push",
     "zen",
   ];
-  return marks.some((mark) => Object.hasOwn(payload, mark));
+  return marks.some((mark) => Object.hasOwn(payload, mark)) || bitbucketChangesOf(payload) !== null;
 }
 
 function readGeneric(

@@ -1,5 +1,5 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
-import { readBitbucketPush } from "./bitbucket-push.ts";
+import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
 import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
 import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
@@ -10,8 +10,8 @@ import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf 
  */
 export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const author = accountOf(payload);
-  const changes = listAt(payload, "push", "changes");
-  if (changes !== null) return readBitbucketPush(changes, author);
+  const changes = bitbucketChangesOf(payload);
+  if (changes !== null) return readBitbucketPush(payload, changes, author);
   const ref = textAt(payload, "ref");
   if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
   const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
@@ -57,6 +57,7 @@ export function accountOf(payload: JsonObject): string {
     textAt(payload, "user", "username"),
     textAt(payload, "actor", "username"),
     textAt(payload, "actor", "nickname"),
+    textAt(payload, "actor", "name"),
     textAt(payload, "actor", "display_name"),
   );
 }

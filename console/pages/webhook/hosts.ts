@@ -75,6 +75,7 @@ export const hosts: Record<ProviderName, Host> = {
       "Open the repository, then Repository settings → Webhooks → Add webhook.",
       "URL: the address above. Secret: the secret you generate here.",
       "Triggers: Repository push; Pull request created, updated and merged if you allow them here. Save.",
+      "Data Center: Create webhook instead; Push, and Pull request opened, source branch updated, merged. Test connection.",
     ],
     proof: "HMAC-SHA256 of the body in X-Hub-Signature",
   },
