@@ -83,7 +83,7 @@ async function listDeliveries(
   const { page, pageSize } = options;
   const query = new URLSearchParams({ ...filterOf(options), page, pageSize });
   const list = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
-  const columns = ["id", "created_at", "project_name", "event", "ref", "status", "reason", "task_id"];
+  const columns = ["id", "created_at", "project_name", "event", "ref", "status", "task_id", "reason"];
   const pages = Math.max(1, Math.ceil(list.total / list.pageSize));
   const more = pages > 1 ? `\npage ${list.page} of ${pages}, ${list.total} deliveries` : "";
   print(options, list, () => table(list.items, columns) + more);
@@ -95,7 +95,7 @@ async function showDelivery(deliveryId: string, options: RemoteOptions): Promise
   const shown = ["created_at", "project_name", "provider", "event", "ref", "commit", "author", "remote_ip"];
   print(options, delivery, () =>
     [
-      ...[...shown, "task_id"].map((name) => `${name.padEnd(14)}${visible(delivery[name])}`),
+      ...[...shown, "task_id"].map((name) => `${name.padEnd(14)}${visible(delivery[name] || null)}`),
       "",
       traceTable(delivery.trace),
       `${delivery.status} (${delivery.code}): ${visible(delivery.reason)}`,
@@ -183,9 +183,10 @@ async function replayMany(filter: Record<string, string>, options: ReplayOptions
       bulk,
       () => `${table(rows, ["id", "project_name", "ref", "commit", "outcome"])}\n${bulk.message}`,
     );
+    if (!options.yes && !options.json && rows.length > 0)
+      process.stdout.write("Nothing was replayed: add --yes to do it.\n");
     after = bulk.next;
   } while (options.yes && after !== null);
-  if (!options.yes && !options.json) process.stdout.write("Nothing was replayed: add --yes to do it.\n");
 }
 
 function traceTable(trace: TraceStep[]): string {

@@ -9,10 +9,19 @@ export function print(options: OutputOptions, value: unknown, forPeople: () => s
 
 export type Row = Record<string, string | number | boolean | null | undefined>;
 
+/** Longer cells would push all that follows out of sight; the last column has nothing behind it. */
+const maxCellLength = 72;
+
 /** Columns as wide as their widest cell; control characters in cells are shown, never sent to the terminal. */
 export function table(rows: Row[], columns: string[]): string {
   if (rows.length === 0) return "(none)";
-  const cells = rows.map((row) => columns.map((column) => visible(row[column])));
+  const cells = rows.map((row) =>
+    columns.map((column, i) => {
+      const cell = visible(row[column]);
+      const isLong = cell.length > maxCellLength && i < columns.length - 1;
+      return isLong ? `${cell.slice(0, maxCellLength - 1)}…` : cell;
+    }),
+  );
   const widths = columns.map((column, i) =>
     Math.max(column.length, ...cells.map((line) => line[i]?.length ?? 0)),
   );

@@ -21,6 +21,13 @@ export interface WebhookChange
   secondSecretUntil?: Date | null;
 }
 
+/** What a save changed; values of what is not secret. */
+export interface ConfigChanges {
+  fields: string[];
+  from: Record<string, unknown>;
+  to: Record<string, unknown>;
+}
+
 export interface EndpointAddress {
   url: string | null;
   baseUrlConfigured: boolean;
@@ -32,11 +39,11 @@ export type SecretFormat = (typeof secretFormats)[number];
 
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
-  /** `audited` runs in the same transaction and is told which fields changed. */
+  /** `audited` runs in the same transaction and is told what changed. */
   save(
     projectId: number,
     change: WebhookChange,
-    audited: (keepers: Keepers, changed: string[]) => Promise<void>,
+    audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
   ): Promise<WebhookConfig>;
   resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>): Promise<WebhookConfig>;
   /** 32 random bytes; not saved. */
@@ -68,13 +75,13 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
   async function save(
     projectId: number,
     change: WebhookChange,
-    audited: (keepers: Keepers, changed: string[]) => Promise<void>,
+    audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
   ): Promise<WebhookConfig> {
     const config = await store.transaction(async (keepers) => {
       const before = await read(keepers, projectId);
       const after = changedConfig(before, change, secrets, now());
       await keepers.webhookConfigs.save(after);
-      await audited(keepers, changedFields(before, after));
+      await audited(keepers, changesOf(before, after));
       return after;
     });
     hooks.forget(config.key);
@@ -167,11 +174,17 @@ function laterThan(before: Date, now: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1));
 }
 
-function changedFields(before: WebhookConfig, after: WebhookConfig): string[] {
+/** Whoever has these may start builds: that they changed is told, never what they are. */
+const untold: readonly (keyof WebhookConfig)[] = ["key", "secret", "secondSecret"];
+
+function changesOf(before: WebhookConfig, after: WebhookConfig): ConfigChanges {
   const names = Object.keys(after) as (keyof WebhookConfig)[];
-  return names.filter(
+  const fields = names.filter(
     (name) => name !== "updatedAt" && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
   );
+  const told = fields.filter((name) => !untold.includes(name));
+  const valuesOf = (config: WebhookConfig) => Object.fromEntries(told.map((name) => [name, config[name]]));
+  return { fields, from: valuesOf(before), to: valuesOf(after) };
 }
 
 function warningsOf(config: WebhookConfig, isBaseUrlConfigured: boolean): string[] {

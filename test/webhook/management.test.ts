@@ -92,8 +92,11 @@ test("changes, resets and replays are audited, without secrets", async () => {
   expect(actions).toEqual(["delivery.replay", "webhook.reset-key", "webhook.save", "project.create"]);
   expect(JSON.stringify(list.items)).not.toContain("hush hush");
   expect(list.items[2]?.detail).toMatchObject({
-    fields: expect.arrayContaining(["enabled", "secret", "branchFilter"]),
+    fields: expect.arrayContaining(["enabled", "key", "secret", "branchFilter"]),
+    from: { enabled: false, branchFilter: [] },
+    to: { enabled: true, branchFilter: ["main"] },
   });
+  expect(JSON.stringify(list.items)).not.toContain(new URL(await hook.url()).pathname.split("/").at(-1));
 });
 
 test("a dry run leaves no record and no task behind", async () => {

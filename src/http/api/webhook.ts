@@ -182,10 +182,15 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
     )
     .openapi(saveWebhook, async (c) => {
       const project = projectOf(c);
-      const config = await management.save(project.id, changeOf(c.req.valid("json")), (inside, fields) =>
+      const config = await management.save(project.id, changeOf(c.req.valid("json")), (inside, changes) =>
         audit(
           c,
-          { action: "webhook.save", subject: subjectOf(project), projectId: project.id, detail: { fields } },
+          {
+            action: "webhook.save",
+            subject: subjectOf(project),
+            projectId: project.id,
+            detail: { ...changes },
+          },
           inside,
         ),
       );
