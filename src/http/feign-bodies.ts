@@ -2,18 +2,21 @@ import { isChannelName } from "../push/grants.ts";
 import { isRecord } from "../push/message.ts";
 import { readBody } from "./body.ts";
 import { fail } from "./feign-envelope.ts";
+import type { FeignHead } from "./feign-head.ts";
 
 const maxOrderBytes = 64 * 1024;
 
 /** The text of a JSON body, or the failure to answer. */
-export function readJsonText(request: Request, maxBytes: number): Promise<string | Response> | Response {
-  const { headers } = request;
-  const type = headers.get("content-type");
-  if (type !== "application/json" && !/^application\/json *(;|$)/i.test(type ?? ""))
+export function readJsonText(
+  request: Request,
+  { contentType, contentLength }: FeignHead,
+  maxBytes: number,
+): Promise<string | Response> | Response {
+  if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
     return fail(415, 41501, "Content-Type must be application/json.");
   // The runtime keeps a body to the length that it declares, so it need not be counted.
-  const length = headers.get("content-length");
-  return length !== null && Number(length) <= maxBytes ? request.text() : readCounted(request, maxBytes);
+  const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
+  return isBounded ? request.text() : readCounted(request, maxBytes);
 }
 
 async function readCounted(request: Request, maxBytes: number): Promise<string | Response> {
@@ -23,8 +26,8 @@ async function readCounted(request: Request, maxBytes: number): Promise<string |
     : new TextDecoder().decode(body);
 }
 
-async function readObject(request: Request): Promise<Record<string, unknown> | Response> {
-  const text = await readJsonText(request, maxOrderBytes);
+async function readObject(request: Request, head: FeignHead): Promise<Record<string, unknown> | Response> {
+  const text = await readJsonText(request, head, maxOrderBytes);
   if (typeof text !== "string") return text;
   try {
     const body: unknown = JSON.parse(text);
@@ -41,8 +44,8 @@ export interface DisconnectOrder {
 }
 
 /** `{userId | connectionId, code?}` */
-export async function readDisconnect(request: Request): Promise<DisconnectOrder | Response> {
-  const body = await readObject(request);
+export async function readDisconnect(request: Request, head: FeignHead): Promise<DisconnectOrder | Response> {
+  const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, connectionId, code } = body;
   if (code !== undefined && !isCloseCode(code))
@@ -59,8 +62,9 @@ export async function readDisconnect(request: Request): Promise<DisconnectOrder 
 /** `{userId, channel}` */
 export async function readChannelOrder(
   request: Request,
+  head: FeignHead,
 ): Promise<{ userId: string; channel: string } | Response> {
-  const body = await readObject(request);
+  const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, channel } = body;
   if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
@@ -72,8 +76,9 @@ export async function readChannelOrder(
 /** `{userId, channels}`: from now on exactly these names and globs. */
 export async function readGrant(
   request: Request,
+  head: FeignHead,
 ): Promise<{ userId: string; channels: string[] } | Response> {
-  const body = await readObject(request);
+  const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, channels } = body;
   if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");

@@ -1,11 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "bun";
-import { hasPassedProxy, type Networks } from "./client-address.ts";
+import type { Networks } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
+import type { FeignHead } from "./feign-head.ts";
 
 export interface FeignCredentials {
   /** Null: the caller may go on. */
-  refusalOf(request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
+  refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
 }
 
 /**
@@ -22,8 +23,8 @@ export function feignCredentials(
   const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
   const digests = apiKeys.map(digestOf);
   return {
-    refusalOf({ headers }) {
-      const given = keyOf(headers);
+    refusalOf(head) {
+      const given = keyOf(head);
       if (given === null)
         return fail(401, 40101, "An api key is needed: Authorization: Bearer or X-API-Key.");
       const digest = digestOf(given);
@@ -34,10 +35,9 @@ export function feignCredentials(
   };
 }
 
-function keyOf(headers: Headers): string | null {
-  const bearer = headers.get("authorization");
-  if (bearer === null) return headers.get("x-api-key");
-  return /^Bearer +(.+)$/i.exec(bearer)?.[1]?.trim() ?? "";
+function keyOf({ authorization, apiKey }: FeignHead): string | null {
+  if (authorization === null) return apiKey;
+  return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }
 
 /** Where only internal peers can reach the listener at all, their address need not be looked up for each request. */
@@ -45,8 +45,8 @@ function insidersOnly(internal: Networks, isEveryPeerInternal: boolean): FeignCr
   const isInside = (request: Request, server: Pick<Server<unknown>, "requestIP">) =>
     isEveryPeerInternal || internal.has(server.requestIP(request)?.address ?? "");
   return {
-    refusalOf(request, server) {
-      if (!hasPassedProxy(request.headers) && isInside(request, server)) return null;
+    refusalOf(head, request, server) {
+      if (!head.hasPassedProxy && isInside(request, server)) return null;
       return fail(
         403,
         40302,

@@ -12,9 +12,11 @@ export function succeed(data: unknown, headers?: Record<string, string>): Respon
 export function publishSuccess(text: string): (id: string, receivers: number | null) => Response {
   const body = successBody(text);
   const headers = new Headers({ "content-type": contentType });
+  let told: number | null = null;
   return (id, receivers) => {
     headers.set("x-push-id", id);
-    if (receivers !== null) headers.set("x-push-receivers", String(receivers));
+    if (receivers !== told && receivers !== null) headers.set("x-push-receivers", String(receivers));
+    told = receivers;
     return new Response(body, { headers });
   };
 }

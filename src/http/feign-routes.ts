@@ -1,4 +1,3 @@
-import type { Server } from "bun";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Gateway } from "../push/gateway.ts";
@@ -9,6 +8,7 @@ import { connectionsReport } from "./connections-report.ts";
 import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./feign-bodies.ts";
 import type { FeignCredentials } from "./feign-credentials.ts";
 import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
+import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface FeignOptions {
@@ -17,7 +17,7 @@ export interface FeignOptions {
   log: Log;
 }
 
-type Operation = (request: Request) => Response | Promise<Response>;
+type Operation = (request: Request, head: FeignHead) => Response | Promise<Response>;
 
 /** What other services call. Every answer, also to what does not exist, is one of the two envelopes. */
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
@@ -29,30 +29,32 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
       const isCluster = scope === "cluster";
       return succeed(isCluster ? gateway.onlineUsersOfCluster() : gateway.connections.onlineUsers());
     }),
-    "/feign/disconnect": on("POST", (request) => disconnect(gateway, request)),
+    "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, request, head)),
     "/feign/connections": on("GET", (request) => {
       const userId = new URL(request.url).searchParams.get("userId");
       return succeed(connectionsReport(gateway, userId));
     }),
-    "/feign/channels/join": on("POST", (request) => moveChannel(gateway, "join", request)),
-    "/feign/channels/leave": on("POST", (request) => moveChannel(gateway, "leave", request)),
-    "/feign/channels/grant": on("POST", (request) => grant(gateway, request)),
+    "/feign/channels/join": on("POST", (request, head) => moveChannel(gateway, "join", request, head)),
+    "/feign/channels/leave": on("POST", (request, head) => moveChannel(gateway, "leave", request, head)),
+    "/feign/channels/grant": on("POST", (request, head) => grant(gateway, request, head)),
     "/feign/client-messages": on("GET", (request) =>
       clientMessageStream(gateway.clientMessages, request.signal),
     ),
     "/feign/*": (request, server) =>
-      refusalOf(options, request, server) ?? fail(404, 40401, "There is no such operation under /feign."),
+      options.credentials.refusalOf(feignHeadOf(request.headers), request, server) ??
+      fail(404, 40401, "There is no such operation under /feign."),
   };
 }
 
 function guarded(options: FeignOptions, method: "GET" | "POST", operation: Operation): Handler {
   const failed = (error: unknown) => failureOf(error, options.log);
   return (request, server) => {
-    const refusal = refusalOf(options, request, server);
+    const head = feignHeadOf(request.headers);
+    const refusal = options.credentials.refusalOf(head, request, server);
     if (refusal) return refusal;
     if (request.method !== method) return fail(405, 40501, `Use ${method} here.`, { allow: method });
     try {
-      const answer = operation(request);
+      const answer = operation(request, head);
       return answer instanceof Promise ? answer.catch(failed) : answer;
     } catch (error) {
       return failed(error);
@@ -64,14 +66,6 @@ function failureOf(error: unknown, log: Log): Response {
   if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
   log.error({ error: messageOf(error) }, "a /feign request failed");
   return fail(500, 50001, "Something went wrong on our side; the log has the details.");
-}
-
-function refusalOf(
-  { credentials }: FeignOptions,
-  request: Request,
-  server: Server<unknown>,
-): Response | null {
-  return credentials.refusalOf(request, server);
 }
 
 /** The hot path: it waits for the body, and for the bus only where there is something to wait for. */
@@ -94,30 +88,34 @@ function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
   }
 
-  return (request) => {
-    const reading = readJsonText(request, maxBodyBytes);
+  return (request, head) => {
+    const reading = readJsonText(request, head, maxBodyBytes);
     if (reading instanceof Response) return reading;
-    const key = request.headers.get("idempotency-key");
-    return reading.then((text) => publish(text, key));
+    return reading.then((text) => publish(text, head.idempotencyKey));
   };
 }
 
-async function disconnect(gateway: Gateway, request: Request): Promise<Response> {
-  const order = await readDisconnect(request);
+async function disconnect(gateway: Gateway, request: Request, head: FeignHead): Promise<Response> {
+  const order = await readDisconnect(request, head);
   if (order instanceof Response) return order;
   const count = await gateway.control.disconnect(order.who, order.closeCode);
   return succeed("disconnect success", { "x-push-connections": String(count) });
 }
 
-async function moveChannel(gateway: Gateway, move: "join" | "leave", request: Request): Promise<Response> {
-  const order = await readChannelOrder(request);
+async function moveChannel(
+  gateway: Gateway,
+  move: "join" | "leave",
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
+  const order = await readChannelOrder(request, head);
   if (order instanceof Response) return order;
   const count = await gateway.control[move](order.userId, order.channel);
   return succeed(`${move} success`, { "x-push-connections": String(count) });
 }
 
-async function grant(gateway: Gateway, request: Request): Promise<Response> {
-  const order = await readGrant(request);
+async function grant(gateway: Gateway, request: Request, head: FeignHead): Promise<Response> {
+  const order = await readGrant(request, head);
   if (order instanceof Response) return order;
   await gateway.control.grant(order.userId, order.channels);
   return succeed("grant success");

@@ -115,7 +115,14 @@ export class Gateway {
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
     this.#tickMs = tickMsOf(options.pingIntervalMs);
     const { ring, sendBuffers, drain } = this;
-    const hub = new Hub({ connections, ring, sendBuffers, figures, clock: steady });
+    const hub = new Hub({
+      connections,
+      ring,
+      sendBuffers,
+      figures,
+      clock: steady,
+      isShared: bus.name !== "local",
+    });
     const channels = new Channels(connections);
     const verifySeconds = registerPushMetrics(parts.metrics, {
       figures,

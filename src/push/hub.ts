@@ -19,6 +19,8 @@ export interface HubParts {
   sendBuffers: SendBuffers;
   figures: PushFigures;
   clock: Clock;
+  /** Whether clients of other instances come here to resume. */
+  isShared: boolean;
 }
 
 /** Between bursts a sweep of everybody is due this often; it costs about 0.1 µs per connection. */
@@ -43,6 +45,8 @@ export class Hub {
   /** Users that were sent something since the last sweep; null: everybody was. */
   #touchedUsers: Set<string> | null = new Set();
   readonly #catchingUp = new Set<Socket>();
+  /** When the last connection that can resume went. */
+  #v1LeftAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: HubParts) {
     this.#parts = parts;
@@ -101,6 +105,7 @@ export class Hub {
   leave(socket: Socket): void {
     this.#catchingUp.delete(socket);
     this.#parts.sendBuffers.forget(socket);
+    if (socket.data.isV1) this.#v1LeftAtMs = this.#parts.clock.now();
   }
 
   /** Between messages: looks after those who are behind. */
@@ -145,7 +150,9 @@ export class Hub {
     const { connections, ring, sendBuffers, figures, clock } = this.#parts;
     const { targetType, target, data } = message;
     const bytes = Buffer.byteLength(data);
-    ring.add(message, bytes, clock.now());
+    const nowMs = clock.now();
+    if (this.#canBeResumed(nowMs)) ring.add(message, bytes, nowMs);
+    else ring.pass();
     figures.messages[targetType]++;
     const topic = rawTopic(targetType, target);
     let frameBytes = 0;
@@ -167,6 +174,12 @@ export class Hub {
     this.#publishedSinceSweep += frameBytes;
     if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(target);
     else this.#touchedUsers = null;
+  }
+
+  /** Only `slipway.v1` resumes, from what it heard before: where none has been for as long as the ring remembers, none can. */
+  #canBeResumed(nowMs: number): boolean {
+    const { connections, isShared, ring } = this.#parts;
+    return isShared || connections.v1 > 0 || nowMs - this.#v1LeftAtMs <= ring.maxAgeMs;
   }
 
   #sweep(): void {

@@ -61,7 +61,7 @@ export class ResumeRing {
   add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
     const { maxMessages, maxBytes } = this.#options;
     if (maxMessages === 0) {
-      this.#start = ++this.#end;
+      this.pass();
       return;
     }
     while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#forget();
@@ -72,6 +72,16 @@ export class ResumeRing {
     this.#end++;
     this.#bytes += sizeBytes;
     this.forgetOld(nowMs);
+  }
+
+  /** A message went by that is not kept, because nobody can ask for it: with it goes all that stood before it. */
+  pass(): void {
+    while (this.size > 0) this.#forget();
+    this.#start = ++this.#end;
+  }
+
+  get maxAgeMs(): number {
+    return this.#options.maxAgeMs;
   }
 
   forgetOld(nowMs: number): void {

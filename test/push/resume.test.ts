@@ -51,6 +51,29 @@ describe("resume", () => {
     second.close();
   });
 
+  test("messages are kept from the first slipway.v1 connection on, and after the last one for as long as it may resume", async () => {
+    push = await startPushApp();
+    const kept = async () =>
+      Number(
+        /^slipway_push_resume_messages (\d+)/m.exec(await (await fetch(`${push.url}/metrics`)).text())?.[1],
+      );
+    const raw = await PushClient.open(`${push.wsUrl}?code=ann`);
+    await toAnn("before");
+    expect(await kept()).toBe(0);
+    const first = await connect("");
+    await toAnn("heard");
+    await first.heardType("message");
+    const lastId = await lastIdOf(first);
+    first.close();
+    await first.ended();
+    await toAnn("missed");
+    expect(await kept()).toBe(2);
+    const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
+    await second.heardType("message");
+    expect(second.messages).toEqual(["missed"]);
+    for (const client of [raw, second]) client.close();
+  });
+
   test("recovered is false for an id that is unknown, forgotten or of another start, and nothing is replayed", async () => {
     push = await startPushApp({ "push.resume.messages": 3 });
     const first = await connect("");

@@ -16,6 +16,7 @@ describe("resume ring", () => {
         fc.record({ add: fc.integer({ min: 1, max: 30 }) }),
         fc.record({ wait: fc.integer({ min: 1, max: 60 }) }),
         fc.constant({ leave: true as const }),
+        fc.constant({ pass: true as const }),
       ),
       { maxLength: 60 },
     );
@@ -30,6 +31,9 @@ describe("resume ring", () => {
           if ("add" in step) {
             all.push(`m${all.length}`);
             ring.add(message(all.at(-1) ?? ""), step.add, now);
+          } else if ("pass" in step) {
+            all.push("passed");
+            ring.pass();
           } else if ("wait" in step) now += step.wait;
           else left.push({ id: ring.lastId, heard: all.length });
           expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
