@@ -92,8 +92,12 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
                       {items.map(({ delivery }) => (
                         <Table.Tr key={delivery.id}>
                           <Table.Td className="figures">{delivery.id}</Table.Td>
-                          <Table.Td className="foreign">{delivery.project_name}</Table.Td>
-                          <Table.Td className="foreign">{delivery.ref}</Table.Td>
+                          <Table.Td>
+                            <span className="foreign">{delivery.project_name}</span>
+                          </Table.Td>
+                          <Table.Td>
+                            <span className="foreign">{delivery.ref}</span>
+                          </Table.Td>
                           <Table.Td className="mono">{shortCommit(delivery.commit)}</Table.Td>
                           <Table.Td>
                             <Moment at={delivery.created_at} />

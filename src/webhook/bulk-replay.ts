@@ -132,8 +132,11 @@ function entryOf({ id, created_at, project_id, event, ref, code, normalized }: S
   return { id, created_at, target: `${project_id} ${event} ${ref}`, kind: kindOf(code, normalized) };
 }
 
+/** Who sent it is not known, or no rule will ever let its ref through. */
+const neverBuilding: readonly Delivery["code"][] = ["signature_invalid", "ref_invalid"];
+
 function kindOf(code: Delivery["code"], event: NormalizedEvent | null): Entry["kind"] {
-  if (event === null || code === "signature_invalid") return "nothing";
+  if (event === null || neverBuilding.includes(code)) return "nothing";
   if (event.nothing === null) return "builds";
   return event.nothing.code === "ref_deleted" ? "deletes" : "nothing";
 }

@@ -64,6 +64,16 @@ type Proof = Pick<
   "provider" | "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
 >;
 
+const proofChoices: { value: Proof["verifyMode"]; label: string }[] = [
+  { value: "token", label: "the secret itself" },
+  { value: "hmac", label: "HMAC-SHA256 of the body" },
+  { value: "standard", label: "a signature of Standard Webhooks" },
+];
+
+function verifyModeOf(chosen: string | null): Proof["verifyMode"] {
+  return proofChoices.find(({ value }) => value === chosen)?.value ?? "token";
+}
+
 function GenericFields({
   value,
   set,
@@ -75,21 +85,14 @@ function GenericFields({
 }) {
   return (
     <>
-      <div>
-        <Text size="sm" fw={500} mb={4}>
-          What the sender proves itself with
-        </Text>
-        <SegmentedControl<Proof["verifyMode"]>
-          aria-label="What the sender proves itself with"
-          data={[
-            { value: "token", label: "Secret" },
-            { value: "hmac", label: "HMAC-SHA256" },
-            { value: "standard", label: "Standard Webhooks" },
-          ]}
-          value={value.verifyMode}
-          onChange={(verifyMode) => set({ verifyMode })}
-        />
-      </div>
+      <Select
+        label="What the sender proves itself with"
+        data={proofChoices}
+        allowDeselect={false}
+        maw={340}
+        value={value.verifyMode}
+        onChange={(mode) => set({ verifyMode: verifyModeOf(mode) })}
+      />
       {value.verifyMode !== "standard" && (
         <>
           <TextInput
