@@ -78,6 +78,7 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
       >
         <Text size="sm" mb="sm">
           Of all that the filters find, the latest of each branch or tag is replayed, a hundred at a time.
+          Then the next hundred are shown.
         </Text>
         <Loaded query={preview}>
           {({ items, message }) => (

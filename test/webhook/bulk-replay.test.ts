@@ -11,6 +11,7 @@ afterAll(() => server.stop());
 interface Bulk {
   preview: boolean;
   message: string;
+  hint: string | null;
   matched: number;
   replayed: number;
   older: number;
@@ -67,11 +68,14 @@ test("the whole list is gone through, a hundred at a time, however long it is", 
   const filter = { projectId: hook.projectId, code: "branch_not_matched" };
   const first = await replay({ filter, preview: false });
   expect(first).toMatchObject({ matched: 250, replayed: 100, older: 120, left: 30, isCut: false });
-  expect(first.message).toMatch(/30 are left: send next back as after\.$/);
+  expect([first.message, first.hint]).toEqual([
+    "250 found, 100 replayed; not replayed: 120 older of the same refs. 30 more refs are left.",
+    "Send next back as after to go on with those that are left.",
+  ]);
   expect(refsOf(first)).toEqual(Array.from({ length: 100 }, (_, n) => `b${n + 20}`));
   expect(first.items[0]?.delivery.commit).toBe(sha("new 20"));
   const second = await replay({ filter, preview: false, after: first.next });
-  expect(second).toMatchObject({ replayed: 30, left: 0, next: null });
+  expect(second).toMatchObject({ replayed: 30, left: 0, next: null, hint: null });
   expect(second.older + second.replayed).toBe(second.matched);
   expect(refsOf(second)).toEqual([
     ...Array.from({ length: 10 }, (_, n) => `b${n + 120}`),

@@ -56,6 +56,7 @@ const replayDeliveries = route({
         .object({
           preview: z.boolean(),
           message: z.string(),
+          hint: z.string().nullable().openapi({ description: "How to go on with what is left." }),
           matched: count.openapi({
             description: "Found by the filter, without what earlier calls went through.",
           }),
@@ -106,6 +107,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
         {
           preview,
           message: messageOf(bulk, preview),
+          hint: next === null ? null : "Send next back as after to go on with those that are left.",
           ...counts,
           replayed: items.length - failed,
           failed,
@@ -139,7 +141,7 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
   const sentences = [
     `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${aside.length > 0 ? `; not replayed: ${aside.join(", ")}` : ""}.`,
   ];
-  if (left > 0) sentences.push(`${left} are left: send next back as after.`);
+  if (left > 0) sentences.push(`${left} more refs are left.`);
   if (isCut)
     sentences.push(`Only the newest ${maxScanned} were looked at: narrow the filter for those before.`);
   return sentences.join(" ");
