@@ -22,7 +22,7 @@ export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
   switch (actual) {
     case null:
-      return nothing("probe", "The body names no ref: a probe of the host.");
+      return unknownOf(payload);
     case "ping":
       return nothing("probe", "The host's ping arrived; the address is right.");
     case "create":
@@ -56,6 +56,13 @@ function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
   if (textAt(payload, "zen") !== "") return "ping";
   if (textAt(payload, "ref") === "") return null;
   return textAt(payload, "ref_type") !== "" && textAt(payload, "after") === "" ? "create" : "push";
+}
+
+/** A body without a ref is a probe, unless it says itself what else it is: a comment, a new user. */
+function unknownOf(payload: JsonObject): NormalizedEvent {
+  const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
+  if (name === "") return nothing("probe", "The body names no ref: a probe of the host.");
+  return nothing("event_not_allowed", `The event ${name.slice(0, 100)} is none that builds.`);
 }
 
 /** Spellings of the event field that people send. */
