@@ -77,6 +77,9 @@ function filterOf({ project, group, status, code, from, to, search }: Filters): 
   );
 }
 
+/** Totals of lists are not counted further. */
+const totalCap = 10_000;
+
 async function listDeliveries(
   options: RemoteOptions & Filters & { page: string; pageSize: string },
 ): Promise<void> {
@@ -84,18 +87,29 @@ async function listDeliveries(
   const query = new URLSearchParams({ ...filterOf(options), page, pageSize });
   const list = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
   const columns = ["id", "created_at", "project_name", "event", "ref", "status", "task_id", "reason"];
+  const rows = list.items.map((item) => ({
+    ...item,
+    status: Number(item.count) > 1 ? `${item.status} ×${item.count}` : item.status,
+  }));
+  const isCapped = list.total >= totalCap;
   const pages = Math.max(1, Math.ceil(list.total / list.pageSize));
-  const more = pages > 1 ? `\npage ${list.page} of ${pages}, ${list.total} deliveries` : "";
-  print(options, list, () => table(list.items, columns) + more);
+  const more =
+    pages > 1 ? `\npage ${list.page} of ${pages}, ${list.total}${isCapped ? " or more" : ""} deliveries` : "";
+  print(options, list, () => table(rows, columns) + more);
 }
+
+const shownFields = [
+  ...["created_at", "project_name", "provider", "event", "ref", "commit", "commit_message", "author"],
+  ...["remote_ip", "host_delivery_id", "repeat_of", "replay_of", "task_id", "merged_into_task_id"],
+];
 
 async function showDelivery(deliveryId: string, options: RemoteOptions): Promise<void> {
   const path = `/api/webhooks/deliveries/${segment(deliveryId)}`;
   const delivery = await apiRemote(options).get<Row & { trace: TraceStep[] }>(path);
-  const shown = ["created_at", "project_name", "provider", "event", "ref", "commit", "author", "remote_ip"];
+  const known = shownFields.filter((name) => delivery[name]);
   print(options, delivery, () =>
     [
-      ...[...shown, "task_id"].map((name) => `${name.padEnd(14)}${visible(delivery[name] || null)}`),
+      ...known.map((name) => `${name.padEnd(21)}${visible(delivery[name])}`),
       "",
       traceTable(delivery.trace),
       `${delivery.status} (${delivery.code}): ${visible(delivery.reason)}`,
