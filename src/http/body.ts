@@ -7,10 +7,14 @@ const drainBytes = 1024 * 1024;
  * Reads a body of at most `maxBytes`; answers "too_large" after one byte more. The rest is drained up to a bound:
  * a sender that is cut off while writing reports a broken connection instead of our answer.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
+export function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
   // A length within the limit bounds the body by itself, and Bun then reads it in one piece.
   const length = Number(request.headers.get("content-length") ?? Number.NaN);
   if (length <= maxBytes && !request.headers.has("transfer-encoding")) return request.bytes();
+  return readChunks(request, maxBytes);
+}
+
+async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
   if (!request.body) return new Uint8Array(0);
   const chunks: Uint8Array[] = [];
   let total = 0;

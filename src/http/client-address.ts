@@ -26,6 +26,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 
 /** IPv4 inside IPv6 (`::ffff:10.0.0.1`) is IPv4 to everybody who writes networks down; zones and brackets go. */
 export function plainAddress(address: string): string {
+  if (!address.includes(":")) return address;
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare;
 }

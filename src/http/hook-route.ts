@@ -19,12 +19,12 @@ export function hookRoutes({ receiver, maxBodyKB, trustedProxies }: HookRouteOpt
   const maxBytes = maxBodyKB * 1024;
   const handle: Handler = async (request, server) => {
     if (request.method !== "POST") return methodNotAllowed();
-    const url = new URL(request.url);
     const peer = server.requestIP(request)?.address ?? "";
     const incoming: Incoming = {
-      key: url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length) : "",
+      key: keyIn(request.url),
       headers: request.headers,
-      query: url.searchParams,
+      // Few schemes look at it, and parsing an address costs as much as verifying a signature.
+      query: { get: (name) => new URL(request.url).searchParams.get(name) },
       remoteIp: clientAddressOf(request.headers, peer, trustedProxies),
       readBody: () => readWhole(request, maxBytes),
     };
@@ -33,13 +33,23 @@ export function hookRoutes({ receiver, maxBodyKB, trustedProxies }: HookRouteOpt
   return { "/api/hooks/git": handle, [`${prefix}*`]: handle };
 }
 
+/** What follows the prefix in the path; "" when nothing does. */
+function keyIn(url: string): string {
+  const start = url.indexOf(prefix);
+  const end = url.indexOf("?", start);
+  return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
+}
+
 async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array | "too_large" | "broken"> {
+  const reading = readBody(request, maxBytes);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<"broken">((resolve) => {
-    timer = setTimeout(() => resolve("broken"), maxBodyMs);
-  });
   try {
-    return await Promise.race([readBody(request, maxBytes), tooLate]);
+    // Most bodies are here with their head.
+    if (Bun.peek.status(reading) === "fulfilled") return await reading;
+    const tooLate = new Promise<"broken">((resolve) => {
+      timer = setTimeout(() => resolve("broken"), maxBodyMs);
+    });
+    return await Promise.race([reading, tooLate]);
   } catch {
     return "broken";
   } finally {

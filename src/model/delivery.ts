@@ -1,4 +1,5 @@
 import type { Page, PageRequest } from "./page.ts";
+import type { NewTask, Task } from "./task.ts";
 import type { EventName, ProviderName } from "./webhook-config.ts";
 
 export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "failed"] as const;
@@ -113,6 +114,8 @@ export interface Delivery {
   trace: TraceStep[];
 }
 
+export type NewDelivery = Omit<Delivery, "id" | "repeat_of">;
+
 /** As it stands in lists. */
 export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
 
@@ -139,7 +142,9 @@ export interface DeliveryFilter {
 
 export interface DeliveryKeeper {
   /** Answers the id. */
-  create(delivery: Omit<Delivery, "id" | "repeat_of">): Promise<number>;
+  create(delivery: NewDelivery): Promise<number>;
+  /** A delivery and the task that it makes, in one: each knows the other's id. Throws "not_found" without its project. */
+  createWithTask(delivery: NewDelivery, task: NewTask): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
   /** Newest first, whole; `limit` at most 200. */

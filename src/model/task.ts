@@ -111,6 +111,9 @@ export type NewTask = Pick<
   | "createdAt"
 >;
 
+/** What decides a task's place in the queue. */
+export type InQueue = Pick<Task, "id" | "projectId" | "priority" | "notBefore">;
+
 export interface TaskFilter {
   projectId?: number;
   groupId?: number;
@@ -155,11 +158,9 @@ export interface TaskKeeper {
    * Queued tasks that must start before this one, plus one: those ahead of it in order that may start by the time it
    * may, but of another project only the first one, and none while that project is busy.
    */
-  position(task: Task, now: Date): Promise<number>;
+  position(task: InQueue, now: Date): Promise<number>;
   /** The same in its two parts: tasks of its own project, and other projects. */
-  ahead(task: Task, now: Date): Promise<{ own: number; others: number }>;
-  /** Names the delivery that made the task. */
-  setDelivery(id: number, deliveryId: number): Promise<void>;
+  ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
   /** Tasks whose lease ended before `now`. */
   withExpiredLease(now: Date, limit: number): Promise<Task[]>;
   /** Gives every running lease one full term, after a server start. */

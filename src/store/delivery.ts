@@ -1,14 +1,23 @@
 import { type Insertable, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
-import type { Delivery, DeliveryKeeper, DeliveryStatus, DeliverySummary } from "../model/delivery.ts";
+import type {
+  Delivery,
+  DeliveryKeeper,
+  DeliveryStatus,
+  DeliverySummary,
+  NewDelivery,
+} from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
+import { idOf } from "./made-unit.ts";
+import { insertTask, nameDelivery, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
 import type { DeliveryTable, Schema } from "./schema.ts";
-import type { Scope } from "./scope.ts";
+import { orFault, type Scope } from "./scope.ts";
+import { taskShape } from "./task-shape.ts";
 
 const summaryFields = {
   id: plain<number>(),
@@ -70,6 +79,13 @@ const insertDelivery = fixedQuery(
       .returning("id"),
 );
 
+function rowOf(delivery: NewDelivery) {
+  const isRepeatable = delivery.host_delivery_id !== "" && delivery.replay_of === null;
+  return Object.assign(shape.insert(delivery), {
+    repeatable_host_id: isRepeatable ? delivery.host_delivery_id : null,
+  });
+}
+
 /** Values of remote_ip that mark a delivery as no live one. */
 const notLive = ["test", "replay"];
 
@@ -129,13 +145,23 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
 
   return {
     async create(delivery) {
-      const isRepeatable = delivery.host_delivery_id !== "" && delivery.replay_of === null;
-      const [row] = await insertDelivery(scope, {
-        ...shape.insert(delivery),
-        repeatable_host_id: isRepeatable ? delivery.host_delivery_id : null,
-      });
+      const [row] = await insertDelivery(scope, rowOf(delivery));
       if (row === undefined) throw new Error("The database answered no id for a new delivery.");
       return row.id;
+    },
+    async createWithTask(delivery, task) {
+      const made = queuedTask(task);
+      const [taskId, id] = [idOf(0), idOf(1)];
+      const unit = [
+        insertTask.made(scope, taskShape.insert(made)),
+        insertDelivery.made(scope, Object.assign(rowOf(delivery), { task_id: taskId })),
+        nameDelivery.made(scope, { id: taskId, delivery_id: id }),
+      ];
+      const answers = await orFault(scope.dialect, scope.executeTogether(unit), noProject(task));
+      const [newTaskId, deliveryId] = answers.map(({ rows }) => (rows as { id: number }[])[0]?.id);
+      if (newTaskId === undefined || deliveryId === undefined)
+        throw new Error("The database answered no id for a new delivery and its task.");
+      return { id: deliveryId, task: { ...made, id: newTaskId, deliveryId } };
     },
     async byId(id) {
       const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();

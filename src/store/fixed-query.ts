@@ -1,6 +1,7 @@
 import type { CompiledQuery } from "kysely";
 import type { Database, Dialect } from "./dialect.ts";
 import type { Query } from "./kysely-dialect.ts";
+import type { IdOf } from "./made-unit.ts";
 import type { Scope } from "./scope.ts";
 
 /** Stands for a value while the text of a query is made. */
@@ -11,8 +12,14 @@ class Slot {
   }
 }
 
+/** A query of the hot path, whose text is made once per database; after that a use only brings its values by name. */
+export interface FixedQuery<Values extends object, Row> {
+  (scope: Scope, values: Values): Promise<Row[]>;
+  /** The query itself, for a unit of several; a value may be the id of a row that an earlier one of them makes. */
+  made(scope: Scope, values: { [Name in keyof Values]: Values[Name] | IdOf }): Query;
+}
+
 /**
- * A query of the hot path, whose text Kysely makes once per database; after that a use only brings its values by name.
  * Building and compiling a query costs several times what SQLite needs to run it. `build` must hand the values to the
  * query as they are and decide nothing by them.
  */
@@ -23,7 +30,7 @@ export function fixedQuery<Values extends object, Row>(
     values: Values,
     dialect: Dialect,
   ) => { compile(executor: Database): CompiledQuery<Row> },
-): (scope: Scope, values: Values) => Promise<Row[]> {
+): FixedQuery<Values, Row> {
   const templates = new Map<Dialect["name"], Query>();
   const templateOf = ({ db, dialect }: Scope): Query => {
     const known = templates.get(dialect.name);
@@ -33,10 +40,14 @@ export function fixedQuery<Values extends object, Row>(
     templates.set(dialect.name, { sql, parameters });
     return { sql, parameters };
   };
-  return async (scope, values) => {
+  const made = (scope: Scope, values: object): Query => {
     const { sql, parameters } = templateOf(scope);
     const given = values as Record<string, unknown>;
-    const filled = parameters.map((value) => (value instanceof Slot ? (given[value.name] ?? null) : value));
-    return (await scope.execute<Row>({ sql, parameters: filled })).rows;
+    return {
+      sql,
+      parameters: parameters.map((value) => (value instanceof Slot ? (given[value.name] ?? null) : value)),
+    };
   };
+  const run = async (scope: Scope, values: Values) => (await scope.execute<Row>(made(scope, values))).rows;
+  return Object.assign(run, { made });
 }

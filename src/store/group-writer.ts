@@ -1,60 +1,57 @@
+import type { QueryResult } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
-import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { MadeUnit } from "./made-unit.ts";
+import type { UnitOutcome } from "./sqlite-thread.ts";
+import { runWorkGroup, type Work, type WorkGroupOptions } from "./work-group.ts";
 
-/** Work that waits for the writer; more than this means that the disk no longer keeps up. */
+/** Units that wait for the writer; more than this means that the disk no longer keeps up. */
 const maxWaiting = 10_000;
 const maxUnitsPerGroup = 512;
-/** A group ends after this long, so that its first units do not wait for a long tail. */
-const maxGroupMs = 8;
-/** How long another process may hold the write lock before units are refused. */
-const maxBusyMs = 5_000;
-const busyRetryMs = 10;
+/** While one group is written, the next one is already with the thread. */
+const maxGroupsSent = 2;
 
-interface Unit {
-  work: () => Promise<unknown>;
-  /** Several statements that must be undone together; a single one undoes itself. */
-  needsSavepoint: boolean;
-  resolve: (value: unknown) => void;
+interface Settle {
+  resolve: (value: never) => void;
   reject: (error: unknown) => void;
 }
+interface MadeEntry extends Settle {
+  made: MadeUnit;
+}
+interface WorkEntry extends Settle {
+  work: Work;
+}
+type Entry = MadeEntry | WorkEntry;
+type Outcome = { entry: Entry; value: unknown } | { entry: Entry; error: unknown };
 
-type Outcome = { unit: Unit; value: unknown } | { unit: Unit; error: unknown };
-
-export interface GroupWriterOptions {
-  connection: SqliteConnection;
-  /** Waits until all that was committed so far is on disk. */
+export interface GroupWriterOptions extends WorkGroupOptions {
+  /** Writes made units in one transaction on the writing thread, durably. */
+  write: (units: MadeUnit[]) => Promise<UnitOutcome[]>;
+  /** Waits until all that was committed on `connection` is on disk. */
   sync: () => Promise<void>;
-  /** A group is committed: readers see it from now on. */
-  onCommit: () => void;
-  unitTimeoutMs: number;
-  /** A unit that took too long was undone; whatever it still tries must not reach the connection. */
-  onUnitTimeout: () => void;
+  /** A group of work is committed: readers see it from now on. */
+  onCommit: (written: MadeUnit[]) => void;
 }
 
 export interface GroupWriter {
+  /** Writes queries whose texts and values are made, in order; has answered once they are durable. */
+  write(unit: MadeUnit): Promise<QueryResult<unknown>[]>;
   /** Runs `work` on the writing connection, in order; has answered once it is durable. */
-  submit<T>(work: () => Promise<T>, options: { needsSavepoint: boolean }): Promise<T>;
+  run<T>(work: () => Promise<T>): Promise<T>;
   /** Throws when nothing can be written any more. */
   check(): void;
-  /** Refuses new work and waits for what is in hand. */
+  /** Refuses new units and waits for what is in hand. */
   close(): Promise<void>;
 }
 
 /**
- * One writer for all: it takes the units that wait, runs them one after another in a single transaction, each in a
- * savepoint of its own, and commits once. Their promises settle when the commit is on disk, while the next group
- * already runs: one sync then serves every unit that was committed before it began.
+ * One writer for all, in order of arrival. Units that wait together are written in one transaction with one sync: made
+ * ones on a thread of their own, work here, because it reads between its writes. There is never more than one
+ * transaction that writes.
  */
-export function buildGroupWriter({
-  connection,
-  sync,
-  onCommit,
-  unitTimeoutMs,
-  onUnitTimeout,
-}: GroupWriterOptions): GroupWriter {
-  const waiting: Unit[] = [];
+export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
+  const waiting: Entry[] = [];
+  const sent = new Set<Promise<void>>();
   let unsynced: Outcome[] = [];
-  let running: Unit | null = null;
   let isWriting = false;
   let syncing: Promise<void> | null = null;
   let broken: Fault | null = null;
@@ -65,65 +62,68 @@ export function buildGroupWriter({
     if (isWriting) return;
     isWriting = true;
     // Let this turn of the loop hand in all its units first: they then share one commit.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (waiting.length > 0) {
-      const outcomes: Outcome[] = [];
-      try {
-        await begin(connection);
-        await runGroup(outcomes);
-        connection.run("commit");
-        onCommit();
-        unsynced.push(...outcomes);
-        void settle();
-      } catch (error) {
-        fail(error, outcomes);
-      }
-      await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
+    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+      if ("made" in first) await sendMade();
+      else await runWork();
+      await nextTurn();
     }
     isWriting = false;
-    if (isClosed && syncing === null) idle?.();
+    tellIdle();
   }
 
-  async function runGroup(outcomes: Outcome[]): Promise<void> {
-    const endAt = performance.now() + maxGroupMs;
-    while (outcomes.length < maxUnitsPerGroup && performance.now() < endAt) {
-      const unit = waiting.shift();
-      if (unit === undefined) return;
-      running = unit;
-      outcomes.push(await runUnit(unit));
-      running = null;
-    }
-  }
+  const isIdle = () => !isWriting && sent.size === 0 && syncing === null;
+  const tellIdle = () => {
+    if (isIdle()) idle?.();
+  };
 
-  async function runUnit(unit: Unit): Promise<Outcome> {
-    if (unit.needsSavepoint) connection.run("savepoint unit");
-    try {
-      const value = await inTime(unit.work());
-      if (unit.needsSavepoint) connection.run("release unit");
-      return { unit, value };
-    } catch (error) {
-      // Then all units of the group before this one are undone too.
-      if (!connection.isInTransaction()) throw error;
-      if (unit.needsSavepoint) {
-        connection.run("rollback to unit");
-        connection.run("release unit");
-      }
-      return { unit, error };
-    }
-  }
-
-  async function inTime(work: Promise<unknown>): Promise<unknown> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise((_, reject) => {
-      timer = setTimeout(() => {
-        onUnitTimeout();
-        reject(new Fault("internal", `A transaction was undone: it took longer than ${unitTimeoutMs} ms.`));
-      }, unitTimeoutMs);
+  async function sendMade(): Promise<void> {
+    if (sent.size >= maxGroupsSent) await Promise.race(sent);
+    const entries = takeMade();
+    const group = options.write(entries.map(({ made }) => made)).then(
+      (outcomes) => {
+        options.onCommit(entries.map(({ made }) => made));
+        for (const [index, entry] of entries.entries()) settleMade(entry, outcomes[index]);
+      },
+      (error: unknown) => refuse(entries, error),
+    );
+    sent.add(group);
+    void group.finally(() => {
+      sent.delete(group);
+      tellIdle();
     });
+  }
+
+  function takeMade(): MadeEntry[] {
+    const entries: MadeEntry[] = [];
+    for (const entry of waiting) {
+      if (!("made" in entry) || entries.length === maxUnitsPerGroup) break;
+      entries.push(entry);
+    }
+    waiting.splice(0, entries.length);
+    return entries;
+  }
+
+  async function runWork(): Promise<void> {
+    await Promise.all(sent);
+    const begun: WorkEntry[] = [];
+    const next = () => {
+      const [entry] = waiting;
+      if (entry === undefined || !("work" in entry) || begun.length === maxUnitsPerGroup) return null;
+      waiting.shift();
+      begun.push(entry);
+      return entry.work;
+    };
     try {
-      return await Promise.race([work, timeout]);
-    } finally {
-      clearTimeout(timer);
+      const outcomes = await runWorkGroup(options, next);
+      options.onCommit([]);
+      for (const [index, entry] of begun.entries()) {
+        const outcome = outcomes[index];
+        if (outcome !== undefined) unsynced.push({ entry, ...outcome });
+      }
+      void settle();
+    } catch (error) {
+      refuse(begun.length > 0 ? begun : waiting.splice(0), error);
     }
   }
 
@@ -132,37 +132,31 @@ export function buildGroupWriter({
     while (unsynced.length > 0) {
       const outcomes = unsynced;
       unsynced = [];
-      syncing = sync();
+      syncing = options.sync();
       try {
         await syncing;
       } catch (error) {
-        // After a failed sync the kernel may have dropped the pages: only a restart tells what is on disk.
-        broken = new Fault("unavailable", `The database could not be synced to disk: ${messageOf(error)}`);
+        breakDown(error);
       }
       syncing = null;
       for (const outcome of outcomes) {
-        if (broken !== null) outcome.unit.reject(broken);
-        else if ("error" in outcome) outcome.unit.reject(outcome.error);
-        else outcome.unit.resolve(outcome.value);
+        if (broken !== null) outcome.entry.reject(broken);
+        else if ("error" in outcome) outcome.entry.reject(outcome.error);
+        else outcome.entry.resolve(outcome.value as never);
       }
     }
-    if (isClosed && !isWriting) idle?.();
+    tellIdle();
   }
 
-  function fail(error: unknown, outcomes: Outcome[]): void {
-    try {
-      connection.run("rollback");
-    } catch {
-      // No transaction was open: it failed to begin.
-    }
-    const begun = outcomes.map((outcome) => outcome.unit);
-    if (running !== null) begun.push(running);
-    running = null;
-    const affected = begun.length > 0 ? begun : waiting.splice(0);
-    const fault = new Fault("unavailable", `The database cannot be written: ${messageOf(error)}`, {
-      cause: error,
-    });
-    for (const unit of affected) unit.reject(fault);
+  function refuse(entries: Entry[], cause: unknown): void {
+    if (isFailedSync(cause)) breakDown(cause);
+    const fault = new Fault("unavailable", `The database cannot be written: ${messageOf(cause)}`, { cause });
+    for (const entry of entries) entry.reject(broken ?? fault);
+  }
+
+  /** After a failed sync the kernel may have dropped the pages: only a restart tells what is on disk. */
+  function breakDown(cause: unknown): void {
+    broken ??= new Fault("unavailable", `The database could not be synced to disk: ${messageOf(cause)}`);
   }
 
   function check(): void {
@@ -170,22 +164,25 @@ export function buildGroupWriter({
     if (isClosed) throw new Fault("unavailable", "The database is closed.");
   }
 
-  return {
-    async submit<T>(work: () => Promise<T>, { needsSavepoint }: { needsSavepoint: boolean }): Promise<T> {
-      check();
-      if (waiting.length >= maxWaiting)
-        throw new Fault("unavailable", "Too much waits to be written to the database.", {
-          retryAfterSeconds: 1,
-        });
-      return new Promise<T>((resolve, reject) => {
-        waiting.push({ work, needsSavepoint, resolve: resolve as (value: unknown) => void, reject });
-        void write();
+  function submit<T>(unit: { made: MadeUnit } | { work: Work }): Promise<T> {
+    check();
+    if (waiting.length >= maxWaiting)
+      throw new Fault("unavailable", "Too much waits to be written to the database.", {
+        retryAfterSeconds: 1,
       });
-    },
+    return new Promise<T>((resolve, reject) => {
+      waiting.push({ ...unit, resolve, reject });
+      void write();
+    });
+  }
+
+  return {
+    write: async (made) => submit({ made }),
+    run: async (work) => submit({ work }),
     check,
     async close() {
       isClosed = true;
-      if (!isWriting && syncing === null) return;
+      if (isIdle()) return;
       await new Promise<void>((resolve) => {
         idle = resolve;
       });
@@ -193,20 +190,16 @@ export function buildGroupWriter({
   };
 }
 
-/** The lock is polled, not waited for: SQLite's own wait would hold the loop, and all sockets with it. */
-export async function begin(connection: SqliteConnection): Promise<void> {
-  const endAt = performance.now() + maxBusyMs;
-  for (;;) {
-    try {
-      connection.run("begin immediate");
-      return;
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > endAt) throw error;
-      await new Promise((resolve) => setTimeout(resolve, busyRetryMs));
-    }
-  }
+function settleMade({ resolve, reject }: MadeEntry, outcome: UnitOutcome | undefined): void {
+  if (outcome === undefined) reject(new Error("The writing thread answered too little."));
+  else if ("error" in outcome) reject(outcome.error);
+  else resolve(outcome.results as never);
 }
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+function isFailedSync(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_IOERR_FSYNC";
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,6 +6,7 @@ import { buildDatabaseClock } from "./database-clock.ts";
 import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { dialectOver, type Execute } from "./kysely-dialect.ts";
+import { runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { connect, run, settingsOf } from "./postgres-client.ts";
@@ -49,6 +50,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     db,
     lists: db,
     execute,
+    executeTogether: (unit) => runMadeUnit(scope, unit),
     dialect: postgresDialect,
     transact: async (work) => inTransaction(await connection(), work),
   };
@@ -129,6 +131,7 @@ function innerScope(client: pg.PoolClient): Scope {
     db,
     lists: db,
     execute,
+    executeTogether: (unit) => runMadeUnit(scope, unit),
     dialect: postgresDialect,
     async transact(work) {
       const command = (sql: string) => execute({ sql, parameters: [] });

@@ -63,9 +63,10 @@ export function rowShape<M, T extends TableName>(fields: Fields<M>): RowShape<M,
     column: snakeCase(key),
     field: fields[key as keyof M] as Field<M[keyof M]>,
   }));
-  const encode = (model: Partial<M>): StoredRow => {
+  const withoutId = entries.filter(({ column }) => column !== "id");
+  const encode = (model: Partial<M>, encoded: typeof entries): StoredRow => {
     const row: StoredRow = {};
-    for (const { key, column, field } of entries) {
+    for (const { key, column, field } of encoded) {
       const value = model[key];
       if (value !== undefined) row[column] = field.encode(value);
     }
@@ -73,11 +74,8 @@ export function rowShape<M, T extends TableName>(fields: Fields<M>): RowShape<M,
   };
   return {
     columns: entries.map((entry) => entry.column as keyof Schema[T] & string),
-    insert(model) {
-      const { id: _, ...row } = encode(model);
-      return row as unknown as Insertable<Schema[T]>;
-    },
-    update: (change) => encode(change) as Updateable<Schema[T]>,
+    insert: (model) => encode(model, withoutId) as unknown as Insertable<Schema[T]>,
+    update: (change) => encode(change, entries) as Updateable<Schema[T]>,
     read(row) {
       const stored = row as StoredRow;
       const model: Partial<M> = {};

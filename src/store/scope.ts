@@ -1,6 +1,8 @@
+import type { QueryResult } from "kysely";
 import { Fault } from "../errors.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
 import type { Execute } from "./kysely-dialect.ts";
+import type { MadeUnit } from "./made-unit.ts";
 
 /**
  * Where a keeper runs its queries: the whole database, or one open transaction of it. A single statement on `db` is
@@ -12,6 +14,8 @@ export interface Scope {
   lists: Database;
   /** Runs a query whose text is already made. */
   execute: Execute;
+  /** Runs queries whose texts and values are already made: all of them or none. */
+  executeTogether(unit: MadeUnit): Promise<QueryResult<unknown>[]>;
   dialect: Dialect;
   /** Runs `work` in one transaction; inside of another, as a part of it that is undone alone. */
   transact<T>(work: (inner: Scope) => Promise<T>): Promise<T>;

@@ -1,36 +1,43 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Kysely } from "kysely";
+import { Kysely, type QueryResult } from "kysely";
 import type { Clock } from "../clock.ts";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
-import { begin, buildGroupWriter } from "./group-writer.ts";
-import { dialectOver, type Execute } from "./kysely-dialect.ts";
+import { buildGroupWriter } from "./group-writer.ts";
+import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
+import { type MadeUnit, runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import { buildSqliteBackground, type SqliteBackground } from "./sqlite-background.ts";
 import { connect, type SqliteConnection } from "./sqlite-connection.ts";
+import { buildSqliteThread } from "./sqlite-thread.ts";
+import { begin } from "./work-group.ts";
 
-/**
- * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
- * file whole at any crash; what synchronous=FULL adds, a sync of the WAL at every commit before it is acknowledged, is
- * done by the group writer itself on a thread, because SQLite's own would stop the loop, and every socket, for as long
- * as the disk takes. Acknowledged therefore means on disk, exactly as with FULL.
- */
-const writerPragmas = [
-  "pragma journal_mode = wal",
-  "pragma synchronous = normal",
+const commonPragmas = [
   "pragma foreign_keys = on",
-  "pragma busy_timeout = 100",
   // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
-  // anew, is finished here, every 64 MiB.
+  // anew, is finished by a writer, every 64 MiB.
   "pragma wal_autocheckpoint = 16000",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
+];
+/** WAL lets readers go on while one writes. Every commit of the thread is on disk before it is acknowledged. */
+const threadPragmas = [...commonPragmas, "pragma synchronous = full", "pragma busy_timeout = 5000"];
+/**
+ * Here a sync inside the commit would stop the loop, and every socket, for as long as the disk takes. With NORMAL SQLite
+ * syncs at checkpoints only, which keeps the file whole at any crash; the sync of the WAL that FULL adds before anything
+ * is acknowledged is then done apart, without holding the loop. Acknowledged means on disk either way.
+ */
+const writerPragmas = [
+  "pragma journal_mode = wal",
+  ...commonPragmas,
+  "pragma synchronous = normal",
+  "pragma busy_timeout = 100",
 ];
 const readerPragmas = [
   "pragma busy_timeout = 100",
@@ -80,8 +87,9 @@ function buildVersion() {
       },
     }),
     /** Not before the commit: what a reader saw until then was the old version. */
-    committed() {
-      if (isTouched) current++;
+    committed(written: MadeUnit[]) {
+      if (isTouched || written.some((unit) => unit.some(({ sql }) => changesConfiguration.test(sql))))
+        current++;
       isTouched = false;
     },
   };
@@ -100,8 +108,14 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
   const version = buildVersion();
   const writer = version.watch(connection);
   let inside = buildInnerScope(writer);
+  const thread = buildSqliteThread({ file, pragmas: threadPragmas });
   const group = buildGroupWriter({
     connection: writer,
+    async write(units) {
+      const outcomes = await thread.write(units);
+      checkpoint();
+      return outcomes;
+    },
     async sync() {
       await wal.datasync();
       checkpoint();
@@ -113,18 +127,20 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
       inside = buildInnerScope(writer);
     },
   });
-  const execute: Execute = async (query) =>
-    isRead(query.sql)
-      ? reader.execute(query)
-      : group.submit(async () => writer.execute(query), { needsSavepoint: false });
+  const execute: Execute = async <R>(query: Query) => {
+    if (isRead(query.sql)) return reader.execute<R>(query);
+    const [result = { rows: [] }] = await group.write([query]);
+    return result as QueryResult<R>;
+  };
 
   return {
     scope: {
       db: databaseOver(execute),
       lists: databaseOver((query) => background.execute(query)),
       execute,
+      executeTogether: group.write,
       dialect: sqliteDialect,
-      transact: (work) => group.submit(() => work(inside.scope), { needsSavepoint: true }),
+      transact: (work) => group.run(() => work(inside.scope)),
     },
     description: `SQLite ${file}`,
     version: version.current,
@@ -136,6 +152,7 @@ export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<E
     lockAcrossInstances: async () => async () => {},
     async close() {
       await group.close();
+      await thread.stop("The database is closed.");
       await background.close();
       reader.close();
       await wal.close();
@@ -164,6 +181,7 @@ function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void 
     db,
     lists: db,
     execute,
+    executeTogether: (unit) => runMadeUnit(scope, unit),
     dialect: sqliteDialect,
     async transact(work) {
       writer.run("savepoint part");

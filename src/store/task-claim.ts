@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { ClaimRequest, Task } from "../model/task.ts";
+import type { ClaimRequest, InQueue, Task } from "../model/task.ts";
 import type { Dialect } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import type { Scope } from "./scope.ts";
@@ -120,7 +120,11 @@ const countAhead = fixedQuery(
  * What a claim would hand out before this task: the order is the claim's own. Of another project only its first task
  * can be among them, and none while that project is busy: this task would overtake the others.
  */
-export async function aheadOf(scope: Scope, task: Task, now: Date): Promise<{ own: number; others: number }> {
+export async function aheadOf(
+  scope: Scope,
+  task: InQueue,
+  now: Date,
+): Promise<{ own: number; others: number }> {
   const [row] = await countAhead(scope, {
     project_id: task.projectId,
     id: task.id,

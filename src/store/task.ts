@@ -1,31 +1,14 @@
-import type { Insertable } from "kysely";
-import { type Task, type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
+import { type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
+import { insertTask, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount } from "./page.ts";
-import type { TaskTable } from "./schema.ts";
 import { orFault, type Scope } from "./scope.ts";
 import { aheadOf, claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
 
-const newTask = {
-  state: "queued",
-  supersededBy: null,
-  reason: "",
-  attempt: 0,
-  leaseHash: null,
-  leaseUntil: null,
-  runnerId: null,
-  startedAt: null,
-  finishedAt: null,
-} as const satisfies Partial<Task>;
-
-const insertTask = fixedQuery(
-  taskShape.columns.filter((column) => column !== "id"),
-  (db, row: Insertable<TaskTable>) => db.insertInto("tasks").values(row).returning("id"),
-);
 const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("tasks").selectAll().where("id", "=", id),
 );
@@ -42,23 +25,15 @@ const countHeld = fixedQuery([], held);
 const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
   held(db).where("project_id", "=", project_id),
 );
-const updateDelivery = fixedQuery(
-  ["id", "delivery_id"],
-  (db, { id, delivery_id }: { id: number; delivery_id: number }) =>
-    db.updateTable("tasks").set({ delivery_id }).where("id", "=", id),
-);
-
 export function buildTaskKeeper(scope: Scope): TaskKeeper {
   const { db, dialect } = scope;
   return {
     ...buildTaskLogKeeper(scope),
     async create(task) {
-      const made = { ...task, ...newTask };
-      const [row] = await orFault(dialect, insertTask(scope, taskShape.insert(made)), {
-        missing: `Project ${task.projectId} does not exist.`,
-      });
+      const queued = queuedTask(task);
+      const [row] = await orFault(dialect, insertTask(scope, taskShape.insert(queued)), noProject(task));
       if (row === undefined) throw new Error("The database answered no id for a new task.");
-      return { ...made, id: row.id };
+      return { ...queued, id: row.id };
     },
     async byId(id) {
       const [row] = await selectTask(scope, { id });
@@ -116,9 +91,6 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return own + others + 1;
     },
     ahead: (task, now) => aheadOf(scope, task, now),
-    async setDelivery(id, deliveryId) {
-      await updateDelivery(scope, { id, delivery_id: deliveryId });
-    },
     async withExpiredLease(now, limit) {
       const rows = await db
         .selectFrom("tasks")

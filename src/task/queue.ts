@@ -2,7 +2,7 @@ import { Fault } from "../errors.ts";
 import type { Project, StageName } from "../model/project.ts";
 import { stageNames } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
-import type { NewTask, Task, TaskStage } from "../model/task.ts";
+import type { InQueue, NewTask, Task, TaskStage } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { endStages } from "./stages.ts";
 
@@ -31,24 +31,25 @@ const manualPriority = 10;
 /** Manual runs go first: somebody is waiting for them. */
 const priorityOf = { manual: manualPriority, webhook: 0 } as const;
 
-/**
- * Puts a task into the queue, inside the caller's transaction. Throws Fault "invalid" when the order leaves no stage to
- * run.
- */
+/** The task that an order makes. Throws Fault "invalid" when the order leaves no stage to run. */
+export function newTaskOf({ project, ...asked }: TaskOrder, now: Date): NewTask {
+  return {
+    ...asked,
+    projectId: project.id,
+    stages: stagesFor(project, asked.actions),
+    priority: priorityOf[asked.triggerType],
+    createdAt: now,
+  };
+}
+
+/** Puts a task into the queue, inside the caller's transaction. */
 export async function enqueueTask(
   keepers: Pick<Keepers, "tasks">,
   order: TaskOrder,
   now: Date,
 ): Promise<Enqueued> {
-  const { project, ...asked } = order;
-  const stages = stagesFor(project, order.actions);
-  const task = await keepers.tasks.create({
-    ...asked,
-    projectId: project.id,
-    stages,
-    priority: priorityOf[order.triggerType],
-    createdAt: now,
-  });
+  const { project } = order;
+  const task = await keepers.tasks.create(newTaskOf(order, now));
   return { task, project, superseded: await supersedeOlder(keepers, project, task, now) };
 }
 
@@ -69,7 +70,8 @@ export function stagesFor(project: Project, actions: Actions | null): TaskStage[
   }));
 }
 
-async function supersedeOlder(
+/** Older tasks of the same ref give way to a new one, as far as the project says so. */
+export async function supersedeOlder(
   keepers: Pick<Keepers, "tasks">,
   project: Project,
   task: Task,
@@ -113,10 +115,19 @@ export interface QueuePlace {
 /** A runner that has not asked for work for this long does not count as capacity. */
 const runnerSeenWithinMs = 90_000;
 
+/** Where a task will stand that is about to be made: behind all that are there. */
+export function placeAtTheEnd(
+  keepers: Pick<Keepers, "tasks" | "runners">,
+  task: NewTask,
+  now: Date,
+): Promise<QueuePlace> {
+  return placeInQueue(keepers, { ...task, id: Number.MAX_SAFE_INTEGER, state: "queued" }, now);
+}
+
 /** Tasks of its own project always delay a task; those of other projects only where they take the runners' last places. */
 export async function placeInQueue(
   keepers: Pick<Keepers, "tasks" | "runners">,
-  task: Task,
+  task: InQueue & Pick<Task, "state">,
   now: Date,
 ): Promise<QueuePlace> {
   if (task.state !== "queued") return { queued: false, position: 1 };

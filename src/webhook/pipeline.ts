@@ -2,19 +2,20 @@ import type { Clock } from "../clock.ts";
 import { Fault, messageOf as textOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
-import type { Keepers, Store } from "../model/store.ts";
+import type { Store } from "../model/store.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
-import { type Answer, answerOf, type DeliveryAnswer, type Outcome } from "./outcome.ts";
+import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { overSharedRate } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
-import { type Known, type NewDelivery, recordOf, summaryOf } from "./record.ts";
+import { type Known, recordOf, summaryOf } from "./record.ts";
 import { chooseRef } from "./ref-choice.ts";
-import { type Decision, debounce, enqueue, giveWay, type InHand, messageOf } from "./task-steps.ts";
+import { type Decision, debounce, giveWay, type InHand, start } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
+import { carryOut, effectsOf, isProjectGone, type Written } from "./written.ts";
 
 /** A delivery that may be decided: located, read, verified as far as its way in asks for it. */
 export interface Arrived {
@@ -57,6 +58,8 @@ export interface PipelineOptions {
 }
 
 export const lockWaitMs = 5_000;
+/** A decision is made anew when the task that it counted on was claimed meanwhile. */
+const maxAttempts = 3;
 
 export function buildPipeline(options: PipelineOptions): Pipeline {
   const { store, hooks, clock, log, metrics, announcer, onDelivery } = options;
@@ -64,30 +67,27 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   const placeOf = buildQueuePlaces();
 
   /** The decision, in the order of the seed. */
-  async function judge(keepers: Keepers, arrived: InHand): Promise<Judged> {
+  async function judge(arrived: InHand): Promise<Judged> {
     const { event, aside } = chooseRef(arrived.event, arrived.hook.rules, arrived.way, arrived.trace);
-    const decision = await decideOn(keepers, { ...arrived, event });
+    const decision = await decideOn({ ...arrived, event });
     return { event, decision: aside === "" ? decision : withAside(decision, aside) };
   }
 
-  async function decideOn(keepers: Keepers, hand: InHand): Promise<Decision> {
+  async function decideOn(hand: InHand): Promise<Decision> {
     const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
     if (filtered) return { outcome: filtered };
     return (
-      (await debounce(keepers, hand)) ??
-      (await giveWay(keepers, hand)) ??
-      (await enqueue(keepers, hand, placeOf))
+      (await debounce(store, hand)) ?? (await giveWay(store, hand)) ?? (await start(store, hand, placeOf))
     );
   }
 
   /** Key, switch and secret may have changed while the delivery waited for the lock, or on another instance. */
-  async function recheck(keepers: Keepers, { hook, way, isVerifiedBy }: Arrived): Promise<Hook | Outcome> {
+  async function recheck({ hook, way, isVerifiedBy }: Arrived): Promise<Hook | Outcome> {
     if (hook.version !== null && hook.version === store.version()) return hook;
     const { key } = hook.config;
-    const current = key === null ? hook.config : await keepers.webhookConfigs.byKey(key);
-    const project = current === null ? null : await keepers.projects.byId(current.projectId);
-    if (current === null || project === null)
-      return { code: "endpoint_not_found", reason: "The key was reset, or the project deleted, meanwhile." };
+    const current = key === null ? hook.config : await store.webhookConfigs.byKey(key);
+    const project = current === null ? null : await store.projects.byId(current.projectId);
+    if (current === null || project === null) return endpointGone;
     if (way.enabled && !current.enabled)
       return { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
     const isSame = current.updatedAt.getTime() === hook.config.updatedAt.getTime();
@@ -103,53 +103,47 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     return changed;
   }
 
-  interface Written {
-    id: number;
-    record: NewDelivery;
-    decision: Decision;
-  }
-
-  async function decideInTransaction(keepers: Keepers, arrived: Arrived, now: Date): Promise<Written> {
-    const { way, trace, known } = arrived;
-    const hook = await recheck(keepers, arrived);
-    if ("code" in hook) return write(keepers, known, { outcome: hook }, now);
-    const crowded = isCountedTogether(way) && (await overRate(keepers, hook, now, trace));
-    if (crowded) return write(keepers, known, { outcome: crowded }, now);
-    const { event, decision } = await judge(keepers, { way, hook, event: arrived.event, trace, now });
-    return write(keepers, { ...known, event }, decision, now);
+  /** Inside the project's lock: nothing else decides for it, but its tasks may be claimed meanwhile. */
+  async function decideAlone(arrived: Arrived): Promise<Written> {
+    const now = await store.now();
+    const { trace, known } = arrived;
+    const steps = trace.steps.length;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const hook = await recheck(arrived);
+      const { event, decision } =
+        "code" in hook
+          ? { event: known.event, decision: { outcome: hook } }
+          : await judgeInRate({ ...arrived, hook }, now);
+      const { project } = "code" in hook ? arrived.hook : hook;
+      const written = await carryOut(store, { ...known, event }, decision, project, now);
+      if (written !== null) return written;
+      trace.cutAt(steps);
+    }
+    throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
   }
 
   /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
-  const isCountedTogether = (way: WayIn) => way.rate && store.version() === null;
-  const overRate = (keepers: Keepers, { config }: Hook, now: Date, trace: Trace) =>
-    overSharedRate(keepers.deliveries, config.projectId, options.limitPerMinute, now, trace);
-
-  /** The record, in the same transaction as the task; the task then learns the record's id. */
-  async function write(keepers: Keepers, known: Known, decision: Decision, now: Date): Promise<Written> {
-    const { outcome, enqueued, mergedIntoTaskId } = decision;
-    const record = recordOf({ ...known, arrivedAt: now }, outcome, {
-      ...(enqueued ? { taskId: enqueued.task.id } : {}),
-      ...(mergedIntoTaskId === undefined ? {} : { mergedIntoTaskId }),
-    });
-    const id = await keepers.deliveries.create(record);
-    if (!enqueued) return { id, record, decision };
-    await keepers.tasks.setDelivery(enqueued.task.id, id);
-    const task = { ...enqueued.task, deliveryId: id };
-    return { id, record, decision: { ...decision, enqueued: { ...enqueued, task } } };
+  async function judgeInRate({ way, hook, event, trace }: Arrived, now: Date): Promise<Judged> {
+    if (way.rate && store.version() === null) {
+      const { projectId } = hook.config;
+      const outcome = await overSharedRate(store.deliveries, projectId, options.limitPerMinute, now, trace);
+      if (outcome) return { event, decision: { outcome } };
+    }
+    return judge({ way, hook, event, trace, now });
   }
 
-  function tell({ id, record, decision }: Written): void {
+  function tell({ id, record, enqueued, moved }: Written): void {
     metrics.recorded(record.status, record.code);
-    if (decision.enqueued) announcer.enqueued(decision.enqueued);
-    if (decision.moved) announcer.changed(decision.moved);
+    if (enqueued) announcer.enqueued(enqueued);
+    if (moved) announcer.changed(moved);
     onDelivery(summaryOf(id, record));
   }
 
   async function refuse(known: Known, outcome: Outcome): Promise<Answer> {
     try {
-      const record = recordOf(known, outcome);
+      const record = recordOf(known, outcome, known.arrivedAt);
       const id = await store.deliveries.create(record);
-      tell({ id, record, decision: { outcome } });
+      tell({ id, record, outcome });
       return answerOf(outcome, id);
     } catch (error) {
       log.error(
@@ -173,29 +167,28 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       const startedAtMs = performance.now();
       const { known, hook } = arrived;
       try {
-        const written = await store.withLock(
-          `webhook ${hook.config.projectId}`,
-          options.lockWaitMs,
-          async () => {
-            const now = await store.now();
-            return store.transaction((keepers) => decideInTransaction(keepers, arrived, now));
-          },
+        const written = await store.withLock(`webhook ${hook.config.projectId}`, options.lockWaitMs, () =>
+          decideAlone(arrived),
         );
         if (written === "timeout") return await refuse(known, lockTimeout(options.lockWaitMs));
         tell(written);
-        return answerOf(written.decision.outcome, written.id, effectsOf(written.decision));
+        return answerOf(written.outcome, written.id, effectsOf(written));
       } catch (error) {
-        return fail(known, error);
+        return isProjectGone(error) ? refuse(known, endpointGone) : fail(known, error);
       } finally {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    preview: (hook, event, way, trace) =>
-      judge(store, { way, hook, event, trace, now: new Date(clock.now()) }),
+    preview: (hook, event, way, trace) => judge({ way, hook, event, trace, now: new Date(clock.now()) }),
     refuse,
     fail,
   };
 }
+
+const endpointGone: Outcome = {
+  code: "endpoint_not_found",
+  reason: "The key was reset, or the project deleted, meanwhile.",
+};
 
 /** All that a sender is told, whatever the mistake. */
 export const signatureFailed = "The signature failed.";
@@ -212,16 +205,4 @@ function lockTimeout(waitMs: number): Outcome {
 function withAside(decision: Decision, aside: string): Decision {
   const { outcome } = decision;
   return { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
-}
-
-function effectsOf(decision: Decision): Partial<DeliveryAnswer> {
-  const { enqueued, place, mergedIntoTaskId } = decision;
-  const effects: Partial<DeliveryAnswer> = { message: messageOf(decision) };
-  if (enqueued) effects.taskId = enqueued.task.id;
-  if (mergedIntoTaskId !== undefined) effects.mergedIntoTaskId = mergedIntoTaskId;
-  if (place?.queued) {
-    effects.queued = true;
-    effects.queuePosition = place.position;
-  }
-  return effects;
 }

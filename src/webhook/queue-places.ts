@@ -1,10 +1,10 @@
 import type { Keepers } from "../model/store.ts";
-import type { Task } from "../model/task.ts";
-import { placeInQueue, type QueuePlace } from "../task/queue.ts";
+import type { NewTask } from "../model/task.ts";
+import { placeAtTheEnd, type QueuePlace } from "../task/queue.ts";
 
 export type PlaceOf = (
   keepers: Pick<Keepers, "tasks" | "runners">,
-  task: Task,
+  task: NewTask,
   now: Date,
 ) => Promise<QueuePlace>;
 
@@ -24,7 +24,7 @@ export function buildQueuePlaces(): PlaceOf {
     const last = lastOf.get(task.projectId);
     if (last && now.getTime() - last.countedAtMs < countAgainAfterMs)
       return { queued: true, position: ++last.position };
-    const place = await placeInQueue(keepers, task, now);
+    const place = await placeAtTheEnd(keepers, task, now);
     if (place.queued && place.position > longPosition && lastOf.size < maxProjects)
       lastOf.set(task.projectId, { position: place.position, countedAtMs: now.getTime() });
     else lastOf.delete(task.projectId);

@@ -1,4 +1,4 @@
-import type { Delivery, DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
+import type { DeliverySummary, NewDelivery, NormalizedEvent } from "../model/delivery.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
@@ -22,19 +22,18 @@ export interface Known {
   formerProjectId: number | null;
 }
 
-export interface Effects {
-  taskId?: number;
-  mergedIntoTaskId?: number;
-}
-
-export type NewDelivery = Omit<Delivery, "id" | "repeat_of">;
-
 const maxCommitMessage = 200;
 const maxFieldLength = 300;
 /** The normalised event keeps the whole message; nobody writes longer ones by hand. */
 const maxMessageBytes = 64 * 1024;
 
-export function recordOf(known: Known, outcome: Outcome, effects: Effects = {}): NewDelivery {
+/** The task's id is filled in by whoever makes it. */
+export function recordOf(
+  known: Known,
+  outcome: Outcome,
+  createdAt: Date,
+  mergedIntoTaskId: number | null = null,
+): NewDelivery {
   const { event } = known;
   const { httpStatus, status } = outcomes[outcome.code];
   return {
@@ -49,16 +48,16 @@ export function recordOf(known: Known, outcome: Outcome, effects: Effects = {}):
     author: fieldOf(event?.author ?? ""),
     status,
     reason: visible(outcome.reason),
-    task_id: effects.taskId ?? 0,
+    task_id: 0,
     remote_ip: known.remoteIp,
     body: storable(known.body),
-    created_at: known.arrivedAt,
+    created_at: createdAt,
     code: outcome.code,
     http_status: httpStatus,
     count: 1,
     host_delivery_id: fieldOf(known.hostDeliveryId ?? ""),
     replay_of: known.replayOf,
-    merged_into_task_id: effects.mergedIntoTaskId ?? null,
+    merged_into_task_id: mergedIntoTaskId,
     former_project_id: known.formerProjectId,
     headers: known.headers,
     normalized: event && { ...event, message: cutAtBytes(event.message, maxMessageBytes) },

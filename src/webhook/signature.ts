@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { isSameSecret } from "../secrets.ts";
 import { standardDigest, standardHeaders } from "../standard-webhooks.ts";
@@ -113,7 +113,7 @@ function isStandardSigned(secret: string, { headers, body }: SignedRequest, nowM
 }
 
 export function hmacOf(secret: string, body: Uint8Array): Buffer {
-  return createHmac("sha256", secret).update(body).digest();
+  return new Bun.CryptoHasher("sha256", secret).update(body).digest();
 }
 
 /** Hex in either case, base64 as it is. A digest has one length, so that comparing its bytes tells nothing else. */

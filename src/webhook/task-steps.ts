@@ -1,23 +1,28 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
 import { isCommit, toFullRef, toShortRef } from "../model/git-ref.ts";
 import type { Keepers } from "../model/store.ts";
-import type { Task } from "../model/task.ts";
-import { type Enqueued, enqueueTask, type QueuePlace, type TaskOrder } from "../task/queue.ts";
+import type { NewTask, Task } from "../model/task.ts";
+import { newTaskOf, type QueuePlace, type TaskOrder } from "../task/queue.ts";
 import type { Hook } from "./hook-directory.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlaceOf } from "./queue-places.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** What a delivery led to. */
+/** What is to be done about a delivery. Deciding reads only: it is carried out in one write (written.ts). */
 export interface Decision {
   outcome: Outcome;
-  enqueued?: Enqueued;
-  place?: QueuePlace;
-  mergedIntoTaskId?: number;
-  /** The task that took over this delivery's ref and commit. */
-  moved?: Task;
+  /** The task to make, and where it will stand. */
+  start?: { task: NewTask; place: QueuePlace };
+  /** The queued task that takes over what the delivery asks for; null: it keeps what it has. */
+  merge?: { into: Task; order: BuildOrder | null };
 }
+
+/** What is built for an event, and by whose push. */
+export type BuildOrder = Pick<
+  Task,
+  "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"
+>;
 
 /** A delivery in hand, inside its project's lock. */
 export interface InHand {
@@ -55,27 +60,16 @@ export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Deci
     trace.add("debounce", "unknown", `task ${task.id}`, shown, `It would be merged into task ${task.id}.`);
     return null;
   }
-  return mergeInto(keepers, hand, task, shown);
+  return mergeInto(hand, task, shown);
 }
 
-async function mergeInto(
-  keepers: TaskKeepers,
-  { hook, event, trace }: InHand,
-  task: Task,
-  shown: string,
-): Promise<Decision | null> {
+function mergeInto({ hook, event, trace }: InHand, into: Task, shown: string): Decision {
   const order = orderOf(hook, event);
   // A delivery without a commit (a host's `create`) never erases the one that is known.
-  const keeps = order.commit === null && task.commit !== null;
-  const moved = keeps ? task : await keepers.tasks.change(task.id, { whileIn: ["queued"], set: order });
-  if (moved === null) {
-    trace.add("debounce", "pass", `task ${task.id}`, shown, "The task of the window was claimed meanwhile.");
-    return null;
-  }
-  const reason = `Merged into task ${task.id}, which waits for the window of ${shown} to close${displacement(task, order, keeps)}.`;
-  trace.add("debounce", "stop", `task ${task.id}`, shown, reason);
-  const decision: Decision = { outcome: { code: "debounced", reason }, mergedIntoTaskId: task.id };
-  return keeps ? decision : { ...decision, moved };
+  const keeps = order.commit === null && into.commit !== null;
+  const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
+  trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
+  return { outcome: { code: "debounced", reason }, merge: { into, order: keeps ? null : order } };
 }
 
 /** Names a ref that will not be built because another one took its place. */
@@ -109,7 +103,7 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
   return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
 }
 
-export async function enqueue(keepers: TaskKeepers, hand: InHand, placeOf: PlaceOf): Promise<Decision> {
+export async function start(keepers: TaskKeepers, hand: InHand, placeOf: PlaceOf): Promise<Decision> {
   const { way, hook, event, trace, now } = hand;
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
@@ -127,17 +121,12 @@ export async function enqueue(keepers: TaskKeepers, hand: InHand, placeOf: Place
     rerunOf: null,
     notBefore: waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000),
   };
-  const enqueued = await enqueueTask(keepers, order, now);
-  const place = await placeOf(keepers, enqueued.task, now);
-  trace.add("task", "pass", order.ref, "", `Task ${enqueued.task.id} was created.`);
-  return { outcome, enqueued, place };
+  const task = newTaskOf(order, now);
+  trace.add("task", "pass", order.ref, "", "A task was created.");
+  return { outcome, start: { task, place: await placeOf(keepers, task, now) } };
 }
 
-/** What is built for an event, and by whose push. */
-function orderOf(
-  { config, project }: Hook,
-  event: NormalizedEvent,
-): Pick<Task, "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"> {
+function orderOf({ config, project }: Hook, event: NormalizedEvent): BuildOrder {
   const who = { message: event.message, author: event.author, triggeredBy: event.author || "webhook" };
   // Git needs the whole name to fetch a commit; a short one stands in the record alone.
   const commit = event.commit !== null && isCommit(event.commit) ? event.commit.toLowerCase() : null;
@@ -152,13 +141,4 @@ function orderOf(
     causeRef: event.rawRef,
     causeCommit: event.commit,
   };
-}
-
-/** How the answer speaks of the task. */
-export function messageOf({ outcome, enqueued, place }: Decision): string {
-  if (!enqueued || !place) return outcome.reason;
-  const { task } = enqueued;
-  if (place.queued) return `Task ${task.id} is queued at position ${place.position}.`;
-  if (task.notBefore === null) return `Task ${task.id} was dispatched.`;
-  return `Task ${task.id} was dispatched, starts at ${task.notBefore.toISOString()}.`;
 }

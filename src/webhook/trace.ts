@@ -7,6 +7,8 @@ const maxTextLength = 300;
 export interface Trace {
   readonly steps: TraceStep[];
   add(step: string, result: TraceResult, value: string, pattern: string, detail: string): void;
+  /** Forgets the steps after the first `count`. */
+  cutAt(count: number): void;
 }
 
 export function newTrace(): Trace {
@@ -15,6 +17,9 @@ export function newTrace(): Trace {
     steps,
     add(step, result, value, pattern, detail) {
       steps.push({ step, result, value: cut(value), pattern: cut(pattern), detail: cut(detail) });
+    },
+    cutAt(count) {
+      steps.length = count;
     },
   };
 }

@@ -3,18 +3,27 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildGroupWriter, type GroupWriterOptions } from "../../src/store/group-writer.ts";
+import { idOf } from "../../src/store/made-unit.ts";
 import { connect, type SqliteConnection } from "../../src/store/sqlite-connection.ts";
+import { buildSqliteThread, type SqliteThread } from "../../src/store/sqlite-thread.ts";
 
 describe("the group writer", () => {
   let folder: string;
   let connection: SqliteConnection;
+  let thread: SqliteThread;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "slipway-writer-"));
-    connection = connect(join(folder, "test.db"), { readonly: false });
-    for (const sql of ["pragma journal_mode = wal", "create table words (word text unique)"])
+    const file = join(folder, "test.db");
+    connection = connect(file, { readonly: false });
+    for (const sql of [
+      "pragma journal_mode = wal",
+      "create table words (id integer primary key, word text unique, after integer)",
+    ])
       connection.run(sql);
+    thread = buildSqliteThread({ file, pragmas: ["pragma busy_timeout = 5000"] });
   });
   afterEach(async () => {
+    await thread.stop("The test is over.");
     connection.close();
     await rm(folder, { recursive: true });
   });
@@ -22,6 +31,7 @@ describe("the group writer", () => {
   const writer = (change: Partial<GroupWriterOptions> = {}) =>
     buildGroupWriter({
       connection,
+      write: (units) => thread.write(units),
       sync: async () => {},
       onCommit: () => {},
       unitTimeoutMs: 5_000,
@@ -29,12 +39,12 @@ describe("the group writer", () => {
       ...change,
     });
   const insert = (word: string) => async () =>
-    connection.execute({ sql: "insert into words values (?)", parameters: [word] });
+    connection.execute({ sql: "insert into words (word) values (?)", parameters: [word] });
+  const made = (word: string) => [{ sql: "insert into words (word) values (?)", parameters: [word] }];
   const stored = () =>
     connection
       .execute<{ word: string }>({ sql: "select word from words order by word", parameters: [] })
       .rows.map((row) => row.word);
-  const unit = { needsSavepoint: true };
 
   test("commits all units that wait with one sync", async () => {
     let syncs = 0;
@@ -43,7 +53,7 @@ describe("the group writer", () => {
         syncs++;
       },
     });
-    await Promise.all(Array.from({ length: 100 }, (_, each) => group.submit(insert(`word ${each}`), unit)));
+    await Promise.all(Array.from({ length: 100 }, (_, each) => group.run(insert(`word ${each}`))));
     expect(stored()).toHaveLength(100);
     expect(syncs).toBeLessThan(10);
   });
@@ -57,11 +67,11 @@ describe("the group writer", () => {
         }),
     });
     let isAnswered = false;
-    const first = group.submit(insert("first"), unit).then(() => {
+    const first = group.run(insert("first")).then(() => {
       isAnswered = true;
     });
     while (stored().length < 1) await Bun.sleep(1);
-    const second = group.submit(insert("second"), unit);
+    const second = group.run(insert("second"));
     while (stored().length < 2) await Bun.sleep(1);
     expect(isAnswered).toBe(false);
     finishSync();
@@ -72,15 +82,78 @@ describe("the group writer", () => {
     await second;
   });
 
+  test("writes made units on its thread, in order with the work between them", async () => {
+    const group = writer();
+    const seen: string[][] = [];
+    const look = async () => void seen.push(stored());
+    await Promise.all([
+      group.write(made("a")),
+      group.write(made("b")),
+      group.run(look),
+      group.write(made("c")),
+      group.run(insert("d")),
+      group.run(look),
+    ]);
+    expect(seen).toEqual([
+      ["a", "b"],
+      ["a", "b", "c", "d"],
+    ]);
+  });
+
+  test("a made unit uses the ids of its own new rows, and long values come through whole", async () => {
+    const long = `"quoted" \\ and\u0000nul, Ω, 𝒳\n`.repeat(2_000);
+    const insertWord = "insert into words (word, after) values (?, ?) returning id";
+    const [first, second] = await writer().write([
+      { sql: insertWord, parameters: [long, null] },
+      { sql: insertWord, parameters: ["after", idOf(0)] },
+    ]);
+    const rows = connection.execute<{ id: number; word: string; after: number | null }>({
+      sql: "select * from words order by id",
+      parameters: [],
+    }).rows;
+    expect(rows.map(({ id, after }) => [id, after])).toEqual([
+      [1, null],
+      [2, 1],
+    ]);
+    expect(rows[0]?.word).toBe(long.replaceAll("\u0000", "\ufffd"));
+    expect([first?.rows, second?.rows]).toEqual([[{ id: 1 }], [{ id: 2 }]]);
+  });
+
+  test("undoes a failing made unit alone, and tells SQLite's reason", async () => {
+    const group = writer();
+    const outcomes = await Promise.allSettled([
+      group.write(made("a")),
+      group.write([...made("b"), ...made("a")]),
+      group.write(made("a")),
+      group.write(made("c")),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
+    expect(outcomes[1]).toMatchObject({ reason: { code: "SQLITE_CONSTRAINT_UNIQUE" } });
+    expect(stored()).toEqual(["a", "c"]);
+  });
+
+  test("goes on with another thread when the writing one ended", async () => {
+    const group = writer();
+    await group.write(made("before"));
+    await thread.stop("The thread ended.");
+    await group.write(made("after"));
+    expect(stored()).toEqual(["after", "before"]);
+  });
+
   test("undoes a failing unit alone", async () => {
     const group = writer();
     const outcomes = await Promise.allSettled([
-      group.submit(insert("a"), unit),
-      group.submit(async () => {
+      group.run(insert("a")),
+      group.run(async () => {
         await insert("b")();
         await insert("a")();
-      }, unit),
-      group.submit(insert("c"), unit),
+      }),
+      group.run(insert("c")),
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(stored()).toEqual(["a", "c"]);
@@ -89,12 +162,12 @@ describe("the group writer", () => {
   test("refuses the whole group when SQLite itself undid it, and goes on with the next", async () => {
     const group = writer();
     const outcomes = await Promise.allSettled([
-      group.submit(insert("before"), unit),
-      group.submit(async () => {
+      group.run(insert("before")),
+      group.run(async () => {
         connection.run("rollback");
         throw new Error("database or disk is full");
-      }, unit),
-      group.submit(insert("after"), unit),
+      }),
+      group.run(insert("after")),
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "fulfilled"]);
     expect(stored()).toEqual(["after"]);
@@ -108,11 +181,11 @@ describe("the group writer", () => {
         timeouts++;
       },
     });
-    const stuck = group.submit(async () => {
+    const stuck = group.run(async () => {
       await insert("stuck")();
       await new Promise(() => {});
-    }, unit);
-    const next = group.submit(insert("next"), unit);
+    });
+    const next = group.run(insert("next"));
     await expect(stuck).rejects.toMatchObject({ code: "internal" });
     await next;
     expect(timeouts).toBe(1);
@@ -121,8 +194,8 @@ describe("the group writer", () => {
 
   test("refuses everything after a sync failed: what is on disk is unknown", async () => {
     const group = writer({ sync: () => Promise.reject(new Error("EIO")) });
-    await expect(group.submit(insert("a"), unit)).rejects.toMatchObject({ code: "unavailable" });
-    await expect(group.submit(insert("b"), unit)).rejects.toThrow("EIO");
+    await expect(group.run(insert("a"))).rejects.toMatchObject({ code: "unavailable" });
+    await expect(group.run(insert("b"))).rejects.toThrow("EIO");
     expect(() => group.check()).toThrow("EIO");
   });
 
@@ -130,7 +203,7 @@ describe("the group writer", () => {
     const other = connect(join(folder, "test.db"), { readonly: false });
     other.run("begin immediate");
     const group = writer();
-    const waiting = group.submit(insert("patient"), unit);
+    const waiting = group.run(insert("patient"));
     let turns = 0;
     for (; turns < 5; turns++) await Bun.sleep(5);
     expect(stored()).toEqual([]);
@@ -142,9 +215,9 @@ describe("the group writer", () => {
 
   test("finishes what is in hand before it closes, and refuses what comes after", async () => {
     const group = writer();
-    const inHand = group.submit(insert("in hand"), unit);
+    const inHand = group.run(insert("in hand"));
     const closed = group.close();
-    await expect(group.submit(insert("late"), unit)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(group.run(insert("late"))).rejects.toMatchObject({ code: "unavailable" });
     await inHand;
     await closed;
     expect(stored()).toEqual(["in hand"]);

@@ -102,7 +102,14 @@ export function notedQueries(dialect: Dialect): { keepers: Keepers; taken(): Que
     return { rows: rows as R[] };
   };
   const db = new Kysely<Schema>({ dialect: dialectOver(dialect.name, execute) });
-  const scope: Scope = { db, lists: db, dialect, execute, transact: (work) => work(scope) };
+  const scope: Scope = {
+    db,
+    lists: db,
+    dialect,
+    execute,
+    executeTogether: (unit) => Promise.all(unit.map((query) => execute(query))),
+    transact: (work) => work(scope),
+  };
   return {
     keepers: buildKeepers(scope),
     taken() {

@@ -1,0 +1,43 @@
+import type { QueryResult } from "kysely";
+import type { Query } from "./kysely-dialect.ts";
+import type { Scope } from "./scope.ts";
+
+/** Stands in a query's parameters for the id that an earlier query of the same unit answers. */
+export interface IdOf {
+  idOf: number;
+}
+
+export function idOf(position: number): IdOf {
+  return { idOf: position };
+}
+
+/** Queries that are one: all of them or none. Nothing of them depends on an answer but the ids of new rows. */
+export type MadeUnit = readonly Query[];
+
+/** The parameters of a query, with the ids that earlier ones of its unit answered. */
+export function withIds(parameters: readonly unknown[], answers: readonly QueryResult<unknown>[]): unknown[] {
+  return parameters.map((value) => (isIdOf(value) ? idIn(answers[value.idOf]) : value));
+}
+
+function isIdOf(value: unknown): value is IdOf {
+  return typeof value === "object" && value !== null && "idOf" in value;
+}
+
+function idIn(answer: QueryResult<unknown> | undefined): number {
+  const [row] = (answer?.rows ?? []) as { id: number }[];
+  if (row === undefined) throw new Error("An earlier query of the unit answered no id.");
+  return row.id;
+}
+
+/** Runs the queries of a unit one after the other in one transaction. */
+export function runMadeUnit(
+  { transact }: Pick<Scope, "transact">,
+  unit: MadeUnit,
+): Promise<QueryResult<unknown>[]> {
+  return transact(async ({ execute }) => {
+    const answers: QueryResult<unknown>[] = [];
+    for (const { sql, parameters } of unit)
+      answers.push(await execute({ sql, parameters: withIds(parameters, answers) }));
+    return answers;
+  });
+}

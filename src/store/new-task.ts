@@ -1,0 +1,38 @@
+import type { Insertable } from "kysely";
+import type { NewTask, Task } from "../model/task.ts";
+import { fixedQuery } from "./fixed-query.ts";
+import type { TaskTable } from "./schema.ts";
+import { taskShape } from "./task-shape.ts";
+
+const queued = {
+  state: "queued",
+  supersededBy: null,
+  reason: "",
+  attempt: 0,
+  leaseHash: null,
+  leaseUntil: null,
+  runnerId: null,
+  startedAt: null,
+  finishedAt: null,
+} as const satisfies Partial<Task>;
+
+/** A new task as it goes into the queue. */
+export function queuedTask(task: NewTask): Omit<Task, "id"> {
+  return { ...task, ...queued };
+}
+
+export const insertTask = fixedQuery(
+  taskShape.columns.filter((column) => column !== "id"),
+  (db, row: Insertable<TaskTable>) => db.insertInto("tasks").values(row).returning("id"),
+);
+
+/** Names the delivery that made a task. */
+export const nameDelivery = fixedQuery(
+  ["id", "delivery_id"],
+  (db, { id, delivery_id }: { id: number; delivery_id: number }) =>
+    db.updateTable("tasks").set({ delivery_id }).where("id", "=", id),
+);
+
+export function noProject({ projectId }: NewTask): { missing: string } {
+  return { missing: `Project ${projectId} does not exist.` };
+}

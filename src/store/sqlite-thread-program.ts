@@ -1,0 +1,60 @@
+/** What runs on a thread of the SQLite store: one connection, and the requests of sqlite-thread.ts. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { QueryResult } from "kysely";
+import { type MadeUnit, withIds } from "./made-unit.ts";
+import { connect } from "./sqlite-connection.ts";
+import type { Failure, ThreadAnswer, ThreadData, ThreadRequest, UnitAnswer } from "./sqlite-thread.ts";
+import { decodeUnits } from "./unit-message.ts";
+
+const { file, pragmas } = workerData as ThreadData;
+const connection = connect(file, { readonly: false });
+for (const pragma of pragmas) connection.run(pragma);
+
+function writeUnits(units: MadeUnit[]): UnitAnswer[] {
+  connection.run("begin immediate");
+  try {
+    const answers = units.map(writeUnit);
+    connection.run("commit");
+    return answers;
+  } catch (error) {
+    if (connection.isInTransaction()) connection.run("rollback");
+    throw error;
+  }
+}
+
+/** Each unit in a savepoint of its own; a single query undoes itself. */
+function writeUnit(unit: MadeUnit): UnitAnswer {
+  const needsSavepoint = unit.length > 1;
+  if (needsSavepoint) connection.run("savepoint unit");
+  try {
+    const answers: QueryResult<unknown>[] = [];
+    for (const { sql, parameters } of unit)
+      answers.push(connection.execute({ sql, parameters: withIds(parameters, answers) }));
+    if (needsSavepoint) connection.run("release unit");
+    return { answers: answers.map(({ rows, numAffectedRows }) => [rows, Number(numAffectedRows ?? 0)]) };
+  } catch (error) {
+    // Then SQLite has undone the units before this one too.
+    if (!connection.isInTransaction()) throw error;
+    if (needsSavepoint) {
+      connection.run("rollback to unit");
+      connection.run("release unit");
+    }
+    return { failure: failureOf(error) };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const { message, code } = error as { message?: string; code?: string };
+  return { message: message ?? String(error), code: code ?? "" };
+}
+
+function answerTo(request: ThreadRequest): ThreadAnswer {
+  try {
+    if (typeof request === "string") return JSON.stringify(writeUnits(decodeUnits(request)));
+    return { rows: connection.execute<object>(request).rows };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
+parentPort?.on("message", (request: ThreadRequest) => parentPort?.postMessage(answerTo(request)));

@@ -1,0 +1,89 @@
+import { Fault } from "../errors.ts";
+import type { NewDelivery } from "../model/delivery.ts";
+import type { Project } from "../model/project.ts";
+import type { Store } from "../model/store.ts";
+import type { Task } from "../model/task.ts";
+import { type Enqueued, type QueuePlace, supersedeOlder } from "../task/queue.ts";
+import type { DeliveryAnswer, Outcome } from "./outcome.ts";
+import { type Known, recordOf } from "./record.ts";
+import type { Decision } from "./task-steps.ts";
+
+/** A delivery that is on record, and what came of it. */
+export interface Written {
+  id: number;
+  record: NewDelivery;
+  outcome: Outcome;
+  enqueued?: Enqueued;
+  place?: QueuePlace;
+  /** The task that took over this delivery's ref and commit. */
+  moved?: Task;
+}
+
+/**
+ * Carries out a decision: the record, and what is done to tasks, in one write. Null when the task that it would have
+ * been merged into was claimed meanwhile: then it has to be decided anew.
+ */
+export async function carryOut(
+  store: Store,
+  known: Known,
+  { outcome, start, merge }: Decision,
+  project: Project,
+  now: Date,
+): Promise<Written | null> {
+  if (merge) return mergeInto(store, recordOf(known, outcome, now, merge.into.id), outcome, merge);
+  const record = recordOf(known, outcome, now);
+  if (!start) return { id: await store.deliveries.create(record), record, outcome };
+  if (project.supersede === "none") {
+    const { id, task } = await store.deliveries.createWithTask(record, start.task);
+    return writtenWith(id, record, outcome, { task, project, superseded: [] }, start.place);
+  }
+  return store.transaction(async (keepers) => {
+    const { id, task } = await keepers.deliveries.createWithTask(record, start.task);
+    const superseded = await supersedeOlder(keepers, project, task, now);
+    return writtenWith(id, record, outcome, { task, project, superseded }, start.place);
+  });
+}
+
+function writtenWith(
+  id: number,
+  record: NewDelivery,
+  outcome: Outcome,
+  enqueued: Enqueued,
+  place: QueuePlace,
+): Written {
+  return { id, record: { ...record, task_id: enqueued.task.id }, outcome, enqueued, place };
+}
+
+function mergeInto(
+  store: Store,
+  record: NewDelivery,
+  outcome: Outcome,
+  { into, order }: NonNullable<Decision["merge"]>,
+): Promise<Written | null> {
+  return store.transaction(async (keepers) => {
+    if (order === null) return { id: await keepers.deliveries.create(record), record, outcome };
+    const moved = await keepers.tasks.change(into.id, { whileIn: ["queued"], set: order });
+    return moved && { id: await keepers.deliveries.create(record), record, outcome, moved };
+  });
+}
+
+/** The fields of the answer that speak of tasks. */
+export function effectsOf({ record, outcome, enqueued, place }: Written): Partial<DeliveryAnswer> {
+  const mergedIntoTaskId = record.merged_into_task_id;
+  if (mergedIntoTaskId !== null) return { message: outcome.reason, mergedIntoTaskId };
+  if (!enqueued || !place) return { message: outcome.reason };
+  const { task } = enqueued;
+  const effects = { message: messageOf(task, place), taskId: task.id };
+  return place.queued ? { ...effects, queued: true, queuePosition: place.position } : effects;
+}
+
+function messageOf({ id, notBefore }: Task, place: QueuePlace): string {
+  if (place.queued) return `Task ${id} is queued at position ${place.position}.`;
+  if (notBefore === null) return `Task ${id} was dispatched.`;
+  return `Task ${id} was dispatched, starts at ${notBefore.toISOString()}.`;
+}
+
+/** A project that was deleted while its delivery waited. */
+export function isProjectGone(error: unknown): boolean {
+  return error instanceof Fault && error.code === "not_found";
+}
