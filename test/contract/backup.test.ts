@@ -7,6 +7,7 @@ import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/backup.ts";
 import { lastMigration } from "../../src/store/migrate.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import {
   sampleDelivery,
   sampleProject,
@@ -189,19 +190,19 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     await fill(await source.open());
     const store = await target.open();
     const { path } = await backUpOf(source);
-    await expect(restoreInto(source, path)).rejects.toMatchObject({ code: "conflict" });
+    expect(await failureOf(restoreInto(source, path))).toMatchObject({ code: "conflict" });
 
     const lines = gunzipSync(await readFile(path))
       .toString()
       .trim()
       .split("\n");
     await writeFile(path, gzipSync(lines.slice(0, -1).join("\n")));
-    await expect(restoreInto(target, path)).rejects.toThrow("is cut off");
+    expect(String(await failureOf(restoreInto(target, path)))).toContain("is cut off");
     await truncate(path, 100);
-    await expect(restoreInto(target, path)).rejects.toMatchObject({ code: "invalid" });
+    expect(await failureOf(restoreInto(target, path))).toMatchObject({ code: "invalid" });
     await writeFile(path, gzipSync(`${lines[0]?.replace(lastMigration, "0999-later")}\n`));
-    await expect(restoreInto(target, path)).rejects.toThrow("0999-later");
-    await expect(restoreInto(target, join(folder, "nowhere"))).rejects.toMatchObject({ code: "invalid" });
+    expect(String(await failureOf(restoreInto(target, path)))).toContain("0999-later");
+    expect(await failureOf(restoreInto(target, join(folder, "nowhere")))).toMatchObject({ code: "invalid" });
 
     expect(await store.users.count()).toBe(0);
     expect(await store.meta.get("note")).toBeNull();

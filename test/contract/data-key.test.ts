@@ -8,6 +8,7 @@ import { buildSecrets, randomToken } from "../../src/secrets.ts";
 import { loadDataKey } from "../../src/store/data-key.ts";
 import { resealAll, rotateKeyFile } from "../../src/store/key-rotation.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleWebhookConfig } from "../support/samples.ts";
 
 describe("the key of stored secrets", () => {
@@ -41,24 +42,26 @@ describe("the key of stored secrets", () => {
     expect(file).toBeNull();
     const base64 = Buffer.from(hex, "hex").toString("base64");
     expect((await load(base64)).secrets.open("place", secrets.seal("place", "word"))).toBe("word");
-    await expect(stat(keyFile())).rejects.toThrow();
+    expect(await failureOf(stat(keyFile()))).toBeInstanceOf(Error);
   });
 
   test("a wrong key is detected at start and named", async () => {
     await load();
     await writeFile(keyFile(), randomToken(32));
-    await expect(load()).rejects.toMatchObject({
+    expect(await failureOf(load())).toMatchObject({
       code: "invalid",
       message: expect.stringContaining(keyFile()),
     });
-    await expect(load(randomToken(32))).rejects.toThrow("The key in data.encryptionKey is not the one");
+    expect(String(await failureOf(load(randomToken(32))))).toContain(
+      "The key in data.encryptionKey is not the one",
+    );
   });
 
   test("a key file that is gone is not replaced while the database holds secrets of it", async () => {
     await load();
     await rename(keyFile(), join(dataDir, "elsewhere"));
-    await expect(load()).rejects.toThrow("is gone");
-    await expect(stat(keyFile())).rejects.toThrow();
+    expect(String(await failureOf(load()))).toContain("is gone");
+    expect(await failureOf(stat(keyFile()))).toBeInstanceOf(Error);
   });
 
   test("a damaged key is named, and one that others can read is warned of", async () => {
@@ -66,7 +69,7 @@ describe("the key of stored secrets", () => {
     await chmod(keyFile(), 0o644);
     expect((await load()).warnings).toEqual([expect.stringContaining("can be read by others")]);
     await writeFile(keyFile(), "short");
-    await expect(load()).rejects.toThrow("must be 32 bytes");
+    expect(String(await failureOf(load()))).toContain("must be 32 bytes");
   });
 
   const storeSecrets = async () => {
@@ -105,7 +108,7 @@ describe("the key of stored secrets", () => {
   test("a rotation that finds a secret it cannot open changes nothing", async () => {
     const id = await storeSecrets();
     await store.projects.setSecret(id, "BROKEN", "v1.AAAA");
-    await expect(rotateKeyFile(dataDir, store)).rejects.toThrow("is damaged");
+    expect(String(await failureOf(rotateKeyFile(dataDir, store)))).toContain("is damaged");
     await store.projects.deleteSecret(id, "BROKEN");
     expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
   });

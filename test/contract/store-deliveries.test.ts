@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DeliveryFilter, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import {
   sampleDelivery,
   sampleProject,
@@ -31,7 +32,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
     expect(await store.projects.update(made.id, {})).toEqual(changed);
     await store.projects.setLiveTask(made.id, 12);
     expect(await store.projects.byId(made.id)).toMatchObject({ liveTaskId: 12 });
-    await expect(store.projects.create(sampleProject({ name: made.name }))).rejects.toMatchObject({
+    expect(await failureOf(store.projects.create(sampleProject({ name: made.name })))).toMatchObject({
       code: "conflict",
     });
     expect(await store.projects.update(999_999, { env: {} })).toBeNull();
@@ -134,6 +135,27 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
     expect({ items, total }).toEqual({ items: [summary], total: 1 });
     expect(await store.deliveries.latest({ projectId }, 10)).toEqual([whole]);
     expect(await store.deliveries.byId(999_999)).toBeNull();
+  });
+
+  test("a delivery and its task are made in one, each with the other's id, or neither", async () => {
+    const projectId = await addProject();
+    const delivery = sampleDelivery({ project_id: projectId });
+    const { id, task } = await store.deliveries.createWithTask(delivery, sampleTask({ projectId }));
+    expect(task).toMatchObject({ projectId, state: "queued", deliveryId: id });
+    expect(await store.tasks.byId(task.id)).toEqual(task);
+    expect(await store.deliveries.byId(id)).toMatchObject({ task_id: task.id, project_id: projectId });
+    const inside = await store.transaction(({ deliveries }) =>
+      deliveries.createWithTask(delivery, sampleTask({ projectId })),
+    );
+    expect(await store.tasks.byId(inside.task.id)).toEqual(inside.task);
+
+    const gone = 987_654;
+    const failure = store.deliveries.createWithTask(
+      sampleDelivery({ project_id: gone }),
+      sampleTask({ projectId: gone }),
+    );
+    expect(await failureOf(failure)).toMatchObject({ code: "not_found" });
+    expect((await store.deliveries.list({ projectId: gone }, { page: 1, pageSize: 1 })).total).toBe(0);
   });
 
   test("the list is newest first and filtered by project, group, status, code, time, search and view", async () => {

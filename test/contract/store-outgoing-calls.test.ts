@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { OutgoingCall } from "../../src/model/outgoing-call.ts";
 import type { Store } from "../../src/model/store.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTime } from "../support/samples.ts";
 
 const later = (seconds: number) => new Date(sampleTime.getTime() + seconds * 1000);
@@ -90,6 +91,6 @@ describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) 
     await add({ projectId: id });
     await store.projects.delete(id);
     expect(await store.outgoingCalls.count()).toBe(0);
-    await expect(store.outgoingCalls.add(call({ projectId: id }), 10)).rejects.toThrow();
+    expect(await failureOf(store.outgoingCalls.add(call({ projectId: id }), 10))).toBeInstanceOf(Error);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Store } from "../../src/model/store.ts";
 import type { ClaimRequest, LogLine, Task } from "../../src/model/task.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
@@ -56,7 +57,7 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
   });
 
   test("a task of a project that does not exist is refused in a sentence", async () => {
-    await expect(store.tasks.create(sampleTask({ projectId: 999_999 }))).rejects.toMatchObject({
+    expect(await failureOf(store.tasks.create(sampleTask({ projectId: 999_999 })))).toMatchObject({
       code: "not_found",
       message: "Project 999999 does not exist.",
     });
@@ -230,7 +231,7 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     expect(await store.tasks.log(id, 3, 100)).toEqual(lines(3, ["d\u0000"]));
     expect(await store.tasks.log(id, 9, 100)).toEqual([]);
     expect(await store.tasks.logBytes(id)).toBe(6);
-    await expect(store.tasks.appendLog(999_999, lines(0, ["a"]))).rejects.toMatchObject({
+    expect(await failureOf(store.tasks.appendLog(999_999, lines(0, ["a"])))).toMatchObject({
       code: "not_found",
     });
   });
@@ -271,7 +272,7 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
       version: "1.2",
       disabled: true,
     });
-    await expect(store.runners.update(local.id, { name: "north" })).rejects.toMatchObject({
+    expect(await failureOf(store.runners.update(local.id, { name: "north" }))).toMatchObject({
       code: "conflict",
     });
     expect((await store.runners.list({ page: 1, pageSize: 1 })).total).toBe(2);

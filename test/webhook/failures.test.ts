@@ -26,33 +26,22 @@ async function withServer<T>(over: Store, work: (server: HookServer) => Promise<
 }
 
 /** A store whose parts break when told to. */
-function breaking(parts: {
-  transaction?: () => boolean;
-  create?: () => boolean;
-  tasks?: () => boolean;
-}): Store {
+function breaking(parts: { create?: () => boolean; withTask?: () => boolean }): Store {
   const away = () => Promise.reject(new Error("disk I/O error"));
+  const { create, createWithTask } = store.deliveries;
   return {
     ...store,
-    transaction: (work) =>
-      parts.transaction?.()
-        ? away()
-        : store.transaction((keepers) =>
-            work({
-              ...keepers,
-              tasks: parts.tasks?.() ? { ...keepers.tasks, create: away } : keepers.tasks,
-            }),
-          ),
     deliveries: {
       ...store.deliveries,
-      create: (record) => (parts.create?.() ? away() : store.deliveries.create(record)),
+      create: (record) => (parts.create?.() ? away() : create(record)),
+      createWithTask: (record, task) => (parts.withTask?.() ? away() : createWithTask(record, task)),
     },
   };
 }
 
 describe("a failure inside", () => {
   test("that keeps the task from being created is answered 500 and recorded as failed, without a task", async () => {
-    await withServer(breaking({ tasks: () => true }), async (server) => {
+    await withServer(breaking({ withTask: () => true }), async (server) => {
       const { id, url } = await server.project();
       const answer = await deliverTo(url, push);
       expect(answer.status).toBe(500);
@@ -68,7 +57,7 @@ describe("a failure inside", () => {
   test("with the database away is answered 500 with deliveryId 0, and logged", async () => {
     let isAway = false;
     const isBroken = () => isAway;
-    await withServer(breaking({ transaction: isBroken, create: isBroken }), async (server) => {
+    await withServer(breaking({ withTask: isBroken, create: isBroken }), async (server) => {
       const { url } = await server.project();
       isAway = true;
       const answer = await deliverTo(url, push);
@@ -103,7 +92,7 @@ describe("a failure inside", () => {
 
   test("tells nobody of a task that was rolled back, and everybody of one that was not", async () => {
     let isBroken = true;
-    await withServer(breaking({ tasks: () => isBroken }), async (server) => {
+    await withServer(breaking({ withTask: () => isBroken }), async (server) => {
       const { url } = await server.project();
       await deliverTo(url, push);
       isBroken = false;
@@ -113,6 +102,33 @@ describe("a failure inside", () => {
       expect(metrics).toContain('slipway_webhook_deliveries_total{status="accepted",code="accepted"} 1');
       expect(metrics).toContain('slipway_webhook_deliveries_total{status="failed",code="internal_error"} 1');
     });
+  });
+});
+
+test("a delivery whose task of the window is claimed while it is decided makes a task of its own", async () => {
+  let claimFirst: (() => Promise<unknown>) | null = null;
+  const racing: Store = {
+    ...store,
+    async transaction(work) {
+      await claimFirst?.();
+      claimFirst = null;
+      return store.transaction(work);
+    },
+  };
+  await withServer(racing, async (server) => {
+    const { id, url } = await server.project({ debounceSeconds: 60 });
+    const first = await deliverTo(url, push);
+    const claimed = Number(first.body.taskId);
+    claimFirst = () =>
+      store.tasks.change(claimed, { whileIn: ["queued"], set: { state: "dispatched", leaseHash: "lease" } });
+    const second = await deliverTo(url, { payload: { ...push.payload, commit: "b".repeat(40) } });
+    expect([second.status, second.body.status]).toEqual([202, "accepted"]);
+    expect(Number(second.body.taskId)).toBeGreaterThan(claimed);
+    const record = await store.deliveries.byId(Number(second.body.deliveryId));
+    const debounce = record?.trace.filter(({ step }) => step === "debounce");
+    expect(debounce).toMatchObject([{ result: "pass", detail: "The task of the window can take no more." }]);
+    expect((await store.tasks.byId(claimed))?.commit).toBeNull();
+    expect((await store.tasks.list({ projectId: id }, { page: 1, pageSize: 10 })).total).toBe(2);
   });
 });
 
