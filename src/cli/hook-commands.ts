@@ -67,7 +67,7 @@ function addFilters(command: Command): Command {
     .option("--code <code>", "such as branch_not_matched")
     .option("--from <time>", "since then, such as 2026-01-31T09:30:00Z")
     .option("--to <time>", "before then")
-    .option("--search <text>", "a ref, a commit or the host's delivery id, exactly");
+    .option("--search <text>", "a ref or the host's delivery id, exactly; a commit, also shortened");
 }
 
 function filterOf({ project, group, status, code, from, to, search }: Filters): Record<string, string> {

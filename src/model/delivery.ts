@@ -134,7 +134,7 @@ export interface DeliveryFilter {
   code?: DeliveryCode;
   from?: Date;
   to?: Date;
-  /** Host's delivery id, commit or ref, exact. */
+  /** Host's delivery id or ref, exact; a commit, or at least seven of its first digits. */
   search?: string;
   /** Projects the caller may view; absent for admins, who also see project 0. */
   visibleProjectIds?: number[];

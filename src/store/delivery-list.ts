@@ -68,9 +68,17 @@ function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries
     .where((eb) => eb.or([eb("created_at", "<", time), eb("deliveries.id", "<", id)]));
 }
 
+/** As people copy a commit from a page: its first digits. Fewer would name too many. */
+const shortCommit = /^[0-9a-f]{7,39}$/i;
+
 /** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */
 function searched(search: string): Expression<SqlBool>[] {
-  return ["host_delivery_id", "commit", "ref"].map(
-    (column) => sql<SqlBool>`(${sql.ref(column)} = ${search} and ${sql.ref(column)} <> '')`,
-  );
+  return ["host_delivery_id", "commit", "ref"].map((column) => {
+    const name = sql.ref(column);
+    const isSame = sql<SqlBool>`(${name} = ${search} and ${name} <> '')`;
+    if (column !== "commit" || !shortCommit.test(search)) return isSame;
+    // All that starts so: no digit comes after f, and g does.
+    const start = search.toLowerCase();
+    return sql<SqlBool>`(${name} >= ${start} and ${name} < ${`${start}g`} and ${name} <> '')`;
+  });
 }

@@ -200,6 +200,22 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
     );
   });
 
+  test("a commit is found by its first digits, at least seven of them", async () => {
+    const [projectId, other] = [await addProject(), await addProject()];
+    const commit = "76543210fedcba9876543210fedcba9876543210";
+    const add = (project_id: number, at: Date, name: string) =>
+      store.deliveries.create(sampleDelivery({ project_id, created_at: at, commit: name }));
+    const older = await add(projectId, at(1), commit);
+    const newer = await add(projectId, at(2), commit);
+    await add(other, at(3), `1${commit.slice(1)}`);
+    const found = async (filter: DeliveryFilter) =>
+      (await store.deliveries.list(filter, { page: 1, pageSize: 20 })).items.map(({ id }) => id);
+    for (const search of [commit, commit.slice(0, 7), commit.slice(0, 39), commit.slice(0, 12).toUpperCase()])
+      expect(await found({ search })).toEqual([newer, older]);
+    expect(await found({ search: commit.slice(0, 6) })).toEqual([]);
+    expect(await found({ search: commit.slice(0, 8), projectId: other })).toEqual([]);
+  });
+
   test("a list is walked from any place on, also between deliveries of the same moment", async () => {
     const projectId = await addProject();
     const other = await addProject();

@@ -64,6 +64,7 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries by project, status and time": ({ deliveries }) =>
     deliveries.list({ projectId: 7, status: "accepted", from: hour(1), to: hour(9) }, firstPage),
   "deliveries by a host's id": ({ deliveries }) => deliveries.list({ search: "host 77" }, firstPage),
+  "deliveries by a shortened commit": ({ deliveries }) => deliveries.list({ search: "0123abc" }, firstPage),
   "deliveries by ref": ({ deliveries }) => deliveries.list({ search: "main" }, firstPage),
   "deliveries that a user may view": ({ deliveries }) =>
     deliveries.list({ visibleProjectIds: [3, 4, 5, 9_999] }, firstPage),

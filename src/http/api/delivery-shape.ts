@@ -12,9 +12,9 @@ export const deliveryFilter = {
   code: codeShape.optional(),
   from: queryTime.optional(),
   to: queryTime.optional(),
-  search: text(300)
-    .optional()
-    .openapi({ description: "The host's delivery id, a commit or a ref, exactly." }),
+  search: text(300).optional().openapi({
+    description: "The host's delivery id or a ref, exactly; a commit, or at least 7 of its first digits.",
+  }),
 };
 
 /** The delivery response body. */
