@@ -15,6 +15,7 @@ import { buildNotifier } from "../task/notifier.ts";
 import { buildOutbox } from "../task/outbox.ts";
 import { buildOutgoingProof } from "../task/outgoing-proof.ts";
 import { expiredTasks } from "../task/retention.ts";
+import { buildStatusTokens } from "../task/status-tokens.ts";
 import { buildTaskEvents, type TaskEvents } from "../task/task-events.ts";
 import { buildTaskMetrics } from "../task/task-metrics.ts";
 import { buildTrigger, type Trigger } from "../task/trigger.ts";
@@ -65,6 +66,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
   });
   const events = buildTaskEvents({
     keepers: store,
+    hasStatusToken: buildStatusTokens(store),
     wakeups,
     live: options.live,
     notifier: buildNotifier({ outbox, clock, consoleUrl }),

@@ -45,7 +45,7 @@ export interface Store extends Keepers {
    */
   withLock<T>(name: string, waitMs: number, work: () => Promise<T>): Promise<T | "timeout">;
   /**
-   * Grows with every committed change of a project or a webhook: what was read at a version still holds at the same one.
+   * Grows with every committed change of a project, its secrets or its webhook: what was read at a version still holds at the same one.
    * Null where other instances write too.
    */
   version(): number | null;

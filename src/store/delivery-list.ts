@@ -1,4 +1,4 @@
-import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
+import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryFilter, DeliveryPlace } from "../model/delivery.ts";
 import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
 import type { Schema } from "./schema.ts";
@@ -53,11 +53,18 @@ export function newest(scope: Scope, filter: ResolvedFilter, count: number): Del
 
 function inState({ lists }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
   let found: Deliveries = lists.selectFrom("deliveries");
-  if (status !== undefined) found = found.where("status", "=", status);
-  if (code !== undefined) found = found.where("code", "=", code);
+  if (status !== undefined) found = found.where(isExactly("status", status));
+  if (code !== undefined) found = found.where(isExactly("code", code));
   if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
   if (to !== undefined) found = found.where("created_at", "<", to.getTime());
   return place === undefined ? found : after(found, place);
+}
+
+/** Accepted deliveries are in none of these indexes; a query for others says so, in the words of the index. */
+function isExactly(column: "status" | "code", value: string): RawBuilder<SqlBool> {
+  const name = sql.ref(column);
+  const isOther = value === "accepted" ? sql`` : sql` and ${name} <> 'accepted'`;
+  return sql<SqlBool>`(${name} = ${value}${isOther})`;
 }
 
 /** The first condition alone would do but for those of the same moment; it is what the index is entered by. */

@@ -7,13 +7,15 @@ import { orFault, type Scope } from "./scope.ts";
 import { aheadOf, claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
-import { isHeld, isInState, isQueued, isUnfinished, taskShape } from "./task-shape.ts";
+import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
 
 const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("tasks").selectAll().where("id", "=", id),
 );
+const ofProject = (db: Database, projectId: number) =>
+  db.selectFrom("tasks").selectAll().where("project_id", "=", projectId);
 const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
-  db.selectFrom("tasks").selectAll().where("project_id", "=", project_id).where(isUnfinished).orderBy("id"),
+  ofProject(db, project_id).where(isQueued).unionAll(ofProject(db, project_id).where(isHeld)).orderBy("id"),
 );
 
 const held = (db: Database) =>

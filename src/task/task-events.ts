@@ -1,7 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Project, TaskEvent } from "../model/project.ts";
-import { reservedSecrets } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { LogLine, Task, TaskState } from "../model/task.ts";
 import { commitStatusCall } from "./commit-status.ts";
@@ -9,6 +8,7 @@ import type { Live } from "./live.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
 import type { TaskAnnouncer } from "./queue.ts";
+import type { HasStatusToken } from "./status-tokens.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
 
@@ -28,6 +28,7 @@ export interface TaskEvents extends TaskAnnouncer {
 
 export interface TaskEventsParts {
   keepers: Pick<Keepers, "projects" | "webhookConfigs">;
+  hasStatusToken: HasStatusToken;
   wakeups: Wakeups;
   live: Live;
   notifier: Notifier;
@@ -68,8 +69,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
     if (event !== "task.changed") parts.notifier.tell(event, task, project);
-    const stored = await keepers.projects.secrets(project.id);
-    if (!stored.some((secret) => secret.name === reservedSecrets.status)) return;
+    if (!(await parts.hasStatusToken(project.id))) return;
     const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
     const call = commitStatusCall(task, project, provider, taskUrl);
