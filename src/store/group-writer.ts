@@ -1,7 +1,7 @@
 import type { QueryResult } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
 import type { MadeUnit } from "./made-unit.ts";
-import type { UnitOutcome } from "./sqlite-thread.ts";
+import { failedSync, type UnitOutcome } from "./sqlite-thread.ts";
 import { runWorkGroup, type Work, type WorkGroupOptions } from "./work-group.ts";
 
 /** Units that wait for the writer; more than this means that the disk no longer keeps up. */
@@ -9,6 +9,8 @@ const maxWaiting = 10_000;
 const maxUnitsPerGroup = 512;
 /** While one group is written, the next one is already with the thread. */
 const maxGroupsSent = 2;
+/** So many are worth a group before the turn of the loop is over: the thread need not wait for the loop to be done. */
+const eagerUnits = 8;
 
 interface Settle {
   resolve: (value: never) => void;
@@ -52,33 +54,40 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
   const waiting: Entry[] = [];
   const sent = new Set<Promise<void>>();
   let unsynced: Outcome[] = [];
-  let isWriting = false;
+  let isWorking = false;
+  let isPumping = false;
   let syncing: Promise<void> | null = null;
   let broken: Fault | null = null;
   let isClosed = false;
   let idle: (() => void) | null = null;
 
-  async function write(): Promise<void> {
-    if (isWriting) return;
-    isWriting = true;
-    // Let this turn of the loop hand in all its units first: they then share one commit.
-    await nextTurn();
-    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
-      if ("made" in first) await sendMade();
-      else await runWork();
-      await nextTurn();
+  /** Starts what can start now; called again whenever something ended. */
+  function pump(): void {
+    for (let first = waiting[0]; first !== undefined && !isWorking; first = waiting[0]) {
+      if ("made" in first) {
+        if (sent.size === maxGroupsSent) return;
+        sendMade();
+      } else {
+        if (sent.size > 0) return;
+        void runWork();
+      }
     }
-    isWriting = false;
-    tellIdle();
+    if (isIdle()) idle?.();
   }
 
-  const isIdle = () => !isWriting && sent.size === 0 && syncing === null;
-  const tellIdle = () => {
-    if (isIdle()) idle?.();
-  };
+  /** Lets this turn of the loop hand in all its units first: they then share one commit. */
+  function pumpAfterTurn(): void {
+    if (isPumping) return;
+    isPumping = true;
+    setImmediate(() => {
+      isPumping = false;
+      pump();
+    });
+  }
 
-  async function sendMade(): Promise<void> {
-    if (sent.size >= maxGroupsSent) await Promise.race(sent);
+  const isIdle = () => waiting.length === 0 && !isWorking && sent.size === 0 && syncing === null;
+
+  function sendMade(): void {
     const entries = takeMade();
     const group = options.write(entries.map(({ made }) => made)).then(
       (outcomes) => {
@@ -90,7 +99,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
     sent.add(group);
     void group.finally(() => {
       sent.delete(group);
-      tellIdle();
+      pump();
     });
   }
 
@@ -105,7 +114,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
   }
 
   async function runWork(): Promise<void> {
-    await Promise.all(sent);
+    isWorking = true;
     const begun: WorkEntry[] = [];
     const next = () => {
       const [entry] = waiting;
@@ -125,6 +134,8 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
     } catch (error) {
       refuse(begun.length > 0 ? begun : waiting.splice(0), error);
     }
+    isWorking = false;
+    pumpAfterTurn();
   }
 
   async function settle(): Promise<void> {
@@ -145,7 +156,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
         else outcome.entry.resolve(outcome.value as never);
       }
     }
-    tellIdle();
+    pump();
   }
 
   function refuse(entries: Entry[], cause: unknown): void {
@@ -172,7 +183,8 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
       });
     return new Promise<T>((resolve, reject) => {
       waiting.push({ ...unit, resolve, reject });
-      void write();
+      if (waiting.length >= eagerUnits && sent.size === 0) pump();
+      else pumpAfterTurn();
     });
   }
 
@@ -197,9 +209,5 @@ function settleMade({ resolve, reject }: MadeEntry, outcome: UnitOutcome | undef
 }
 
 function isFailedSync(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "SQLITE_IOERR_FSYNC";
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return error instanceof Error && "code" in error && error.code === failedSync;
 }

@@ -1,9 +1,17 @@
 /** What runs on a thread of the SQLite store: one connection, and the requests of sqlite-thread.ts. */
+import { type FileHandle, open } from "node:fs/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { type MadeUnit, withIds } from "./made-unit.ts";
 import { connect } from "./sqlite-connection.ts";
-import type { Failure, ThreadAnswer, ThreadData, ThreadRequest, UnitAnswer } from "./sqlite-thread.ts";
+import {
+  type Failure,
+  failedSync,
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadRequest,
+  type UnitAnswer,
+} from "./sqlite-thread.ts";
 import { decodeUnits } from "./unit-message.ts";
 
 const { file, pragmas } = workerData as ThreadData;
@@ -48,13 +56,32 @@ function failureOf(error: unknown): Failure {
   return { message: message ?? String(error), code: code ?? "" };
 }
 
-function answerTo(request: ThreadRequest): ThreadAnswer {
+let wal: Promise<FileHandle> | null = null;
+
+/** While one group is on its way to the disk, the next one is written already. */
+async function sync(): Promise<void> {
+  wal ??= open(`${file}-wal`, "r+");
   try {
-    if (typeof request === "string") return JSON.stringify(writeUnits(decodeUnits(request)));
-    return { rows: connection.execute<object>(request).rows };
+    await (await wal).datasync();
+  } catch (error) {
+    throw Object.assign(error as Error, { code: failedSync });
+  }
+}
+
+async function answerTo(request: ThreadRequest): Promise<ThreadAnswer> {
+  try {
+    if (typeof request !== "string") return { rows: connection.execute<object>(request).rows };
+    const answer = JSON.stringify(writeUnits(decodeUnits(request)));
+    await sync();
+    return answer;
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-parentPort?.on("message", (request: ThreadRequest) => parentPort?.postMessage(answerTo(request)));
+/** Answers are told in the order of their requests. */
+let told = Promise.resolve();
+parentPort?.on("message", (request: ThreadRequest) => {
+  const answer = answerTo(request);
+  told = told.then(async () => parentPort?.postMessage(await answer));
+});

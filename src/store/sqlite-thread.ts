@@ -16,6 +16,9 @@ export type ThreadRequest = Query | string;
 /** Rows of a query, the JSON of `UnitAnswer[]`, or why there is neither. */
 export type ThreadAnswer = { rows: object[] } | string | { failure: Failure };
 
+/** The code of a write whose sync failed: what of it is on disk nobody knows. */
+export const failedSync = "SYNC_FAILED";
+
 export interface Failure {
   message: string;
   /** SQLite's name of the error, "" when it is none of SQLite's. */

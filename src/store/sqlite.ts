@@ -18,7 +18,14 @@ import { connect, type SqliteConnection } from "./sqlite-connection.ts";
 import { buildSqliteThread } from "./sqlite-thread.ts";
 import { begin } from "./work-group.ts";
 
+/**
+ * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
+ * file whole at any crash. What FULL adds, a sync of the WAL at every commit before it is acknowledged, is done by the
+ * writers themselves: SQLite's own stops whoever commits for as long as the disk takes, and syncs the file's times too.
+ * Acknowledged therefore means on disk, exactly as with FULL.
+ */
 const commonPragmas = [
+  "pragma synchronous = normal",
   "pragma foreign_keys = on",
   // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
   // anew, is finished by a writer, every 64 MiB.
@@ -26,19 +33,12 @@ const commonPragmas = [
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
 ];
-/** WAL lets readers go on while one writes. Every commit of the thread is on disk before it is acknowledged. */
-const threadPragmas = [...commonPragmas, "pragma synchronous = full", "pragma busy_timeout = 5000"];
-/**
- * Here a sync inside the commit would stop the loop, and every socket, for as long as the disk takes. With NORMAL SQLite
- * syncs at checkpoints only, which keeps the file whole at any crash; the sync of the WAL that FULL adds before anything
- * is acknowledged is then done apart, without holding the loop. Acknowledged means on disk either way.
- */
+const threadPragmas = [...commonPragmas, "pragma busy_timeout = 5000"];
 const writerPragmas = [
   // Of a new file: a delivery with its body takes fewer pages to write.
   "pragma page_size = 8192",
   "pragma journal_mode = wal",
   ...commonPragmas,
-  "pragma synchronous = normal",
   "pragma busy_timeout = 100",
 ];
 const readerPragmas = [
