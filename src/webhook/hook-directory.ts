@@ -91,10 +91,11 @@ function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   const first = secret === null ? [] : [secrets.open(sealedPurpose.webhookSecret(projectId), secret)];
   const second =
     secondSecret === null ? [] : [secrets.open(sealedPurpose.webhookSecondSecret(projectId), secondSecret)];
+  // A second secret alone verifies nothing: without a first, the project has chosen not to verify.
+  const both = first.length === 0 ? [] : [...first, ...second];
   const isSecondOver = (nowMs: number) => secondSecretUntil !== null && secondSecretUntil.getTime() <= nowMs;
   return {
-    // A second secret alone verifies nothing: without a first, the project has chosen not to verify.
-    accepted: (nowMs) => (first.length === 0 ? [] : isSecondOver(nowMs) ? first : [...first, ...second]),
+    accepted: (nowMs) => (isSecondOver(nowMs) ? first : both),
     ended: (nowMs) => (isSecondOver(nowMs) ? second : []),
   };
 }

@@ -44,7 +44,7 @@ export function recordOf(
     ref: fieldOf(event?.ref ?? ""),
     ref_type: event?.refType ?? "",
     commit: fieldOf(event?.commit ?? ""),
-    commit_message: visible([...firstLineOf(event?.message ?? "")].slice(0, maxCommitMessage).join("")),
+    commit_message: visible(firstCharacters(firstLineOf(event?.message ?? ""), maxCommitMessage)),
     author: fieldOf(event?.author ?? ""),
     status,
     reason: visible(outcome.reason),
@@ -60,9 +60,18 @@ export function recordOf(
     merged_into_task_id: mergedIntoTaskId,
     former_project_id: known.formerProjectId,
     headers: known.headers,
-    normalized: event && { ...event, message: cutAtBytes(event.message, maxMessageBytes) },
+    normalized: event && withMessage(event, cutAtBytes(event.message, maxMessageBytes)),
     trace: known.trace.steps,
   };
+}
+
+function withMessage(event: NormalizedEvent, message: string): NormalizedEvent {
+  return message === event.message ? event : { ...event, message };
+}
+
+/** Characters, not halves of them. */
+function firstCharacters(text: string, count: number): string {
+  return text.length <= count ? text : [...text].slice(0, count).join("");
 }
 
 function fieldOf(text: string): string {

@@ -51,7 +51,7 @@ function writtenWith(
   enqueued: Enqueued,
   place: QueuePlace,
 ): Written {
-  return { id, record: { ...record, task_id: enqueued.task.id }, outcome, enqueued, place };
+  return { id, record: Object.assign(record, { task_id: enqueued.task.id }), outcome, enqueued, place };
 }
 
 function mergeInto(
