@@ -13,6 +13,7 @@ import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
+import { quietNeighbours } from "./neighbours.ts";
 import { emptyPage, svgOf, updatePage } from "./page.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
@@ -23,6 +24,7 @@ const benchmarks: Benchmark[] = [
   targetedPublish,
   admissions,
   connectionCost,
+  quietNeighbours,
   queueThroughBroker,
   taskOverhead,
   storeSpeed,

@@ -71,7 +71,10 @@ export function startVerifyService(): Promise<ServerProcess> {
 }
 
 /** The push role as it is shipped, with limits that the benchmarks would meet moved out of the way. */
-export async function startSlipway(verifyUri: string): Promise<ServerProcess> {
+export async function startSlipway(
+  verifyUri: string,
+  env: Record<string, string> = {},
+): Promise<ServerProcess> {
   const folder = mkdtempSync(join(tmpdir(), "slipway-bench-"));
   const server = await startServer("Slipway", [bun, "src/main.ts", "push"], {
     SLIPWAY_SERVER_LISTEN: "127.0.0.1:0",
@@ -82,6 +85,7 @@ export async function startSlipway(verifyUri: string): Promise<ServerProcess> {
     SLIPWAY_PUSH_PING_INTERVAL: "20m",
     SLIPWAY_PUSH_PONG_TIMEOUT: "30m",
     SLIPWAY_LOG_LEVEL: "warn",
+    ...env,
   });
   return {
     ...server,
@@ -98,8 +102,9 @@ export function startBareBun(verifyUri?: string): Promise<ServerProcess> {
 }
 
 /** The same, and a publish to one user reaches that user. */
-export function startDeliveringBun(): Promise<ServerProcess> {
-  return startServer("Bun, bare, that delivers", [bun, "bench/peers/bare-bun.ts"], { DELIVER: "1" });
+export function startDeliveringBun(verifyUri?: string): Promise<ServerProcess> {
+  const env: Record<string, string> = verifyUri ? { VERIFY_URI: verifyUri } : {};
+  return startServer("Bun, bare, that delivers", [bun, "bench/peers/bare-bun.ts"], { ...env, DELIVER: "1" });
 }
 
 export function startNodeWs(): Promise<ServerProcess> {

@@ -5,17 +5,29 @@ export interface Networks {
   has(address: string): boolean;
 }
 
-/** From CIDRs that the settings have checked already. */
+const maxRemembered = 10_000;
+
+/** From CIDRs that the settings have checked already. The same few callers come again and again: they are looked up once. */
 export function networksOf(cidrs: readonly string[]): Networks {
+  if (cidrs.length === 0) return { has: () => false };
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [network = "", bits = ""] = cidr.split("/");
     list.addSubnet(network, Number(bits), familyOf(network));
   }
+  const known = new Map<string, boolean>();
+  const isInside = (address: string) => {
+    const plain = plainAddress(address);
+    return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
+  };
   return {
     has(address) {
-      const plain = plainAddress(address);
-      return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
+      const earlier = known.get(address);
+      if (earlier !== undefined) return earlier;
+      if (known.size >= maxRemembered) known.clear();
+      const verdict = isInside(address);
+      known.set(address, verdict);
+      return verdict;
     },
   };
 }

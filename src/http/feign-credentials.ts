@@ -18,7 +18,7 @@ export function feignCredentials(
   internal: Networks,
   isEveryPeerInternal = false,
 ): FeignCredentials {
-  if (apiKeys.length === 0) return insidersOnly(remembering(internal), isEveryPeerInternal);
+  if (apiKeys.length === 0) return insidersOnly(internal, isEveryPeerInternal);
   const processKey = randomBytes(32);
   const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
   const digests = apiKeys.map(digestOf);
@@ -52,23 +52,6 @@ function insidersOnly(internal: Networks, isEveryPeerInternal: boolean): FeignCr
         40302,
         "Only callers inside push.internal-networks, not through a proxy, are served; or set push.api-keys.",
       );
-    },
-  };
-}
-
-const maxRemembered = 10_000;
-
-/** The same few services call again and again; their addresses are looked up once. */
-function remembering(networks: Networks): Networks {
-  const known = new Map<string, boolean>();
-  return {
-    has(address) {
-      const earlier = known.get(address);
-      if (earlier !== undefined) return earlier;
-      if (known.size >= maxRemembered) known.clear();
-      const isInside = networks.has(address);
-      known.set(address, isInside);
-      return isInside;
     },
   };
 }

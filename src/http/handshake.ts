@@ -1,12 +1,13 @@
 import type { Server } from "bun";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Attempt, RefusalReason } from "../push/admission.ts";
+import type { Arrival, RefusalReason } from "../push/admission.ts";
 import { refusals } from "../push/admission.ts";
 import type { Connection } from "../push/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
 import { limitKeyOf } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
+import type { Handler } from "./server.ts";
 
 /** The subprotocol in which messages have ids and channels are joined by frames. */
 const v1Protocol = "slipway.v1";
@@ -18,25 +19,46 @@ export interface HandshakeOptions {
 }
 
 /** `GET /ws`: from request to socket, or to the refusal. */
-export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
-  async function shake(request: Request, server: Server<unknown>): Promise<Response | undefined> {
-    const query = new URL(request.url).searchParams;
-    const isV1 = offersV1(request.headers);
+export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): Handler {
+  return (request, server) => {
+    try {
+      const arrival = arrivalOf(request, server);
+      const refusal = gateway.admission.refusalAtDoor(arrival);
+      return refusal ? refuse(request, server, refusal) : admit(request, server, arrival).catch(failed);
+    } catch (error) {
+      return failed(error);
+    }
+  };
+
+  function arrivalOf(request: Request, server: Server<unknown>): Arrival {
     const address = options.clientAddressOf(request, server);
-    const attempt: Attempt = {
-      isUpgrade: isUpgrade(request),
+    const origin = request.headers.get("origin");
+    return { isUpgrade: isUpgrade(request), address, rateKey: limitKeyOf(address), origin };
+  }
+
+  function failed(error: unknown): Response {
+    options.log.error({ error: messageOf(error) }, "a handshake failed");
+    return fail(500, 50001, "Something went wrong on our side; the log has the details.");
+  }
+
+  async function admit(
+    request: Request,
+    server: Server<unknown>,
+    { address, origin }: Arrival,
+  ): Promise<Response | undefined> {
+    const query = new URL(request.url).searchParams;
+    const verdict = await gateway.admission.admit({
       address,
-      rateKey: limitKeyOf(address),
-      origin: request.headers.get("origin"),
+      origin,
       code: query.get("code"),
       asksTemporary: query.get("temp") === "1",
-    };
-    const verdict = await gateway.admission.admit(attempt);
-    if (typeof verdict === "string") return refuse(request, server, verdict, isV1);
+    });
+    if (typeof verdict === "string") return refuse(request, server, verdict);
     const refusal = gateway.admission.confirm(verdict);
-    if (refusal) return refuse(request, server, refusal, isV1);
+    if (refusal) return refuse(request, server, refusal);
     let isOpen = false;
     try {
+      const isV1 = offersV1(request.headers);
       const connection = gateway.connectionOf(verdict, {
         isV1,
         channels: query.getAll("channel"),
@@ -50,24 +72,12 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions) {
     return isOpen ? undefined : refusalResponse("not_upgrade");
   }
 
-  return async (request: Request, server: Server<unknown>): Promise<Response | undefined> => {
-    try {
-      return await shake(request, server);
-    } catch (error) {
-      options.log.error({ error: messageOf(error) }, "a handshake failed");
-      return fail(500, 50001, "Something went wrong on our side; the log has the details.");
-    }
-  };
-
-  function refuse(
-    request: Request,
-    server: Server<unknown>,
-    reason: RefusalReason,
-    isV1: boolean,
-  ): Response | undefined {
+  function refuse(request: Request, server: Server<unknown>, reason: RefusalReason): Response | undefined {
     const isTold = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
-    if (isTold && upgrade(request, server, gateway.rejectionOf(refusals[reason]), isV1)) return undefined;
-    return refusalResponse(reason);
+    if (!isTold) return refusalResponse(reason);
+    const rejection = gateway.rejectionOf(refusals[reason]);
+    const isOpen = upgrade(request, server, rejection, offersV1(request.headers));
+    return isOpen ? undefined : refusalResponse(reason);
   }
 }
 

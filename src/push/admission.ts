@@ -2,6 +2,7 @@ import type { CodeVerifier, Identity } from "./code-verifier.ts";
 import type { Connections } from "./connections.ts";
 import { countAdmission, type PushFigures } from "./push-metrics.ts";
 import type { RateWindow } from "./rate-window.ts";
+import { TurnGate } from "./turn-gate.ts";
 
 /** Every reason to refuse a handshake: HTTP status, code of the failure envelope, close code of reject-mode `close`. */
 export const refusals = {
@@ -36,13 +37,17 @@ function refused(
   return { status, code, closeCode, message, retryAfterSeconds };
 }
 
-/** What a client asks for. */
-export interface Attempt {
+/** Who knocks: all that is looked at before the question itself. */
+export interface Arrival {
   isUpgrade: boolean;
   address: string;
   /** What attempts are counted by: the address, or its network. */
   rateKey: string;
   origin: string | null;
+}
+
+/** What a client asks for. */
+export interface Attempt extends Pick<Arrival, "address" | "origin"> {
   code: string | null;
   asksTemporary: boolean;
 }
@@ -64,6 +69,8 @@ export interface AdmissionParts {
 }
 
 const maxCodeBytes = 4096;
+/** To start one takes about as long as a publish: of a crowd at the door, those inside wait for two at a time. */
+const verificationsPerTurn = 2;
 
 /**
  * Decides who gets a connection. A place is reserved before anything is waited for, so that the limit holds however many
@@ -72,6 +79,7 @@ const maxCodeBytes = 4096;
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #parts: AdmissionParts;
+  readonly #gate = new TurnGate(verificationsPerTurn);
   #placesTaken = 0;
   #pending = 0;
 
@@ -92,9 +100,16 @@ export class Admission {
     return this.#options.maxConnections;
   }
 
+  /** The checks that need neither the code nor a wait: a flood of attempts ends here, in the turn in which it came. */
+  refusalAtDoor(arrival: Arrival): RefusalReason | null {
+    const refusal = this.#refusalOf(arrival);
+    if (refusal) countAdmission(this.#parts.figures, refusal);
+    return refusal;
+  }
+
   /** The answer is an identity that holds a place, or the reason why there is none; then nothing is held. */
   async admit(attempt: Attempt): Promise<Identity | RefusalReason> {
-    const refusal = this.#refusalBeforePlace(attempt) ?? this.#reserve();
+    const refusal = isCode(attempt.code) ? this.#reserve() : "code_missing";
     const verdict = refusal ?? (await this.#verify(attempt));
     if (typeof verdict === "string") countAdmission(this.#parts.figures, verdict);
     return verdict;
@@ -115,14 +130,12 @@ export class Admission {
     this.#placesTaken--;
   }
 
-  #refusalBeforePlace(attempt: Attempt): RefusalReason | null {
+  #refusalOf({ isUpgrade, origin, rateKey }: Arrival): RefusalReason | null {
     const { isRefusing, isAllowedOrigin, connectRate } = this.#parts;
     if (isRefusing()) return "draining";
-    if (!attempt.isUpgrade) return "not_upgrade";
-    if (attempt.origin !== null && !isAllowedOrigin(attempt.origin)) return "origin";
-    if (!connectRate.allows(attempt.rateKey)) return "connect_rate";
-    if (!attempt.code || Buffer.byteLength(attempt.code) > maxCodeBytes) return "code_missing";
-    return null;
+    if (!isUpgrade) return "not_upgrade";
+    if (origin !== null && !isAllowedOrigin(origin)) return "origin";
+    return connectRate.allows(rateKey) ? null : "connect_rate";
   }
 
   #reserve(): RefusalReason | null {
@@ -136,6 +149,7 @@ export class Admission {
     this.#pending++;
     let verdict: Identity | RefusalReason = "verify_unavailable";
     try {
+      await this.#gate.pass();
       verdict = await this.#parts.verifier.verify({
         code: attempt.code ?? "",
         asksTemporary: attempt.asksTemporary,
@@ -148,4 +162,8 @@ export class Admission {
       if (typeof verdict === "string") this.release();
     }
   }
+}
+
+function isCode(code: string | null): boolean {
+  return code !== null && code !== "" && Buffer.byteLength(code) <= maxCodeBytes;
 }

@@ -33,7 +33,10 @@ async function ask(
   options: VerifyUriOptions,
   question: CodeQuestion,
 ): Promise<{ status: number; text: string } | { unusable: string }> {
-  const signal = AbortSignal.timeout(options.timeoutMs);
+  const controller = new AbortController();
+  const { signal } = controller;
+  // Not AbortSignal.timeout: that one would live on for the whole time, and in a flood of attempts there would be thousands.
+  const timer = setTimeout(() => controller.abort(), options.timeoutMs);
   try {
     const response = await options.fetch(addressOf(options, question), {
       ...requestOf(options.method, question),
@@ -48,6 +51,8 @@ async function ask(
       : { status: response.status, text };
   } catch {
     return { unusable: signal.aborted ? `no answer within ${options.timeoutMs} ms` : "it cannot be reached" };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -73,10 +78,14 @@ function requestOf(method: "GET" | "POST", question: CodeQuestion): BunFetchRequ
 
 /** Null when it is longer than allowed; the rest is not read. */
 async function readLimited(response: Response): Promise<string | null> {
-  if (Number(response.headers.get("content-length")) > maxAnswerBytes) {
+  const { headers } = response;
+  const length = headers.get("content-length");
+  if (Number(length) > maxAnswerBytes) {
     await response.body?.cancel();
     return null;
   }
+  // A declared length is kept to by the runtime, so that nothing need be counted, unless the text was packed.
+  if (length !== null && !headers.has("content-encoding")) return response.text();
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;

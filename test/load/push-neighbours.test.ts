@@ -1,122 +1,94 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
+import {
+  type AttackPlan,
+  attackPlans,
+  noSuffering,
+  startAttackedSlipway,
+  suffer,
+  usual,
+} from "../../bench/neighbours.ts";
+import { type ServerProcess, startDeliveringBun, startVerifyService } from "../../bench/server-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { LatencyProbe } from "../support/latency-probe.ts";
 import { pick } from "../support/length.ts";
-import { PushClient } from "../support/push-client.ts";
-import { maskedFrame, RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
-import { startReader } from "../support/reader.ts";
 
-/** Stopped, slow, flooding and knocking clients: what those who behave notice of them. */
-let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
-let port: number;
-let friend: PushClient;
-const measurements = pick(150, 1500);
+/** Stopped, flooding and knocking clients: what those who behave notice of them. */
+const rounds = pick(1, 10);
+const longestMs = pick(300, 5_000);
+/** What the runtime keeps for itself of what it once needed. */
+const maxGrowthBytes = 64 * 1024 ** 2;
+
+let verify: ServerProcess;
+let slipway: ServerProcess;
+/** The same runtime under the same attack without anything of ours: what it suffers, the machine asks. */
+let bare: ServerProcess;
+let probes: { probe: LatencyProbe; port: number }[];
+let residentBytesBefore: number;
 
 beforeAll(async () => {
-  server = Bun.spawn([process.execPath, join(import.meta.dir, "../support/push-server-process.ts")], {
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  for await (const chunk of server.stdout) {
-    port = Number(new TextDecoder().decode(chunk));
-    break;
-  }
-  friend = await PushClient.open(`ws://127.0.0.1:${port}/ws?code=friend`);
+  verify = await startVerifyService();
+  [slipway, bare] = await Promise.all([startAttackedSlipway(verify.url), startDeliveringBun(verify.url)]);
+  probes = await Promise.all(
+    [slipway, bare].map(async ({ url }) => {
+      const port = Number(new URL(url).port);
+      return { port, probe: await LatencyProbe.open(port, "friend") };
+    }),
+  );
+  for (const { probe } of probes) await probe.measure(1000);
+  residentBytesBefore = slipway.residentBytes();
 }, 60_000);
 
 afterAll(async () => {
-  friend.close();
-  server.kill("SIGKILL");
-  await server.exited;
+  for (const { probe } of probes) probe.close();
+  await Promise.all([verify, slipway, bare].map((server) => server.stop()));
 });
 
-async function publish(body: object): Promise<void> {
-  await fetch(`http://127.0.0.1:${port}/feign/publish`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+async function openConnections(): Promise<number> {
+  const answer = await fetch(`${slipway.url}/feign/connections`);
+  return ((await answer.json()) as { data: { total: number } }).data.total;
 }
 
-/** Milliseconds from publish to arrival, the 99th percentile of many, one at a time. */
-async function p99(): Promise<number> {
-  const took: number[] = [];
-  for (let count = 0; count < measurements; count++) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    friend.socket.addEventListener("message", () => resolve(), { once: true });
-    const startedAt = performance.now();
-    void publish({ targetType: "user", target: "friend", data: String(count) });
-    await promise;
-    took.push(performance.now() - startedAt);
-    await Bun.sleep(1);
-  }
-  took.sort((a, b) => a - b);
-  return took[Math.floor(took.length * 0.99)] ?? 0;
-}
-
-async function residentMegabytes(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^slipway_process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1024 ** 2;
-}
-
-/** Keeps doing it until told to stop. */
-function keep(action: () => Promise<void>, pauseMs: number): () => Promise<void> {
-  let isOver = false;
-  const running = (async () => {
-    while (!isOver) {
-      await action().catch(() => {});
-      await Bun.sleep(pauseMs);
-    }
-  })();
-  return async () => {
-    isOver = true;
-    await running;
-  };
-}
-
-async function flood(): Promise<void> {
-  const socket = new RawSocket(port);
-  await socket.upgrade("/ws?code=flooder");
-  socket.write(Buffer.concat(Array.from({ length: 200 }, () => maskedFrame(1, Buffer.alloc(500, 65)))));
-  await socket.closeCode();
-  socket.end();
-}
-
-async function knock(): Promise<void> {
-  const socket = new RawSocket(port);
-  socket.request("GET", "/ws?code=bad", upgradeHeaders);
-  await socket.answer();
-  socket.end();
-}
-
-async function garbage(): Promise<void> {
-  const socket = new RawSocket(port);
-  await socket.upgrade("/ws?code=mallory");
-  socket.write(Buffer.alloc(2000, 0xff));
-  await socket.ended();
+async function sufferBoth(plan: AttackPlan) {
+  const [own, control] = [noSuffering(), noSuffering()];
+  const quietMs = Math.min(plan.quietMs, longestMs);
+  const attackedMs = Math.min(plan.attackedMs, longestMs);
+  for (let round = 0; round < rounds; round++)
+    for (const [index, { port, probe }] of probes.entries())
+      await suffer(port, probe, { ...plan, quietMs, attackedMs }, index === 0 ? own : control);
+  return { own, control };
 }
 
 describe("those who behave", () => {
-  test("keep their latency, and memory returns, while others are stopped, slow, flooding, sending garbage and knocking with bad codes", async () => {
-    await p99();
-    const [quiet, before] = [await p99(), await residentMegabytes()];
-    const stopped = await startReader(`ws://127.0.0.1:${port}/ws?code=stopped`);
-    stopped.stopReading();
-    const paused = new RawSocket(port);
-    await paused.upgrade("/ws?code=paused");
-    paused.pause();
-    const sendThem = async () => {
-      await publish({ targetType: "user", target: "stopped", data: "x".repeat(20_000) });
-      await publish({ targetType: "user", target: "paused", data: "x".repeat(20_000) });
-    };
-    const ends = [keep(flood, 50), keep(knock, 5), keep(garbage, 20), keep(sendThem, 20)];
-    const attacked = await p99();
-    for (const end of ends) await end();
-    await stopped.end();
-    paused.end();
-    // A loaded machine says nothing about the server; the figure is asked for where the machine is its own.
-    const limit = pick(500, Math.max(2 * quiet, quiet + 2));
-    console.log(`p99 quiet ${quiet.toFixed(2)} ms, attacked ${attacked.toFixed(2)} ms`);
-    expect(attacked).toBeLessThan(limit);
-    expect((await residentMegabytes()) - before).toBeLessThan(64);
-  }, 240_000);
+  test.each(attackPlans)(
+    "keep their latency: $name",
+    async (plan) => {
+      const { own, control } = await sufferBoth(plan);
+      const [quiet, attacked, bareAttacked] = [
+        usual(own.quiet),
+        usual(own.attacked),
+        usual(control.attacked),
+      ];
+      console.log(
+        `p99 quiet ${quiet.toFixed(2)} ms, attacked ${attacked.toFixed(2)} ms, bare Bun ${bareAttacked.toFixed(2)} ms`,
+      );
+      expect(own.attempts).toBeGreaterThan(0);
+      // Twice the quiet case; where attackers that share the cores make more of it, not more than half as much again as the
+      // bare server suffers. One short round on a busy machine says nothing: there only a standstill is a failure.
+      expect(attacked).toBeLessThan(pick(2_000, Math.max(2 * quiet, 1.5 * bareAttacked)));
+    },
+    240_000,
+  );
+
+  test("are alone again when the attackers have gone, and memory returns to where it was", async () => {
+    await eventually(
+      "every place of an attacker is free",
+      async () => (await openConnections()) === 1,
+      60_000,
+    );
+    await eventually(
+      "memory is back",
+      () => slipway.residentBytes() - residentBytesBefore < maxGrowthBytes,
+      60_000,
+    );
+  }, 130_000);
 });

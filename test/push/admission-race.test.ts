@@ -109,14 +109,7 @@ describe("a place is reserved before any waiting", () => {
         figures: newFigures(),
       },
     );
-    const attempt = {
-      isUpgrade: true,
-      address: "",
-      rateKey: "",
-      origin: null,
-      code: "x",
-      asksTemporary: false,
-    };
+    const attempt = { address: "", origin: null, code: "x", asksTemporary: false };
     const waiting = Array.from({ length: 1000 }, () => admission.admit(attempt));
     expect(await admission.admit(attempt)).toBe("verify_unavailable");
     expect([admission.pending, admission.placesTaken]).toEqual([1000, 1000]);

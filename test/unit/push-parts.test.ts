@@ -7,6 +7,7 @@ import { readBroadcast, readControl } from "../../src/push/message.ts";
 import { originCheck } from "../../src/push/origin.ts";
 import { Presence } from "../../src/push/presence.ts";
 import { RateWindow } from "../../src/push/rate-window.ts";
+import { TurnGate } from "../../src/push/turn-gate.ts";
 
 describe("allowed-origins", () => {
   const isAllowed = originCheck([
@@ -179,5 +180,26 @@ describe("connect-rate", () => {
     clock.advance(1000);
     expect(rate.allows("a")).toBe(true);
     expect(new RateWindow(0, clock).allows("a")).toBe(true);
+  });
+});
+
+describe("a crowd at the door", () => {
+  test("passes so many at a time, in order, and whoever comes alone does not wait", async () => {
+    const gate = new TurnGate(2);
+    const passed: number[] = [];
+    const crowd = Array.from({ length: 5 }, async (_, number) => {
+      await gate.pass();
+      passed.push(number);
+    });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    await Promise.resolve();
+    expect(passed).toEqual([0, 1]);
+    await turn();
+    expect(passed).toEqual([0, 1, 2, 3]);
+    await Promise.all(crowd);
+    expect(passed).toEqual([0, 1, 2, 3, 4]);
+    await turn();
+    await turn();
+    expect(gate.pass()).toBeUndefined();
   });
 });

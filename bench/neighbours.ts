@@ -1,0 +1,159 @@
+import { type Attack, startAttackers } from "../test/support/attackers.ts";
+import { LatencyProbe, percentile } from "../test/support/latency-probe.ts";
+import { type Benchmark, digits } from "./benchmark.ts";
+import {
+  type ServerProcess,
+  startDeliveringBun,
+  startSlipway,
+  startVerifyService,
+} from "./server-process.ts";
+
+export interface AttackPlan {
+  name: string;
+  attack: Attack;
+  perSecond: number;
+  atOnce: number;
+  quietMs: number;
+  attackedMs: number;
+}
+
+const asFastAsAnswered = 1_000_000;
+
+/** With ten rounds the first is 50,000 attempts. */
+export const attackPlans: AttackPlan[] = [
+  planOf("1,000 bad codes a second", "knock", 1_000, 64, 5_000),
+  planOf("50 floods a second of 200 frames", "flood", 50, 16, 1_000),
+  planOf("200 times garbage a second", "garbage", 200, 16, 1_000),
+  planOf("20 KB, 50 times a second, unread", "unread", 50, 16, 1_000),
+  planOf("bad codes as fast as answered, 64 at once", "knock", asFastAsAnswered, 64, 1_000),
+];
+
+function planOf(
+  name: string,
+  attack: Attack,
+  perSecond: number,
+  atOnce: number,
+  attackedMs: number,
+): AttackPlan {
+  return { name, attack, perSecond, atOnce, quietMs: 1_000, attackedMs };
+}
+
+const rounds = 10;
+const warmMs = 2_000;
+/** Until the attackers' program runs and their first attempts are there. */
+const approachMs = 300;
+
+export interface Suffering {
+  /** Of each round, the 99th percentile in milliseconds. */
+  quiet: number[];
+  attacked: number[];
+  attempts: number;
+}
+
+export function noSuffering(): Suffering {
+  return { quiet: [], attacked: [], attempts: 0 };
+}
+
+/** One round: in peace, then under attack, right after each other, so that both see the same machine. */
+export async function suffer(
+  port: number,
+  probe: LatencyProbe,
+  plan: AttackPlan,
+  into: Suffering,
+): Promise<void> {
+  into.quiet.push(percentile(await probe.measure(plan.quietMs), 99));
+  const attackers = startAttackers(plan.attack, { ...plan, port });
+  await Bun.sleep(approachMs);
+  into.attacked.push(percentile(await probe.measure(plan.attackedMs), 99));
+  into.attempts += await attackers.stop();
+}
+
+/** Of rounds: what else the machine does only adds to some of them. */
+export function usual(values: readonly number[]): number {
+  return percentile(values, 25);
+}
+
+export function startAttackedSlipway(verifyUri: string): Promise<ServerProcess> {
+  return startSlipway(verifyUri, { SLIPWAY_SERVER_TRUSTED_PROXIES: "127.0.0.0/8" });
+}
+
+export const quietNeighbours: Benchmark = {
+  name: "neighbours",
+  title: "Neighbours of attackers",
+  method: `One who behaves publishes to itself about once a millisecond and takes the time until the message is there, in peace and under each attack in turn, ${rounds} rounds; p99 of each round, and of those the lower quartile, because whatever else the machine does only adds. The attackers are a process of the lowest priority on the same two cores, each attempt from another address. The peer is a bare Bun that verifies with one \`fetch\`, delivers, and has no limits: what it suffers is what the machine and the runtime ask.`,
+  async run(progress) {
+    const verify = await startVerifyService();
+    const servers = [await startAttackedSlipway(verify.url), await startDeliveringBun(verify.url)];
+    const ports = servers.map(({ url }) => Number(new URL(url).port));
+    const probes = await Promise.all(ports.map((port) => LatencyProbe.open(port, "friend")));
+    const results = attackPlans.map((plan) => ({ plan, of: servers.map(noSuffering) }));
+    try {
+      for (const probe of probes) await probe.measure(warmMs);
+      const before = servers[0]?.residentBytes() ?? 0;
+      for (const { plan, of } of results) {
+        for (let round = 0; round < rounds; round++)
+          for (const [index, probe] of probes.entries())
+            await suffer(ports[index] ?? 0, probe, plan, of[index] ?? noSuffering());
+        progress(plan.name);
+      }
+      await Bun.sleep(settleMs);
+      const grownBytes = (servers[0]?.residentBytes() ?? 0) - before;
+      return resultOf(results, grownBytes);
+    } finally {
+      for (const probe of probes) probe.close();
+      await Promise.all([verify, ...servers].map((server) => server.stop()));
+    }
+  },
+};
+
+/** The runtime gives memory back when it has been idle. */
+const settleMs = 5_000;
+const maxGrowthBytes = 64 * 1024 ** 2;
+
+function resultOf(
+  results: { plan: AttackPlan; of: Suffering[] }[],
+  grownBytes: number,
+): Awaited<ReturnType<Benchmark["run"]>> {
+  const rises = results.map(({ plan, of }) => ({
+    plan,
+    attempts: of[0]?.attempts ?? 0,
+    rises: of.map(({ quiet, attacked }) => ({ quiet: usual(quiet), attacked: usual(attacked) })),
+  }));
+  const [worst] = rises
+    .filter(({ plan }) => plan.perSecond < asFastAsAnswered)
+    .map(({ plan, rises: [own] }) => ({ plan, rise: (own?.attacked ?? 0) / (own?.quiet ?? 1) }))
+    .sort((a, b) => b.rise - a.rise);
+  const megabytes = grownBytes / 1024 ** 2;
+  return {
+    figures: [
+      {
+        name: "p99 of those who behave, under the worst attack",
+        measured: `${digits(worst?.rise ?? 0)} × the quiet case (${worst?.plan.name})`,
+        toReach: "< 2 ×",
+        isReached: (worst?.rise ?? 0) < 2,
+      },
+      {
+        name: "memory after the attacks",
+        measured: `${megabytes < 0 ? "−" : "+"}${digits(Math.abs(megabytes))} MB`,
+        toReach: "returns to where it was (within 64 MB of the runtime's own caches)",
+        isReached: grownBytes < maxGrowthBytes,
+      },
+    ],
+    tables: [
+      {
+        title: "p99 from publish to arrival, milliseconds",
+        head: ["attack", "attempts", "Slipway quiet", "attacked", "", "bare Bun quiet", "attacked", ""],
+        rows: rises.map(({ plan, attempts, rises: of }) => [
+          plan.name,
+          attempts.toLocaleString("en-US"),
+          ...of.flatMap(({ quiet, attacked }) => [
+            digits(quiet),
+            digits(attacked),
+            `${digits(attacked / quiet)} ×`,
+          ]),
+        ]),
+      },
+    ],
+    plots: [],
+  };
+}

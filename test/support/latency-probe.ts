@@ -1,0 +1,81 @@
+import type { Socket } from "bun";
+import { maskedFrame } from "./raw-socket.ts";
+
+/**
+ * One who behaves: connected as `user`, it publishes to itself and takes the time until the message is there. Bare
+ * sockets, so that the time is the server's and not that of a client library.
+ */
+export class LatencyProbe {
+  readonly #frames: Socket<undefined>;
+  readonly #requests: Socket<undefined>;
+  readonly #request: string;
+  readonly #arrivals: Arrivals;
+
+  private constructor(
+    frames: Socket<undefined>,
+    requests: Socket<undefined>,
+    request: string,
+    arrivals: Arrivals,
+  ) {
+    this.#frames = frames;
+    this.#requests = requests;
+    this.#request = request;
+    this.#arrivals = arrivals;
+  }
+
+  static async open(port: number, user: string): Promise<LatencyProbe> {
+    const isOpen = Promise.withResolvers<void>();
+    const arrivals: Arrivals = { next: isOpen.resolve };
+    const connect = (data: (bytes: Buffer) => void) =>
+      Bun.connect({ hostname: "127.0.0.1", port, socket: { data: (_socket, bytes) => data(bytes) } });
+    const frames = await connect((bytes) => {
+      if (!isPing(bytes)) arrivals.next();
+    });
+    frames.write(
+      `GET /ws?code=${user} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await isOpen.promise;
+    const body = JSON.stringify({ targetType: "user", target: user, data: "x" });
+    const request = `POST /feign/publish HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    return new LatencyProbe(frames, await connect(() => {}), request, arrivals);
+  }
+
+  /** Milliseconds from publish to arrival, one after the other for so long. */
+  async measure(forMs: number): Promise<number[]> {
+    const took: number[] = [];
+    const untilMs = performance.now() + forMs;
+    this.#frames.write(lifeSign);
+    while (performance.now() < untilMs) {
+      const arrived = Promise.withResolvers<void>();
+      this.#arrivals.next = arrived.resolve;
+      const startedAtMs = performance.now();
+      this.#requests.write(this.#request);
+      await arrived.promise;
+      took.push(performance.now() - startedAtMs);
+      await Bun.sleep(1);
+    }
+    return took;
+  }
+
+  close(): void {
+    this.#frames.end();
+    this.#requests.end();
+  }
+}
+
+interface Arrivals {
+  next: () => void;
+}
+
+/** Pings are not answered one by one; a pong now and then keeps the connection. */
+const lifeSign = maskedFrame(10, Buffer.alloc(0));
+
+/** Alone, not with a message behind it. */
+function isPing(bytes: Buffer): boolean {
+  return bytes[0] === 0x89 && bytes.length === 2 + (bytes[1] ?? 0);
+}
+
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length * percent) / 100)] ?? 0;
+}
