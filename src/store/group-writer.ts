@@ -7,10 +7,10 @@ import { runWorkGroup, type Work, type WorkGroupOptions } from "./work-group.ts"
 /** Units that wait for the writer; more than this means that the disk no longer keeps up. */
 const maxWaiting = 10_000;
 const maxUnitsPerGroup = 512;
-/** While one group is written, the next one is already with the thread. */
-const maxGroupsSent = 2;
+/** While one group is written, the next ones are already with the thread, and answers wait for the loop. */
+const maxGroupsSent = 4;
 /** So many are worth a group before the turn of the loop is over: the thread need not wait for the loop to be done. */
-const eagerUnits = 8;
+const eagerUnits = 16;
 
 interface Settle {
   resolve: (value: never) => void;
@@ -183,7 +183,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
       });
     return new Promise<T>((resolve, reject) => {
       waiting.push({ ...unit, resolve, reject });
-      if (waiting.length >= eagerUnits && sent.size === 0) pump();
+      if (waiting.length >= eagerUnits) pump();
       else pumpAfterTurn();
     });
   }
