@@ -34,7 +34,7 @@ export function encodeUnits(units: readonly MadeUnit[]): string {
     unit.map(({ sql, parameters }): Part => [placeOf(sql), parameters.map(crossing)]),
   );
   const head = JSON.stringify({ texts: [...places.keys()], units: parts } satisfies Head);
-  return `${head.length} ${head}${longValues.join("")}`;
+  return [`${head.length} `, head, ...longValues].join("");
 }
 
 export function decodeUnits(message: string): MadeUnit[] {

@@ -13,6 +13,8 @@ export interface Notifier {
 export function buildNotifier(parts: { outbox: Outbox; clock: Clock; consoleUrl: () => string }): Notifier {
   return {
     tell(event, task, project) {
+      const targets = project.notify.filter(({ events }) => events.length === 0 || events.includes(event));
+      if (targets.length === 0) return;
       const body = JSON.stringify({
         type: event,
         timestamp: new Date(parts.clock.now()).toISOString(),
@@ -22,18 +24,16 @@ export function buildNotifier(parts: { outbox: Outbox; clock: Clock; consoleUrl:
           url: `${parts.consoleUrl()}/tasks/${task.id}`,
         },
       });
-      for (const target of project.notify) {
-        if (target.events.length > 0 && !target.events.includes(event)) continue;
+      for (const { url } of targets)
         parts.outbox.send({
           projectId: project.id,
           kind: "notification",
           subject: null,
-          url: target.url,
+          url,
           messageId: `msg_${randomToken(18)}`,
           proof: "signature",
           body,
         });
-      }
     },
   };
 }

@@ -179,7 +179,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       told: unknownEndpoint,
     };
     known.trace.add("locate", "stop", "", "", outcome.reason);
-    const headers = keptHeaders(incoming.headers, []);
+    const headers = keptHeaders(incoming.headers);
     return refuseFlooding(
       { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
       outcome,
@@ -275,18 +275,21 @@ function knownOf(hook: Hook, incoming: Incoming, known: Known): Known {
     projectId: hook.config.projectId,
     projectName: hook.project.name,
     provider: hook.config.provider,
-    headers: keptHeaders(incoming.headers, [...provider.eventHeaders, ...provider.deliveryIdHeaders]),
+    headers: keptHeaders(incoming.headers, provider.eventHeaders, provider.deliveryIdHeaders),
     hostDeliveryId: hostDeliveryIdOf(provider, incoming.headers),
   };
 }
 
+const alwaysKept = ["content-type", "content-encoding", "user-agent"];
+
 /** Never a header that may carry a secret: only those named here, and the host's event and delivery id. */
-function keptHeaders(headers: HeaderValues, more: readonly string[]): Record<string, string> {
+function keptHeaders(headers: HeaderValues, ...more: (readonly string[])[]): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const name of ["content-type", "content-encoding", "user-agent", ...more]) {
-    const value = headers.get(name);
-    if (value !== null) kept[name.toLowerCase()] = value.slice(0, 300);
-  }
+  for (const names of [alwaysKept, ...more])
+    for (const name of names) {
+      const value = headers.get(name);
+      if (value !== null) kept[name.toLowerCase()] = value.slice(0, 300);
+    }
   return kept;
 }
 
