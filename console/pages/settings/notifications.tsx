@@ -1,14 +1,11 @@
-import { ActionIcon, Button, Group, MultiSelect, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, MultiSelect, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
-import { Icon } from "../../components/icon.tsx";
 import { Panel } from "../../components/page.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
-import { useSaveProject } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
+import { RowsForm } from "./rows-form.tsx";
 
 type Target = Project["notify"][number];
 
@@ -24,70 +21,40 @@ const events: Target["events"] = [
 
 /** Outgoing webhooks: who is told of what. */
 export function NotificationSettings({ project }: { project: Project }) {
-  const stored = project.notify.map((target, key) => ({ ...target, key }));
-  const draft = useDraft({ targets: stored });
-  const save = useSaveProject(project.id);
-  const { targets } = draft.value;
-  const change = (key: number, more: Partial<Target>) =>
-    draft.set({ targets: targets.map((target) => (target.key === key ? { ...target, ...more } : target)) });
-  const add = () =>
-    draft.set({
-      targets: [
-        ...targets,
-        { url: "", events: [], key: Math.max(-1, ...targets.map((each) => each.key)) + 1 },
-      ],
-    });
-  const submit = draft.submit((value) =>
-    save.mutateAsync({ notify: value.targets.map(({ url, events }) => ({ url, events })) }),
-  );
   return (
     <Panel title="Notifications" about="Addresses that are told, by a signed POST, what happens to tasks.">
-      <form className="form" style={{ maxWidth: 820 }} onSubmit={submit}>
-        <Stack gap={8}>
-          {targets.map((target) => (
-            <Group key={target.key} gap={8} align="flex-start">
-              <TextInput
-                aria-label="Address"
-                placeholder="https://chat.example.com/hooks/deploys"
-                required
-                style={{ flex: "1 1 260px" }}
-                value={target.url}
-                onChange={(event) => change(target.key, { url: event.currentTarget.value })}
-              />
-              <MultiSelect
-                aria-label="Events"
-                placeholder={target.events.length === 0 ? "all events" : ""}
-                style={{ flex: "1 1 260px" }}
-                data={events}
-                value={target.events}
-                onChange={(chosen) =>
-                  change(target.key, { events: events.filter((event) => chosen.includes(event)) })
-                }
-              />
-              <ActionIcon
-                mt={4}
-                variant="subtle"
-                color="gray"
-                aria-label="Remove the address"
-                onClick={() => draft.set({ targets: targets.filter((other) => other.key !== target.key) })}
-              >
-                <Icon name="bin" size={16} />
-              </ActionIcon>
-            </Group>
-          ))}
-          <div>
-            <Button
-              variant="default"
-              size="compact-sm"
-              leftSection={<Icon name="plus" size={14} />}
-              onClick={add}
-            >
-              Add an address
-            </Button>
-          </div>
-        </Stack>
-        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
-      </form>
+      <RowsForm<Target>
+        projectId={project.id}
+        stored={project.notify}
+        fresh={{ url: "", events: [] }}
+        changeOf={(notify) => ({ notify })}
+        addLabel="Add an address"
+        removeLabelOf={() => "Remove the address"}
+        isWide
+      >
+        {(target, change) => (
+          <>
+            <TextInput
+              aria-label="Address"
+              placeholder="https://chat.example.com/hooks/deploys"
+              required
+              style={{ flex: "1 1 260px" }}
+              value={target.url}
+              onChange={(event) => change({ ...target, url: event.currentTarget.value })}
+            />
+            <MultiSelect
+              aria-label="Events"
+              placeholder={target.events.length === 0 ? "all events" : ""}
+              style={{ flex: "1 1 260px" }}
+              data={events}
+              value={target.events}
+              onChange={(chosen) =>
+                change({ ...target, events: events.filter((event) => chosen.includes(event)) })
+              }
+            />
+          </>
+        )}
+      </RowsForm>
       <Keys projectId={project.id} />
     </Panel>
   );

@@ -1,82 +1,46 @@
-import { ActionIcon, Button, Group, PasswordInput, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, PasswordInput, Table, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
-import { Icon } from "../../components/icon.tsx";
 import { Panel } from "../../components/page.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
-import { useSaveProject } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
-
-interface Row {
-  key: number;
-  name: string;
-  value: string;
-}
+import { RowsForm } from "./rows-form.tsx";
 
 /** Plain variables of the scripts, saved as a whole. */
 export function EnvironmentSettings({ project }: { project: Project }) {
-  const stored: Row[] = Object.entries(project.env).map(([name, value], key) => ({ key, name, value }));
-  const draft = useDraft({ rows: stored });
-  const save = useSaveProject(project.id);
-  const { rows } = draft.value;
-  const change = (row: Row) =>
-    draft.set({ rows: rows.map((other) => (other.key === row.key ? row : other)) });
-  const add = () =>
-    draft.set({
-      rows: [...rows, { key: Math.max(-1, ...rows.map((row) => row.key)) + 1, name: "", value: "" }],
-    });
-  const submit = draft.submit((value) =>
-    save.mutateAsync({
-      env: Object.fromEntries(
-        value.rows.filter((row) => row.name !== "").map((row) => [row.name, row.value]),
-      ),
-    }),
-  );
   return (
     <Panel title="Environment" about="Variables that every script gets. What must stay secret belongs below.">
-      <form className="form" onSubmit={submit}>
-        <Stack gap={8}>
-          {rows.map((row) => (
-            <Group key={row.key} gap={8} wrap="nowrap">
-              <TextInput
-                aria-label="Name"
-                placeholder="NODE_ENV"
-                className="script"
-                value={row.name}
-                onChange={(event) => change({ ...row, name: event.currentTarget.value })}
-              />
-              <TextInput
-                aria-label={`Value of ${row.name || "the variable"}`}
-                style={{ flex: 1 }}
-                value={row.value}
-                onChange={(event) => change({ ...row, value: event.currentTarget.value })}
-              />
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                aria-label={`Remove ${row.name || "the variable"}`}
-                onClick={() => draft.set({ rows: rows.filter((other) => other.key !== row.key) })}
-              >
-                <Icon name="bin" size={16} />
-              </ActionIcon>
-            </Group>
-          ))}
-          <div>
-            <Button
-              variant="default"
-              size="compact-sm"
-              leftSection={<Icon name="plus" size={14} />}
-              onClick={add}
-            >
-              Add a variable
-            </Button>
-          </div>
-        </Stack>
-        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
-      </form>
+      <RowsForm
+        projectId={project.id}
+        stored={Object.entries(project.env).map(([name, value]) => ({ name, value }))}
+        fresh={{ name: "", value: "" }}
+        changeOf={(rows) => ({
+          env: Object.fromEntries(
+            rows.filter(({ name }) => name !== "").map(({ name, value }) => [name, value]),
+          ),
+        })}
+        addLabel="Add a variable"
+        removeLabelOf={({ name }) => `Remove ${name || "the variable"}`}
+      >
+        {(row, change) => (
+          <>
+            <TextInput
+              aria-label="Name"
+              placeholder="NODE_ENV"
+              className="script"
+              value={row.name}
+              onChange={(event) => change({ ...row, name: event.currentTarget.value })}
+            />
+            <TextInput
+              aria-label={`Value of ${row.name || "the variable"}`}
+              style={{ flex: 1 }}
+              value={row.value}
+              onChange={(event) => change({ ...row, value: event.currentTarget.value })}
+            />
+          </>
+        )}
+      </RowsForm>
     </Panel>
   );
 }
