@@ -37,8 +37,8 @@ import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
+import { membersApi } from "./members.ts";
 import { describeApi } from "./openapi.ts";
-import { projectMembersApi } from "./project-members.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
@@ -91,8 +91,9 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
     .route("/api", usersApi({ store, passwords, clock }))
     .route("/api", groupsApi({ keepers: store, clock }))
+    .route("/api", membersApi("group", store))
     .route("/api", projectsApi({ keepers: store, clock, gitUrlRules, samples: webhook.samples }))
-    .route("/api", projectMembersApi(store))
+    .route("/api", membersApi("project", store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", deliveriesApi({ keepers: store, clock }))

@@ -2,7 +2,6 @@ import type { Clock } from "../../clock.ts";
 import type { Group } from "../../model/group.ts";
 import type { Keepers } from "../../model/store.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
-import { memberBody, memberList, memberShape } from "./member.ts";
 import { found, newApi, route } from "./route.ts";
 import {
   idParams,
@@ -14,7 +13,6 @@ import {
   noContent,
   onlyGiven,
   pageQuery,
-  slice,
   strict,
   time,
   z,
@@ -80,43 +78,12 @@ const deleteGroup = route({
   responses: { 204: noContent },
 });
 
-const listMembers = route({
-  method: "get",
-  path: "/groups/{id}/members",
-  tags,
-  summary: "List the members of a group",
-  access: { group: "view" },
-  request: { params: idParams("id"), query: strict(pageQuery) },
-  responses: { 200: json("One page of members.", memberList) },
-});
-
-const setMember = route({
-  method: "put",
-  path: "/groups/{id}/members/{userId}",
-  tags,
-  summary: "Add a member to a group, or change its permission",
-  description: "The permission holds for every project of the group.",
-  access: { group: "manage" },
-  request: { params: idParams("id", "userId"), body: jsonBody(memberBody) },
-  responses: { 200: json("The member.", memberShape) },
-});
-
-const removeMember = route({
-  method: "delete",
-  path: "/groups/{id}/members/{userId}",
-  tags,
-  summary: "Remove a member from a group",
-  access: { group: "manage" },
-  request: { params: idParams("id", "userId") },
-  responses: { 204: noContent },
-});
-
 export interface GroupsDeps {
-  keepers: Pick<Keepers, "groups" | "users">;
+  keepers: Pick<Keepers, "groups">;
   clock: Clock;
 }
 
-export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
+export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
   return newApi()
     .openapi(listGroups, async (c) => {
       const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
@@ -143,29 +110,6 @@ export function groupsApi({ keepers: { groups, users }, clock }: GroupsDeps) {
       await groups.delete(id);
       c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));
       await audit(c, { action: "group.delete", subject: `group ${group.name}` });
-      return c.body(null, 204);
-    })
-    .openapi(listMembers, async (c) =>
-      c.json(slice(await groups.members(groupOf(c).id), c.req.valid("query")), 200),
-    )
-    .openapi(setMember, async (c) => {
-      const group = groupOf(c);
-      const { userId } = c.req.valid("param");
-      const { permission } = c.req.valid("json");
-      const { username } = found(await users.byId(userId), `user ${userId}`);
-      await groups.setMember(group.id, userId, permission);
-      c.var.consoleAccess.permissionsChanged([userId]);
-      const detail = { username, permission };
-      await audit(c, { action: "group.set-member", subject: `group ${group.name}`, detail });
-      return c.json({ userId, username, permission }, 200);
-    })
-    .openapi(removeMember, async (c) => {
-      const group = groupOf(c);
-      const { userId } = c.req.valid("param");
-      const wasMember = await groups.removeMember(group.id, userId);
-      found(wasMember || null, `member ${userId} of group ${group.name}`);
-      c.var.consoleAccess.permissionsChanged([userId]);
-      await audit(c, { action: "group.remove-member", subject: `group ${group.name}`, detail: { userId } });
       return c.body(null, 204);
     });
 }

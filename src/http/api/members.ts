@@ -1,0 +1,106 @@
+import type { Needed } from "../../account/permissions.ts";
+import type { Permission } from "../../model/permission.ts";
+import type { Keepers } from "../../model/store.ts";
+import { type ApiContext, audit, groupOf, projectOf } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import { idParams, json, jsonBody, listOf, noContent, pageQuery, slice, strict, z } from "./shape.ts";
+
+const permission = z
+  .enum(["view", "manage"])
+  .openapi({ description: "`manage` includes `view`.", example: "view" });
+
+const memberShape = z
+  .object({ userId: z.number().int(), username: z.string(), permission })
+  .openapi("Member");
+
+const memberList = listOf(memberShape, "MemberList");
+
+type Owner = "project" | "group";
+type MembersDeps = Pick<Keepers, "permissions" | "groups" | "users">;
+
+const about: Record<Owner, { list?: { description: string }; set?: { description: string } }> = {
+  project: {
+    list: {
+      description:
+        "Its own members. Members of its group have their permission too, and admins have every one.",
+    },
+  },
+  group: { set: { description: "The permission holds for every project of the group." } },
+};
+
+/** Members of a project or of a group: who may view it, who may manage it. */
+export function membersApi<const Noun extends Owner>(
+  noun: Noun,
+  { permissions, groups, users }: MembersDeps,
+) {
+  const isProject = noun === "project";
+  const ownerOf = isProject ? projectOf : groupOf;
+  const tags = [`${noun}s`];
+  const path = `/${noun}s/{id}/members` as const;
+  const memberPath = `${path}/{userId}` as const;
+  const access = (needed: Permission): Needed => (isProject ? { project: needed } : { group: needed });
+  const listMembers = route({
+    method: "get",
+    path,
+    tags,
+    summary: `List the members of a ${noun}`,
+    ...about[noun].list,
+    access: access("view"),
+    request: { params: idParams("id"), query: strict(pageQuery) },
+    responses: { 200: json("One page of members.", memberList) },
+  });
+  const setMember = route({
+    method: "put",
+    path: memberPath,
+    tags,
+    summary: `Add a member to a ${noun}, or change its permission`,
+    ...about[noun].set,
+    access: access("manage"),
+    request: { params: idParams("id", "userId"), body: jsonBody(strict({ permission })) },
+    responses: { 200: json("The member.", memberShape) },
+  });
+  const removeMember = route({
+    method: "delete",
+    path: memberPath,
+    tags,
+    summary: `Remove a member from a ${noun}`,
+    access: access("manage"),
+    request: { params: idParams("id", "userId") },
+    responses: { 204: noContent },
+  });
+
+  return newApi()
+    .openapi(listMembers, async (c) => {
+      const { id } = ownerOf(c);
+      const members = await (isProject ? permissions.membersOfProject(id) : groups.members(id));
+      return c.json(slice(members, c.req.valid("query")), 200);
+    })
+    .openapi(setMember, async (c) => {
+      const { id } = ownerOf(c);
+      const { userId } = c.req.valid("param");
+      const { permission } = c.req.valid("json");
+      const { username } = found(await users.byId(userId), `user ${userId}`);
+      if (isProject) await permissions.setProjectMember(id, userId, permission);
+      else await groups.setMember(id, userId, permission);
+      c.var.consoleAccess.permissionsChanged([userId]);
+      await noted(c, "set-member", { username, permission });
+      return c.json({ userId, username, permission }, 200);
+    })
+    .openapi(removeMember, async (c) => {
+      const { id, name } = ownerOf(c);
+      const { userId } = c.req.valid("param");
+      const wasMember = await (isProject
+        ? permissions.removeProjectMember(id, userId)
+        : groups.removeMember(id, userId));
+      found(wasMember || null, `member ${userId} of ${noun} ${name}`);
+      c.var.consoleAccess.permissionsChanged([userId]);
+      await noted(c, "remove-member", { userId });
+      return c.body(null, 204);
+    });
+
+  async function noted(c: ApiContext, act: string, detail: Record<string, unknown>): Promise<void> {
+    const { id, name } = ownerOf(c);
+    const projectId = isProject ? id : null;
+    await audit(c, { action: `${noun}.${act}`, subject: `${noun} ${name}`, projectId, detail });
+  }
+}
