@@ -2,25 +2,24 @@ import { isCommit } from "../../model/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { id, listOf, strict, time, z } from "./shape.ts";
 
-export const stageName = z.enum(["build", "deploy", "start"]);
+const stageName = z.enum(["build", "deploy", "start"]);
 
-export const actionsBody = strict({
+const actions = {
   build: z.boolean().optional(),
   deploy: z.boolean().optional(),
   start: z.boolean().optional(),
   fromStage: stageName.nullable().optional(),
-})
+};
+
+export const actionsShape = z.object(actions).nullable();
+
+export const actionsBody = strict(actions)
   .refine(leavesAStage, "must leave a stage to run: turn on build, deploy or start")
   .openapi("Actions", {
     description: "Missing booleans mean true; `fromStage` drops the stages before it.",
   });
 
-function leavesAStage(asked: {
-  build?: boolean | undefined;
-  deploy?: boolean | undefined;
-  start?: boolean | undefined;
-  fromStage?: "build" | "deploy" | "start" | null | undefined;
-}): boolean {
+function leavesAStage(asked: NonNullable<z.infer<typeof actionsShape>>): boolean {
   const stages = stageName.options;
   const from = asked.fromStage ? stages.indexOf(asked.fromStage) : 0;
   return stages.some((stage, index) => index >= from && asked[stage] !== false);
@@ -53,14 +52,7 @@ export const taskShape = z
     commit: z.string().nullable().openapi({ description: "After checkout: the commit that ran." }),
     message: z.string(),
     author: z.string(),
-    actions: z
-      .object({
-        build: z.boolean().optional(),
-        deploy: z.boolean().optional(),
-        start: z.boolean().optional(),
-        fromStage: stageName.nullable().optional(),
-      })
-      .nullable(),
+    actions: actionsShape,
     stages: z.array(taskStage),
     reason: z.string().openapi({ description: "Why it ended as it did, for people." }),
     attempt: z.number().int(),

@@ -7,7 +7,7 @@ import {
 } from "../../model/webhook-config.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";
-import { actionsBody, stageName } from "./task-shape.ts";
+import { actionsBody, actionsShape } from "./task-shape.ts";
 
 const maxPatterns = 100;
 const maxPatternLength = 256;
@@ -148,14 +148,7 @@ export const webhookShape = z
     secondSecretSet: z.boolean(),
     secondSecretUntil: time.nullable(),
     ...fields,
-    actions: z
-      .object({
-        build: z.boolean().optional(),
-        deploy: z.boolean().optional(),
-        start: z.boolean().optional(),
-        fromStage: stageName.nullable().optional(),
-      })
-      .nullable(),
+    actions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
     updatedAt: time,
