@@ -12,8 +12,9 @@
  * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by
  * `c.var.permissions.visibleProjectIds(callerOf(c))` (undefined: all). The rules themselves are account/permissions.ts.
  *
- * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", projectId, detail })`; inside a
- * transaction pass its keepers as the third argument. Never a secret in `detail`.
+ * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", detail })`, or of what belongs to a
+ * project `await auditProject(c, "thing.create", project, detail)`; inside a transaction pass its keepers as the last
+ * argument. Never a secret in `detail`.
  *
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */

@@ -73,3 +73,14 @@ export async function audit(
     remoteIp: c.var.clientAddress,
   });
 }
+
+/** Writes down a change of a project, or of what belongs to it. */
+export function auditProject(
+  c: ApiContext,
+  action: string,
+  { id, name }: Pick<Project, "id" | "name">,
+  detail: AuditEntry["detail"] = {},
+  keepers = c.var.keepers,
+): Promise<void> {
+  return audit(c, { action, subject: `project ${name}`, projectId: id, detail }, keepers);
+}

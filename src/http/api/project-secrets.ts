@@ -3,9 +3,8 @@ import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import { sshKeyFault } from "../../model/ssh-key.ts";
 import type { Secrets } from "../../secrets.ts";
-import { type ApiContext, audit, projectOf } from "./context.ts";
+import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
-import { subjectOf } from "./projects.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, noContent, strict, text, z } from "./shape.ts";
 
@@ -137,18 +136,14 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
     const project = projectOf(c);
     const ciphertext = secrets.seal(sealedPurpose.projectSecret(project.id, name), value);
     await projects.setSecret(project.id, name, ciphertext);
-    await noted(c, action, name);
+    await auditProject(c, action, project, { name });
   }
 
   async function forget(c: ApiContext, name: string, action: string): Promise<void> {
-    const wasSet = await projects.deleteSecret(projectOf(c).id, name);
-    found(wasSet || null, `${name.replace(":", "")} of project ${projectOf(c).name}`);
-    await noted(c, action, name);
-  }
-
-  async function noted(c: ApiContext, action: string, name: string): Promise<void> {
     const project = projectOf(c);
-    await audit(c, { action, subject: subjectOf(project), projectId: project.id, detail: { name } });
+    const wasSet = await projects.deleteSecret(project.id, name);
+    found(wasSet || null, `${name.replace(":", "")} of project ${project.name}`);
+    await auditProject(c, action, project, { name });
   }
 
   async function refuseTooMany(projectId: number, name: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Samples } from "../../webhook/sample.ts";
-import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
+import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { mergeStages, projectBodies, projectJson, projectList, projectShape } from "./project-shape.ts";
 import { found, newApi, route } from "./route.ts";
 import {
@@ -131,12 +131,7 @@ export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDe
       });
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const detail = { git: project.git, groupId: project.groupId };
-      await audit(c, {
-        action: "project.create",
-        subject: subjectOf(project),
-        projectId: project.id,
-        detail,
-      });
+      await auditProject(c, "project.create", project, detail);
       return c.json(await written(project), 201);
     })
     .openapi(getProject, async (c) => c.json(await written(projectOf(c)), 200))
@@ -149,25 +144,21 @@ export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDe
         ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
         ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
       };
-      const project = found(await projects.update(before.id, change), subjectOf(before));
+      const project = found(await projects.update(before.id, change), `project ${before.name}`);
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
           ...(await membersOf(before.groupId)),
           ...(await membersOf(project.groupId)),
         ]);
-      await audit(c, {
-        action: "project.update",
-        subject: subjectOf(before),
-        projectId: before.id,
-        detail: { fields: Object.keys(change), ...(git ? { git: change.git } : {}) },
-      });
+      const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}) };
+      await auditProject(c, "project.update", before, detail);
       return c.json(await written(project), 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
       if (project.sample) await samples.remove(project);
       else await projects.delete(project.id);
-      await audit(c, { action: "project.delete", subject: subjectOf(project), projectId: project.id });
+      await auditProject(c, "project.delete", project);
       return c.body(null, 204);
     });
 }
@@ -184,8 +175,4 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
       "forbidden",
       "Name the groupId of a group that you manage; only administrators may leave it out.",
     );
-}
-
-export function subjectOf(project: Pick<Project, "name">): string {
-  return `project ${project.name}`;
 }

@@ -1,7 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { Samples } from "../../webhook/sample.ts";
-import { audit, projectOf } from "./context.ts";
-import { subjectOf } from "./projects.ts";
+import { auditProject, projectOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
 import { id, idParams, json, noContent, z } from "./shape.ts";
 
@@ -38,7 +37,7 @@ export function samplesApi(samples: Samples) {
   return newApi()
     .openapi(createSample, async (c) => {
       const { project, deliveryId, taskId } = await samples.create();
-      await audit(c, { action: "sample.create", subject: subjectOf(project), projectId: project.id });
+      await auditProject(c, "sample.create", project);
       return c.json({ projectId: project.id, deliveryId, taskId }, 201);
     })
     .openapi(deleteSample, async (c) => {
@@ -46,7 +45,7 @@ export function samplesApi(samples: Samples) {
       if (!project.sample)
         throw new Fault("conflict", `${project.name} is no sample; delete it as a project.`);
       await samples.remove(project);
-      await audit(c, { action: "sample.delete", subject: subjectOf(project), projectId: project.id });
+      await auditProject(c, "sample.delete", project);
       return c.body(null, 204);
     });
 }

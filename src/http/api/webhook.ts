@@ -4,7 +4,7 @@ import type { Secrets } from "../../secrets.ts";
 import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { whatIf } from "../../webhook/what-if.ts";
-import { audit, callerOf, projectOf } from "./context.ts";
+import { auditProject, callerOf, projectOf } from "./context.ts";
 import {
   answerShape,
   codeShape,
@@ -14,7 +14,6 @@ import {
   summaryShape,
   traceShape,
 } from "./delivery-shape.ts";
-import { subjectOf } from "./projects.ts";
 import { newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
 import { changeOf, webhookBody, webhookJson, webhookShape } from "./webhook-shape.ts";
@@ -183,16 +182,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
     .openapi(saveWebhook, async (c) => {
       const project = projectOf(c);
       const config = await management.save(project.id, changeOf(c.req.valid("json")), (inside, changes) =>
-        audit(
-          c,
-          {
-            action: "webhook.save",
-            subject: subjectOf(project),
-            projectId: project.id,
-            detail: { ...changes },
-          },
-          inside,
-        ),
+        auditProject(c, "webhook.save", project, { ...changes }, inside),
       );
       return c.json(webhookJson(config, management), 200);
     })
@@ -202,7 +192,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
     .openapi(resetKey, async (c) => {
       const project = projectOf(c);
       const config = await management.resetKey(project.id, (inside) =>
-        audit(c, { action: "webhook.reset-key", subject: subjectOf(project), projectId: project.id }, inside),
+        auditProject(c, "webhook.reset-key", project, {}, inside),
       );
       const { url, baseUrlConfigured } = management.addressOf(config);
       return c.json({ key: config.key ?? "", url: url ?? "", baseUrlConfigured }, 200);
@@ -214,12 +204,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
       const author = callerOf(c).username;
       if (dryRun) return c.json(await tests.dryRun(project, config, onlyGiven(input), author), 200);
       const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
-      await audit(c, {
-        action: "webhook.test",
-        subject: subjectOf(project),
-        projectId: project.id,
-        detail: { deliveryId: answer.body.deliveryId },
-      });
+      await auditProject(c, "webhook.test", project, { deliveryId: answer.body.deliveryId });
       return c.json(answer.body, answer.httpStatus as 200);
     })
     .openapi(askWhatIf, async (c) => {
