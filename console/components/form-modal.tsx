@@ -1,25 +1,48 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { type ChangeEvent, type FormEvent, type ReactNode, useState } from "react";
 import { ApiProblem } from "../api.ts";
 import { Problem } from "./page.tsx";
 
-/** A small form over the page. `onSubmit` throws what the server refused; each field asks for its own error line. */
-export function FormModal({
-  title,
-  submit,
-  isOpen,
-  onClose,
-  onSubmit,
-  children,
-}: {
+type TextName<T> = { [Name in keyof T]: string extends T[Name] ? Name : never }[keyof T] & string;
+
+interface Fields<T> {
+  value: T;
+  set: (change: Partial<T>) => void;
+  /** What a text field is given. `path` is the field's name at the server, where that differs. */
+  text: (
+    name: TextName<T>,
+    path?: string,
+  ) => {
+    value: string;
+    error: string | undefined;
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
+  };
+  errorOf: (path: string) => string | undefined;
+}
+
+interface Form<T> {
   title: string;
   /** Words of the button: "Add the user". */
   submit: string;
-  isOpen: boolean;
-  onClose: () => void;
-  onSubmit: () => Promise<unknown>;
-  children: (errorOf: (field: string) => string | undefined) => ReactNode;
-}) {
+  /** What the fields hold at first. */
+  initial: T;
+  /** Throws what the server refused. */
+  onSubmit: (value: T) => Promise<unknown>;
+  children: (fields: Fields<T>) => ReactNode;
+}
+
+/** A small form over the page, which holds what is typed into its fields and says at each what the server refused. */
+export function FormModal<T extends object>({
+  title,
+  submit,
+  initial,
+  onSubmit,
+  children,
+  isOpen,
+  onClose,
+}: Form<T> & { isOpen: boolean; onClose: () => void }) {
+  const [value, setValue] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const close = () => {
@@ -31,7 +54,7 @@ export function FormModal({
     setBusy(true);
     setProblem(null);
     try {
-      await onSubmit();
+      await onSubmit(value);
       close();
     } catch (thrown) {
       setProblem(thrown);
@@ -39,12 +62,22 @@ export function FormModal({
       setBusy(false);
     }
   };
-  const errorOf = (field: string) => (problem instanceof ApiProblem ? problem.about(field) : undefined);
+  const errorOf = (path: string) => (problem instanceof ApiProblem ? problem.about(path) : undefined);
+  const text: Fields<T>["text"] = (name, path = name) => ({
+    value: String(value[name]),
+    error: errorOf(path),
+    onChange: ({ currentTarget }) => {
+      const typed = currentTarget.value;
+      setValue((before) => ({ ...before, [name]: typed }));
+    },
+  });
+  // Upon what is there by then: a browser fills several fields in one go.
+  const set = (change: Partial<T>) => setValue((before) => ({ ...before, ...change }));
   return (
     <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{title}</Text>}>
       <form onSubmit={send}>
         <Stack gap="md">
-          {children(errorOf)}
+          {children({ value, set, text, errorOf })}
           {problem !== null && <Problem problem={problem} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
@@ -57,5 +90,22 @@ export function FormModal({
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+/** A button that opens a form. It bears the form's title, unless it is given other words. */
+export function FormButton<T extends object>({
+  label,
+  button,
+  ...form
+}: Form<T> & { label?: string; button: ButtonProps }) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button {...button} onClick={open}>
+        {label ?? form.title}
+      </Button>
+      <FormModal {...form} isOpen={isOpen} onClose={close} />
+    </>
   );
 }

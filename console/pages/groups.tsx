@@ -1,13 +1,11 @@
 import { Button, Group as Row, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link } from "wouter";
 import { useAct } from "../act.ts";
 import { usePageNumber, useTurnPage } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
-import { FormModal } from "../components/form-modal.tsx";
+import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Members } from "../components/members.tsx";
 import { Empty, PageHead, Panel } from "../components/page.tsx";
@@ -21,7 +19,6 @@ export default function Groups() {
   const turnTo = useTurnPage();
   const { data: me } = useQuery(meQuery);
   const isAdmin = me?.role === "admin";
-  const [isAdding, adding] = useDisclosure(false);
   const query = useQuery({
     queryKey: ["groups", page],
     queryFn: () => answerOf(api.groups.$get({ query: { page } })),
@@ -33,11 +30,7 @@ export default function Groups() {
         title="Groups"
         about="Projects that belong together. A member's permission holds for every project of the group."
       >
-        {isAdmin && (
-          <Button leftSection={<Icon name="plus" size={16} />} onClick={adding.open}>
-            Add a group
-          </Button>
-        )}
+        {isAdmin && <AddGroup />}
       </PageHead>
       <Loaded query={query}>
         {({ items, total, pageSize }) =>
@@ -59,7 +52,6 @@ export default function Groups() {
           )
         }
       </Loaded>
-      <AddGroup isOpen={isAdding} onClose={adding.close} />
     </>
   );
 }
@@ -98,30 +90,20 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
   );
 }
 
-function AddGroup({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const add = useAct(() => answerOf(api.groups.$post({ json: { name } })), {
-    done: `The group ${name} was added.`,
+function AddGroup() {
+  const add = useAct((json: { name: string }) => answerOf(api.groups.$post({ json })), {
+    done: ({ name }) => `The group ${name} was added.`,
     refresh: ["groups"],
   });
   return (
-    <FormModal
+    <FormButton
       title="Add a group"
       submit="Add the group"
-      isOpen={isOpen}
-      onClose={onClose}
-      onSubmit={() => add.mutateAsync(undefined)}
+      button={{ leftSection: <Icon name="plus" size={16} /> }}
+      initial={{ name: "" }}
+      onSubmit={(group) => add.mutateAsync(group)}
     >
-      {(errorOf) => (
-        <TextInput
-          label="Name"
-          required
-          data-autofocus
-          value={name}
-          error={errorOf("name")}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-      )}
-    </FormModal>
+      {({ text }) => <TextInput label="Name" required data-autofocus {...text("name")} />}
+    </FormButton>
   );
 }

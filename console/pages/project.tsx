@@ -1,9 +1,8 @@
 import { Button, Group, Tabs, Text, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { useLocation } from "wouter";
-import { FormModal } from "../components/form-modal.tsx";
+import { given } from "../address.ts";
+import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
@@ -90,9 +89,6 @@ function LiveVersion({ project }: { project: Project }) {
 }
 
 function RunButton({ project }: { project: Project }) {
-  const [isChoosing, choosing] = useDisclosure(false);
-  const [ref, setRef] = useState("");
-  const [commit, setCommit] = useState("");
   const run = useRunProject(project.id);
   return (
     <Group gap={6}>
@@ -103,39 +99,30 @@ function RunButton({ project }: { project: Project }) {
       >
         Run {shortRef(project.git.ref)}
       </Button>
-      <Button variant="default" onClick={choosing.open}>
-        Run another version
-      </Button>
-      <FormModal
+      <FormButton
         title="Run another version"
         submit="Run it"
-        isOpen={isChoosing}
-        onClose={choosing.close}
-        onSubmit={() =>
-          run.mutateAsync({ ...(ref === "" ? {} : { ref }), ...(commit === "" ? {} : { commit }) })
-        }
+        button={{ variant: "default" }}
+        initial={{ ref: "", commit: "" }}
+        onSubmit={(version) => run.mutateAsync(given(version))}
       >
-        {(errorOf) => (
+        {({ text }) => (
           <>
             <TextInput
               label="Branch or tag"
               placeholder={shortRef(project.git.ref)}
               data-autofocus
-              value={ref}
-              error={errorOf("ref")}
-              onChange={(event) => setRef(event.currentTarget.value)}
+              {...text("ref")}
             />
             <TextInput
               label="Commit"
               description="Empty: the tip. An earlier one of the branch rolls back to it."
               className="script"
-              value={commit}
-              error={errorOf("commit")}
-              onChange={(event) => setCommit(event.currentTarget.value)}
+              {...text("commit")}
             />
           </>
         )}
-      </FormModal>
+      </FormButton>
     </Group>
   );
 }

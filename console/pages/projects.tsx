@@ -1,6 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../act.ts";
 import { given, useAddressFilters, usePageNumber } from "../address.ts";
@@ -166,50 +165,34 @@ function Run({ project }: { project: Project }) {
 }
 
 function AddProject({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const [url, setUrl] = useState("");
-  const [ref, setRef] = useState("main");
   const [, go] = useLocation();
-  const add = useAct(() => answerOf(api.projects.$post({ json: { name, git: { url, ref } } })), {
-    done: `${name} was added. Next: say what its stages do.`,
-    refresh: ["projects"],
-  });
+  const add = useAct(
+    ({ name, url, ref }: { name: string; url: string; ref: string }) =>
+      answerOf(api.projects.$post({ json: { name, git: { url, ref } } })),
+    { done: ({ name }) => `${name} was added. Next: say what its stages do.`, refresh: ["projects"] },
+  );
   return (
     <FormModal
       title="Add a project"
       submit="Add the project"
       isOpen={isOpen}
       onClose={onClose}
-      onSubmit={async () => {
-        const project = await add.mutateAsync(undefined);
+      initial={{ name: "", url: "", ref: "main" }}
+      onSubmit={async (fields) => {
+        const project = await add.mutateAsync(fields);
         go(`/projects/${project.id}/settings`);
       }}
     >
-      {(errorOf) => (
+      {({ text }) => (
         <>
-          <TextInput
-            label="Name"
-            required
-            data-autofocus
-            value={name}
-            error={errorOf("name")}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
+          <TextInput label="Name" required data-autofocus {...text("name")} />
           <TextInput
             label="Clone address"
             placeholder="https://git.example.com/shop.git"
             required
-            value={url}
-            error={errorOf("git.url")}
-            onChange={(event) => setUrl(event.currentTarget.value)}
+            {...text("url", "git.url")}
           />
-          <TextInput
-            label="Branch or tag"
-            required
-            value={ref}
-            error={errorOf("git.ref")}
-            onChange={(event) => setRef(event.currentTarget.value)}
-          />
+          <TextInput label="Branch or tag" required {...text("ref", "git.ref")} />
         </>
       )}
     </FormModal>

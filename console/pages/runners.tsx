@@ -1,12 +1,11 @@
 import { Button, Code, Group, NumberInput, TagsInput, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
 import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
-import { FormModal } from "../components/form-modal.tsx";
+import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -19,7 +18,6 @@ const refreshMs = 5000;
 
 export default function Runners() {
   const page = usePageNumber();
-  const [isAdding, adding] = useDisclosure(false);
   const [token, setToken] = useState<string | null>(null);
   const query = useQuery({
     queryKey: ["runners", page],
@@ -33,9 +31,7 @@ export default function Runners() {
         title="Runners"
         about="Where the scripts of your projects run. The local one belongs to this server."
       >
-        <Button leftSection={<Icon name="plus" size={16} />} onClick={adding.open}>
-          Register a runner
-        </Button>
+        <AddRunner onToken={setToken} />
       </PageHead>
       <List
         label="Runners"
@@ -58,7 +54,6 @@ export default function Runners() {
           { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
         ]}
       />
-      <AddRunner isOpen={isAdding} onClose={adding.close} onToken={setToken} />
       <ShownOnce title="The runner's token" label="the token" value={token} onDone={() => setToken(null)}>
         It is shown this once. On the other machine:
         <pre className="source">{`SLIPWAY_RUNNER_SERVER=${location.origin} \\\nSLIPWAY_RUNNER_TOKEN=… slipway runner`}</pre>
@@ -133,56 +128,40 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
   );
 }
 
-function AddRunner({
-  isOpen,
-  onClose,
-  onToken,
-}: {
-  isOpen: boolean;
-  onClose: () => void;
-  onToken: (token: string) => void;
-}) {
-  const [name, setName] = useState("");
-  const [labels, setLabels] = useState<string[]>([]);
-  const [concurrency, setConcurrency] = useState(2);
-  const add = useAct(() => answerOf(api.runners.$post({ json: { name, labels, concurrency } })), {
+const newRunner = { name: "", labels: [] as string[], concurrency: 2 };
+
+function AddRunner({ onToken }: { onToken: (token: string) => void }) {
+  const add = useAct((json: typeof newRunner) => answerOf(api.runners.$post({ json })), {
     refresh: ["runners"],
   });
   return (
-    <FormModal
+    <FormButton
       title="Register a runner"
       submit="Register the runner"
-      isOpen={isOpen}
-      onClose={onClose}
-      onSubmit={async () => onToken((await add.mutateAsync(undefined)).token)}
+      button={{ leftSection: <Icon name="plus" size={16} /> }}
+      initial={newRunner}
+      onSubmit={async (runner) => onToken((await add.mutateAsync(runner)).token)}
     >
-      {(errorOf) => (
+      {({ value, set, text, errorOf }) => (
         <>
-          <TextInput
-            label="Name"
-            required
-            data-autofocus
-            value={name}
-            error={errorOf("name")}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
+          <TextInput label="Name" required data-autofocus {...text("name")} />
           <TagsInput
             label="Labels"
             description="Projects that ask for labels run only where all of them are. Press Enter after each."
-            value={labels}
-            onChange={setLabels}
+            value={value.labels}
+            onChange={(labels) => set({ labels })}
             error={errorOf("labels")}
           />
           <NumberInput
             label="Tasks side by side"
             min={1}
             max={256}
-            value={concurrency}
-            onChange={(value) => setConcurrency(Number(value) || 1)}
+            value={value.concurrency}
+            onChange={(concurrency) => set({ concurrency: Number(concurrency) || 1 })}
             error={errorOf("concurrency")}
           />
         </>
       )}
-    </FormModal>
+    </FormButton>
   );
 }

@@ -1,12 +1,11 @@
-import { Button, Checkbox, Select, Stack, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { Checkbox, Select, Stack, TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
 import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
-import { FormModal } from "../components/form-modal.tsx";
+import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -30,7 +29,6 @@ const lifetimes = [
 
 export default function Tokens() {
   const page = usePageNumber();
-  const [isMaking, making] = useDisclosure(false);
   const [token, setToken] = useState<string | null>(null);
   const query = useQuery({
     queryKey: ["tokens", page],
@@ -43,9 +41,7 @@ export default function Tokens() {
         title="API tokens"
         about="For scripts and CI. A token acts as you, within its scopes, until it ends or is revoked."
       >
-        <Button leftSection={<Icon name="plus" size={16} />} onClick={making.open}>
-          Make a token
-        </Button>
+        <MakeToken onMade={setToken} />
       </PageHead>
       <List
         label="API tokens"
@@ -72,7 +68,6 @@ export default function Tokens() {
           { title: "Actions", cell: (item) => <Revoke token={item} /> },
         ]}
       />
-      <MakeToken isOpen={isMaking} onClose={making.close} onMade={setToken} />
       <ShownOnce title="Your new token" label="the token" value={token} onDone={() => setToken(null)}>
         It is shown this once. Send it as <code>Authorization: Bearer …</code>
       </ShownOnce>
@@ -100,20 +95,11 @@ function Revoke({ token }: { token: ApiToken }) {
   );
 }
 
-function MakeToken({
-  isOpen,
-  onClose,
-  onMade,
-}: {
-  isOpen: boolean;
-  onClose: () => void;
-  onMade: (token: string) => void;
-}) {
-  const [name, setName] = useState("");
-  const [chosen, setChosen] = useState<string[]>(["read"]);
-  const [days, setDays] = useState("90");
+const newToken = { name: "", chosen: ["read"], days: "90" };
+
+function MakeToken({ onMade }: { onMade: (token: string) => void }) {
   const make = useAct(
-    () => {
+    ({ name, chosen, days }: typeof newToken) => {
       const expiresAt = days === "0" ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
       const wanted = scopes.map((scope) => scope.value).filter((scope) => chosen.includes(scope));
       return answerOf(api.tokens.$post({ json: { name, scopes: wanted, expiresAt } }));
@@ -121,25 +107,28 @@ function MakeToken({
     { refresh: ["tokens"] },
   );
   return (
-    <FormModal
+    <FormButton
       title="Make a token"
       submit="Make the token"
-      isOpen={isOpen}
-      onClose={onClose}
-      onSubmit={async () => onMade((await make.mutateAsync(undefined)).token)}
+      button={{ leftSection: <Icon name="plus" size={16} /> }}
+      initial={newToken}
+      onSubmit={async (token) => onMade((await make.mutateAsync(token)).token)}
     >
-      {(errorOf) => (
+      {({ value, set, text, errorOf }) => (
         <>
           <TextInput
             label="Name"
             description="What it is for, so that you know it again."
             required
             data-autofocus
-            value={name}
-            error={errorOf("name")}
-            onChange={(event) => setName(event.currentTarget.value)}
+            {...text("name")}
           />
-          <Checkbox.Group label="Scopes" value={chosen} onChange={setChosen} error={errorOf("scopes")}>
+          <Checkbox.Group
+            label="Scopes"
+            value={value.chosen}
+            onChange={(chosen) => set({ chosen })}
+            error={errorOf("scopes")}
+          >
             <Stack gap="xs" mt={6}>
               {scopes.map((scope) => (
                 <Checkbox key={scope.value} value={scope.value} label={scope.label} />
@@ -150,11 +139,11 @@ function MakeToken({
             label="Lasts"
             data={lifetimes}
             allowDeselect={false}
-            value={days}
-            onChange={(value) => setDays(value ?? "90")}
+            value={value.days}
+            onChange={(days) => set({ days: days ?? "90" })}
           />
         </>
       )}
-    </FormModal>
+    </FormButton>
   );
 }

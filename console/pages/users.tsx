@@ -1,12 +1,11 @@
 import { Button, Menu, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { useAct } from "../act.ts";
 import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
-import { FormModal } from "../components/form-modal.tsx";
+import { FormButton, FormModal } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -16,7 +15,6 @@ import type { User } from "../shapes.ts";
 
 export default function Users() {
   const page = usePageNumber();
-  const [isAdding, adding] = useDisclosure(false);
   const query = useQuery({
     queryKey: ["users", page],
     queryFn: () => answerOf(api.users.$get({ query: { page } })),
@@ -28,9 +26,7 @@ export default function Users() {
         title="Users"
         about="People who may sign in. What they may do with a project is set on the project or its group."
       >
-        <Button leftSection={<Icon name="plus" size={16} />} onClick={adding.open}>
-          Add a user
-        </Button>
+        <AddUser />
       </PageHead>
       <List
         label="Users"
@@ -44,64 +40,46 @@ export default function Users() {
           { title: "Actions", cell: (user) => <UserMenu user={user} /> },
         ]}
       />
-      <AddUser isOpen={isAdding} onClose={adding.close} />
     </>
   );
 }
 
-function AddUser({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const [username, setUsername] = useState("");
-  const [password, setPassword] = useState("");
-  const [role, setRole] = useState<User["role"]>("user");
-  const add = useAct(() => answerOf(api.users.$post({ json: { username, password, role } })), {
-    done: `${username} may sign in now.`,
+const newUser = { username: "", password: "", role: "user" as User["role"] };
+
+function AddUser() {
+  const add = useAct((json: typeof newUser) => answerOf(api.users.$post({ json })), {
+    done: ({ username }) => `${username} may sign in now.`,
     refresh: ["users"],
   });
   return (
-    <FormModal
+    <FormButton
       title="Add a user"
       submit="Add the user"
-      isOpen={isOpen}
-      onClose={onClose}
-      onSubmit={() => add.mutateAsync(undefined)}
+      button={{ leftSection: <Icon name="plus" size={16} /> }}
+      initial={newUser}
+      onSubmit={(user) => add.mutateAsync(user)}
     >
-      {(errorOf) => (
+      {({ value, set, text }) => (
         <>
-          <TextInput
-            label="Username"
-            required
-            autoComplete="off"
-            data-autofocus
-            value={username}
-            error={errorOf("username")}
-            onChange={(event) => setUsername(event.currentTarget.value)}
-          />
+          <TextInput label="Username" required autoComplete="off" data-autofocus {...text("username")} />
           <PasswordInput
             label="Password"
             description="At least 8 characters; tell it to them, they can change it."
             required
             autoComplete="new-password"
-            value={password}
-            error={errorOf("password")}
-            onChange={(event) => setPassword(event.currentTarget.value)}
+            {...text("password")}
           />
-          <RoleSelect value={role} onChange={setRole} />
+          <Select
+            label="Role"
+            description="An admin may do everything; a user what projects and groups grant."
+            data={["user", "admin"]}
+            allowDeselect={false}
+            value={value.role}
+            onChange={(role) => set({ role: role === "admin" ? "admin" : "user" })}
+          />
         </>
       )}
-    </FormModal>
-  );
-}
-
-function RoleSelect({ value, onChange }: { value: User["role"]; onChange: (role: User["role"]) => void }) {
-  return (
-    <Select
-      label="Role"
-      description="An admin may do everything; a user what projects and groups grant."
-      data={["user", "admin"]}
-      allowDeselect={false}
-      value={value}
-      onChange={(role) => onChange(role === "admin" ? "admin" : "user")}
-    />
+    </FormButton>
   );
 }
 
@@ -165,12 +143,9 @@ function UserMenu({ user }: { user: User }) {
 }
 
 function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; onClose: () => void }) {
-  const [password, setPassword] = useState("");
   const set = useAct(
-    () => answerOf(api.users[":id"].$patch({ param: { id: user.id }, json: { password } })),
-    {
-      done: `${user.username} has a new password.`,
-    },
+    (json: { password: string }) => answerOf(api.users[":id"].$patch({ param: { id: user.id }, json })),
+    { done: `${user.username} has a new password.` },
   );
   return (
     <FormModal
@@ -178,18 +153,17 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
       submit="Set the password"
       isOpen={isOpen}
       onClose={onClose}
-      onSubmit={() => set.mutateAsync(undefined)}
+      initial={{ password: "" }}
+      onSubmit={(fields) => set.mutateAsync(fields)}
     >
-      {(errorOf) => (
+      {({ text }) => (
         <PasswordInput
           label="Password"
           description="At least 8 characters. Their sessions end."
           required
           autoComplete="new-password"
           data-autofocus
-          value={password}
-          error={errorOf("password")}
-          onChange={(event) => setPassword(event.currentTarget.value)}
+          {...text("password")}
         />
       )}
     </FormModal>

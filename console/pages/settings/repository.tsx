@@ -10,10 +10,9 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
-import { FormModal } from "../../components/form-modal.tsx";
+import { FormButton } from "../../components/form-modal.tsx";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useDraft } from "../../draft.ts";
@@ -110,7 +109,6 @@ export function RepositorySettings({ project }: { project: Project }) {
 }
 
 function Credential({ project }: { project: Project }) {
-  const [isOpen, setOpen] = useState(false);
   const param = { id: project.id };
   const forget = useAct(() => answerOf(api.projects[":id"].credential.$delete({ param })), {
     done: "The credential is forgotten.",
@@ -127,9 +125,7 @@ function Credential({ project }: { project: Project }) {
           : "None is stored: only public repositories can be cloned."}
       </Text>
       <Group gap="xs">
-        <Button variant="default" size="compact-sm" onClick={() => setOpen(true)}>
-          {project.git.credentialSet ? "Replace it" : "Add one"}
-        </Button>
+        <CredentialForm projectId={project.id} label={project.git.credentialSet ? "Replace it" : "Add one"} />
         {project.git.credentialSet && (
           <Button
             variant="default"
@@ -141,26 +137,15 @@ function Credential({ project }: { project: Project }) {
           </Button>
         )}
       </Group>
-      <CredentialForm projectId={project.id} isOpen={isOpen} onClose={() => setOpen(false)} />
     </div>
   );
 }
 
-function CredentialForm({
-  projectId,
-  isOpen,
-  onClose,
-}: {
-  projectId: number;
-  isOpen: boolean;
-  onClose: () => void;
-}) {
-  const [kind, setKind] = useState("token");
-  const [username, setUsername] = useState("git");
-  const [token, setToken] = useState("");
-  const [privateKey, setPrivateKey] = useState("");
-  const set = useAct(
-    () =>
+const newCredential = { kind: "token", username: "git", token: "", privateKey: "" };
+
+function CredentialForm({ projectId, label }: { projectId: number; label: string }) {
+  const store = useAct(
+    ({ kind, username, token, privateKey }: typeof newCredential) =>
       answerOf(
         api.projects[":id"].credential.$put({
           param: { id: projectId },
@@ -170,14 +155,15 @@ function CredentialForm({
     { done: "The credential is stored.", refresh: ["project"] },
   );
   return (
-    <FormModal
+    <FormButton
+      label={label}
       title="How the repository is cloned"
       submit="Store the credential"
-      isOpen={isOpen}
-      onClose={onClose}
-      onSubmit={() => set.mutateAsync(undefined)}
+      button={{ variant: "default", size: "compact-sm" }}
+      initial={newCredential}
+      onSubmit={(credential) => store.mutateAsync(credential)}
     >
-      {(errorOf) => (
+      {({ value, set, text }) => (
         <>
           <SegmentedControl
             aria-label="Kind of credential"
@@ -185,26 +171,17 @@ function CredentialForm({
               { value: "token", label: "Access token (https)" },
               { value: "ssh", label: "Private key (ssh)" },
             ]}
-            value={kind}
-            onChange={setKind}
+            value={value.kind}
+            onChange={(kind) => set({ kind })}
           />
-          {kind === "token" ? (
+          {value.kind === "token" ? (
             <>
               <TextInput
                 label="Username"
                 description="What the host expects beside the token; most take any."
-                value={username}
-                error={errorOf("username")}
-                onChange={(event) => setUsername(event.currentTarget.value)}
+                {...text("username")}
               />
-              <TextInput
-                label="Token"
-                required
-                autoComplete="off"
-                value={token}
-                error={errorOf("token")}
-                onChange={(event) => setToken(event.currentTarget.value)}
-              />
+              <TextInput label="Token" required autoComplete="off" {...text("token")} />
             </>
           ) : (
             <Textarea
@@ -213,13 +190,11 @@ function CredentialForm({
               required
               rows={7}
               placeholder="-----BEGIN OPENSSH PRIVATE KEY-----"
-              value={privateKey}
-              error={errorOf("privateKey")}
-              onChange={(event) => setPrivateKey(event.currentTarget.value)}
+              {...text("privateKey")}
             />
           )}
         </>
       )}
-    </FormModal>
+    </FormButton>
   );
 }
