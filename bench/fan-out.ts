@@ -1,5 +1,6 @@
 import { type Benchmark, digits, median } from "./benchmark.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
+import { withReceivingElsewhere } from "./receive-steering.ts";
 import {
   type ServerProcess,
   startBareBun,
@@ -23,12 +24,14 @@ interface Contender {
   messages: number;
   single: number[];
   inBursts: number[];
+  /** One at a time, with the receiving half of TCP on another core. */
+  steered: number[];
 }
 
 export const fanOut: Benchmark = {
   name: "fan-out",
   title: "Fan-out",
-  method: `${connections.toLocaleString("en-US")} WebSocket connections, messages of ${dataBytes} bytes to all of them through \`POST /feign/publish\`: one at a time (the next is published ${pauseMs} ms after every connection has got the last), and in bursts of ${burst} requests at once. User and system time of the server process (\`/proc/<pid>/stat\`) per delivery. All servers stand side by side and take turns over ${rounds} rounds; the median counts.`,
+  method: `${connections.toLocaleString("en-US")} WebSocket connections, messages of ${dataBytes} bytes to all of them through \`POST /feign/publish\`: one at a time (the next is published ${pauseMs} ms after every connection has got the last), and in bursts of ${burst} requests at once. User and system time of the server process (\`/proc/<pid>/stat\`) per delivery. All servers stand side by side and take turns over ${rounds} rounds; the median counts. On loopback the receiving half of TCP runs inside the server's \`send\` and is charged to it; in the last columns it runs on the load generators' core (receive packet steering, servers and load generators each kept to a core), as on a network it would on another machine.`,
   async run(progress) {
     const verify = await startVerifyService();
     const contenders: Contender[] = [];
@@ -42,7 +45,7 @@ export const fanOut: Benchmark = {
         atOnce: 50,
       });
       if (failed > 0) throw new Error(`${server.name} refused ${failed} connections`);
-      contenders.push({ server, load, messages, single: [], inBursts: [] });
+      contenders.push({ server, load, messages, single: [], inBursts: [], steered: [] });
       progress(`${server.name}: ${connections} connections`);
       return contenders.length - 1;
     };
@@ -56,6 +59,16 @@ export const fanOut: Benchmark = {
         for (const contender of contenders) await measureRound(contender, round > 0);
         progress(round === 0 ? "warm" : `round ${round} of ${rounds}`);
       }
+      const pids = {
+        servers: contenders.map(({ server }) => server.pid),
+        loads: contenders.map(({ load }) => load.pid),
+      };
+      await withReceivingElsewhere(pids, async () => {
+        for (let round = 1; round <= rounds; round++)
+          for (const contender of contenders)
+            contender.steered.push(await perDelivery(contender, contender.messages, 1));
+        progress("receiving on another core");
+      });
       return resultOf(contenders, { limit, slipway, bare, node });
     } finally {
       for (const { server, load } of contenders) await Promise.all([server.stop(), load.stop()]);
@@ -65,39 +78,33 @@ export const fanOut: Benchmark = {
 };
 
 async function measureRound(contender: Contender, isCounted: boolean): Promise<void> {
-  const { server, load, messages } = contender;
-  const perDelivery = async (count: number, atOnce: number) => {
-    const before = server.cpuSeconds();
-    const result = await load.run({
-      type: "broadcast",
-      url: server.url,
-      messages: count,
-      burst: atOnce,
-      dataBytes,
-      pauseMs,
-    });
-    if (result.failed > 0)
-      throw new Error(`${server.name}: ${result.failed} publishes or connections failed`);
-    return ((server.cpuSeconds() - before) * 1e6) / result.count;
-  };
-  const single = await perDelivery(messages, 1);
-  const inBursts = await perDelivery(messages * 10, burst);
+  const single = await perDelivery(contender, contender.messages, 1);
+  const inBursts = await perDelivery(contender, contender.messages * 10, burst);
   if (!isCounted) return;
   contender.single.push(single);
   contender.inBursts.push(inBursts);
+}
+
+async function perDelivery({ server, load }: Contender, messages: number, atOnce: number): Promise<number> {
+  const before = server.cpuSeconds();
+  const { url } = server;
+  const result = await load.run({ type: "broadcast", url, messages, burst: atOnce, dataBytes, pauseMs });
+  if (result.failed > 0) throw new Error(`${server.name}: ${result.failed} publishes or connections failed`);
+  return ((server.cpuSeconds() - before) * 1e6) / result.count;
 }
 
 function resultOf(
   contenders: Contender[],
   index: Record<"limit" | "slipway" | "bare" | "node", number>,
 ): Awaited<ReturnType<Benchmark["run"]>> {
-  const measured = contenders.map(({ server, single, inBursts }) => ({
+  const measured = contenders.map(({ server, single, inBursts, steered }) => ({
     name: server.name,
     single: median(single),
     inBursts: median(inBursts),
+    steered: steered.length > 0 ? median(steered) : Number.NaN,
   }));
   const of = (which: keyof typeof index) =>
-    measured[index[which]] ?? { name: "", single: Number.NaN, inBursts: Number.NaN };
+    measured[index[which]] ?? { name: "", single: Number.NaN, inBursts: Number.NaN, steered: Number.NaN };
   const [limit, slipway, node] = [of("limit"), of("slipway"), of("node")];
   const ofLimit = slipway.single / limit.single;
   const burstOfLimit = slipway.inBursts / limit.single;
@@ -112,7 +119,7 @@ function resultOf(
       },
       {
         name: "the same against Node with `ws`",
-        measured: `${digits(lessThanNode)} × less`,
+        measured: `${digits(lessThanNode)} × less; ${lessThan(node.steered, slipway.steered)} with the receiving half elsewhere (the C program: ${lessThan(node.single, limit.single)} and ${lessThan(node.steered, limit.steered)})`,
         toReach: "at least 4 × less",
         isReached: lessThanNode >= 4,
       },
@@ -126,13 +133,24 @@ function resultOf(
     tables: [
       {
         title: "Server CPU per delivery",
-        head: ["server", "one at a time", "of the limit", `bursts of ${burst}`, "of the limit"],
-        rows: measured.map(({ name, single, inBursts }) => [
+        head: [
+          "server",
+          "one at a time",
+          "of the limit",
+          `bursts of ${burst}`,
+          "of the limit",
+          "one at a time, receiving elsewhere",
+          "of the limit",
+        ],
+        rows: measured.map(({ name, single, inBursts, steered }) => [
           name,
           `${digits(single)} µs`,
           `${digits(single / limit.single)} ×`,
           `${digits(inBursts)} µs`,
           `${digits(inBursts / limit.single)} ×`,
+          ...(Number.isNaN(steered)
+            ? ["not allowed here", ""]
+            : [`${digits(steered)} µs`, `${digits(steered / limit.steered)} ×`]),
         ]),
       },
     ],
@@ -148,4 +166,8 @@ function resultOf(
       },
     ],
   };
+}
+
+function lessThan(more: number, less: number): string {
+  return Number.isNaN(more) ? "not measured" : `${digits(more / less)} ×`;
 }

@@ -24,6 +24,7 @@ export interface OrderResult {
 }
 
 export interface LoadProcess {
+  pid: number;
   run(order: Order): Promise<OrderResult>;
   stop(): Promise<void>;
 }
@@ -38,6 +39,7 @@ export function startLoad(): LoadProcess {
     onExit: () => answer?.({ count: 0, failed: 1, seconds: 0, error: "the load generator ended" }),
   });
   return {
+    pid: child.pid,
     async run(order) {
       const result = await new Promise<OrderResult>((resolve) => {
         answer = resolve;

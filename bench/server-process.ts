@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 /** A server under measurement: a process of its own whose cost is read from the kernel. */
 export interface ServerProcess {
   name: string;
+  pid: number;
   url: string;
   /** User and system time of all its threads since it started. */
   cpuSeconds(): number;
@@ -39,6 +40,7 @@ export async function startServer(
   };
   return {
     name,
+    pid: child.pid,
     url,
     cpuSeconds: () => (Number(statFields()[11]) + Number(statFields()[12])) / ticksPerSecond,
     residentBytes: () =>
