@@ -6,7 +6,6 @@ import {
   listJson,
   listOf,
   onlyGiven,
-  pageOf,
   pageQuery,
   queryId,
   queryTime,
@@ -53,7 +52,7 @@ const listAudit = route({
 export function auditApi({ audit }: Pick<Keepers, "audit">) {
   return newApi().openapi(listAudit, async (c) => {
     const { page, pageSize, ...filter } = c.req.valid("query");
-    return c.json(listJson(await audit.list(onlyGiven(filter), pageOf({ page, pageSize })), entryJson), 200);
+    return c.json(listJson(await audit.list(onlyGiven(filter), { page, pageSize }), entryJson), 200);
   });
 }
 

@@ -11,7 +11,7 @@ import {
   summaryJson,
 } from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, listJson, onlyGiven, pageOf, pageQuery, queryId, strict, time, z } from "./shape.ts";
+import { idParams, json, listJson, onlyGiven, pageQuery, queryId, strict, time, z } from "./shape.ts";
 
 const tags = ["deliveries"];
 
@@ -78,10 +78,7 @@ export function deliveriesApi({ keepers: { deliveries }, clock }: DeliveriesDeps
     .openapi(listDeliveries, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
-      const list = await deliveries.list(
-        onlyGiven({ ...filter, visibleProjectIds }),
-        pageOf({ page, pageSize }),
-      );
+      const list = await deliveries.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
       return c.json(listJson(list, summaryJson), 200);
     })
     .openapi(getDelivery, async (c) => {

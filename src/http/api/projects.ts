@@ -14,7 +14,6 @@ import {
   listJson,
   noContent,
   onlyGiven,
-  pageOf,
   pageQuery,
   queryId,
   strict,
@@ -106,7 +105,7 @@ export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDe
     .openapi(listProjects, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
       const ids = await c.var.permissions.visibleProjectIds(callerOf(c));
-      const list = await projects.list(onlyGiven({ ...filter, ids }), pageOf({ page, pageSize }));
+      const list = await projects.list(onlyGiven({ ...filter, ids }), { page, pageSize });
       const names = await projects.secretNames(list.items.map((project) => project.id));
       const namesOf = Map.groupBy(names, ({ projectId }) => projectId);
       return c.json(

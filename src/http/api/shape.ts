@@ -115,10 +115,6 @@ export const pageQuery = {
     .openapi({ type: "integer", minimum: 1, maximum: 200, default: 20, example: 20 }),
 };
 
-export function pageOf(query: PageRequest): PageRequest {
-  return { page: query.page, pageSize: query.pageSize };
-}
-
 /** The answer of every list. */
 export function listOf<T extends z.ZodType>(item: T, name: string) {
   return z

@@ -7,19 +7,7 @@ import { logLineJson, taskJson } from "../../task/task-json.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  gitRef,
-  idParams,
-  json,
-  jsonBody,
-  onlyGiven,
-  pageOf,
-  pageQuery,
-  queryId,
-  strict,
-  text,
-  z,
-} from "./shape.ts";
+import { gitRef, idParams, json, jsonBody, onlyGiven, pageQuery, queryId, strict, text, z } from "./shape.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
 const tags = ["tasks"];
@@ -171,7 +159,7 @@ export function tasksApi({ store, trigger, retentionDays }: TasksDeps) {
     .openapi(listTasks, async (c) => {
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
-      const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), pageOf({ page, pageSize }));
+      const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
       return c.json({ ...list, items: await Promise.all(list.items.map(written)) }, 200);
     })
     .openapi(getTask, async (c) => {

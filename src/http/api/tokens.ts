@@ -16,7 +16,6 @@ import {
   listOf,
   name,
   noContent,
-  pageOf,
   pageQuery,
   queryId,
   strict,
@@ -119,7 +118,7 @@ export function tokensApi({ keepers: { apiTokens }, clock }: TokensDeps) {
       if (userId !== undefined && userId !== caller.userId && !actsAsAdmin(caller))
         throw new Fault("forbidden", "Only administrators may list the tokens of others.");
       const owner = userId ?? (actsAsAdmin(caller) ? undefined : caller.userId);
-      const page = await apiTokens.list(owner === undefined ? {} : { userId: owner }, pageOf(query));
+      const page = await apiTokens.list(owner === undefined ? {} : { userId: owner }, query);
       return c.json(listJson(page, tokenJson), 200);
     })
     .openapi(createToken(clock), async (c) => {
