@@ -1,20 +1,18 @@
 import { Select, TextInput } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { given, useAddressFilters, usePageNumber } from "../address.ts";
+import { useQuery } from "@tanstack/react-query";
+import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { useListPage } from "../list-page.ts";
 import type { AuditEntry } from "../shapes.ts";
 
 export default function Audit() {
-  const page = usePageNumber();
   const [filters, change] = useAddressFilters(["action", "userId"]);
-  const query = useQuery({
-    queryKey: ["audit", page, filters],
-    queryFn: () => answerOf(api.audit.$get({ query: { page, pageSize: 50, ...given(filters) } })),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListPage(["audit", filters], (page) =>
+    answerOf(api.audit.$get({ query: { page, pageSize: 50, ...given(filters) } })),
+  );
   const users = useQuery({
     queryKey: ["users", "all"],
     queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),

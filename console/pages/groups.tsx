@@ -1,8 +1,8 @@
 import { Button, Group as Row, TextInput } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useAct } from "../act.ts";
-import { usePageNumber, useTurnPage } from "../address.ts";
+import { useTurnPage } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
@@ -11,19 +11,15 @@ import { Members } from "../components/members.tsx";
 import { Empty, PageHead, Panel } from "../components/page.tsx";
 import { Pages } from "../components/pages.tsx";
 import { Loaded } from "../components/query.tsx";
+import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { Group } from "../shapes.ts";
 
 export default function Groups() {
-  const page = usePageNumber();
   const turnTo = useTurnPage();
   const { data: me } = useQuery(meQuery);
   const isAdmin = me?.role === "admin";
-  const query = useQuery({
-    queryKey: ["groups", page],
-    queryFn: () => answerOf(api.groups.$get({ query: { page } })),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListPage(["groups"], (page) => answerOf(api.groups.$get({ query: { page } })));
   return (
     <>
       <PageHead
@@ -33,7 +29,7 @@ export default function Groups() {
         {isAdmin && <AddGroup />}
       </PageHead>
       <Loaded query={query}>
-        {({ items, total, pageSize }) =>
+        {({ items, total, page, pageSize }) =>
           total === 0 ? (
             <Panel>
               <Empty title="No groups yet">

@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../act.ts";
-import { given, useAddressFilters, usePageNumber } from "../address.ts";
+import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { FormModal } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -11,6 +11,7 @@ import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { TaskState } from "../components/task-parts.tsx";
 import { TryIt } from "../components/try-it.tsx";
+import { useListPage } from "../list-page.ts";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
 import type { Project, Task } from "../shapes.ts";
@@ -18,17 +19,15 @@ import { useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 
 export default function Projects() {
-  const page = usePageNumber();
   const [filters, change] = useAddressFilters(["search", "groupId", "add"]);
   const { search, groupId } = filters;
   const { data: me } = useQuery(meQuery);
   const refetchInterval = usePolling();
-  const query = useQuery({
-    queryKey: ["projects", page, search, groupId],
-    queryFn: () => answerOf(api.projects.$get({ query: { page, ...given({ search, groupId }) } })),
-    placeholderData: keepPreviousData,
-    refetchInterval,
-  });
+  const query = useListPage(
+    ["projects", search, groupId],
+    (page) => answerOf(api.projects.$get({ query: { page, ...given({ search, groupId }) } })),
+    { refetchInterval },
+  );
   const ids = (query.data?.items ?? []).map((project) => project.id);
   useLiveProjects(ids);
   const tasks = useProjectTasks(ids);

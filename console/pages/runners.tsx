@@ -1,8 +1,6 @@
 import { Button, Code, Group, NumberInput, TagsInput, TextInput } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
-import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
@@ -11,18 +9,15 @@ import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
+import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
 
 /** Whether a runner is there is known by its beats, which do not pass through the gateway. */
 const refreshMs = 5000;
 
 export default function Runners() {
-  const page = usePageNumber();
   const [token, setToken] = useState<string | null>(null);
-  const query = useQuery({
-    queryKey: ["runners", page],
-    queryFn: () => answerOf(api.runners.$get({ query: { page } })),
-    placeholderData: keepPreviousData,
+  const query = useListPage(["runners"], (page) => answerOf(api.runners.$get({ query: { page } })), {
     refetchInterval: refreshMs,
   });
   return (

@@ -1,11 +1,12 @@
 import { Select } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
-import { useAddressFilters, usePageNumber } from "../address.ts";
+import { useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { List } from "../components/list.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { Cause, Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
+import { useListPage } from "../list-page.ts";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { allProjectsQuery } from "../project-query.ts";
 import type { Task } from "../shapes.ts";
@@ -36,14 +37,13 @@ export default function Tasks() {
 
 /** Tasks of one project, or of all with the name of each. */
 export function TaskList({ projectId, nameOf }: { projectId?: number; nameOf?: (task: Task) => string }) {
-  const page = usePageNumber();
   const [filters, change] = useAddressFilters(["state"]);
   const state = states.find((each) => each === filters.state);
   const [, go] = useLocation();
   const refetchInterval = usePolling();
-  const query = useQuery({
-    queryKey: ["tasks", projectId ?? "all", page, filters],
-    queryFn: () =>
+  const query = useListPage(
+    ["tasks", projectId ?? "all", filters],
+    (page) =>
       answerOf(
         api.tasks.$get({
           query: {
@@ -54,9 +54,8 @@ export function TaskList({ projectId, nameOf }: { projectId?: number; nameOf?: (
           },
         }),
       ),
-    placeholderData: keepPreviousData,
-    refetchInterval,
-  });
+    { refetchInterval },
+  );
   return (
     <>
       <div className="filters">

@@ -1,8 +1,6 @@
 import { Checkbox, Select, Stack, TextInput } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
-import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
@@ -11,6 +9,7 @@ import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
+import { useListPage } from "../list-page.ts";
 import type { ApiToken } from "../shapes.ts";
 
 const scopes = [
@@ -28,13 +27,8 @@ const lifetimes = [
 ];
 
 export default function Tokens() {
-  const page = usePageNumber();
   const [token, setToken] = useState<string | null>(null);
-  const query = useQuery({
-    queryKey: ["tokens", page],
-    queryFn: () => answerOf(api.tokens.$get({ query: { page } })),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListPage(["tokens"], (page) => answerOf(api.tokens.$get({ query: { page } })));
   return (
     <>
       <PageHead

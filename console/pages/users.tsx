@@ -1,8 +1,7 @@
 import { Button, Menu, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
-import { usePageNumber } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton, FormModal } from "../components/form-modal.tsx";
@@ -10,16 +9,12 @@ import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { User } from "../shapes.ts";
 
 export default function Users() {
-  const page = usePageNumber();
-  const query = useQuery({
-    queryKey: ["users", page],
-    queryFn: () => answerOf(api.users.$get({ query: { page } })),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListPage(["users"], (page) => answerOf(api.users.$get({ query: { page } })));
   return (
     <>
       <PageHead

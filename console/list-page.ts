@@ -1,0 +1,17 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { usePageNumber } from "./address.ts";
+
+/** The page of a list that the address bar names. The one before stays in view until it has come. */
+export function useListPage<T>(
+  key: readonly [string, ...unknown[]],
+  read: (page: number) => Promise<T>,
+  { refetchInterval = false }: { refetchInterval?: number | false } = {},
+) {
+  const page = usePageNumber();
+  return useQuery({
+    queryKey: [...key, page],
+    queryFn: () => read(page),
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  });
+}
