@@ -51,6 +51,8 @@ export function FormModal<T extends object>({
   };
   const send = async (event: FormEvent) => {
     event.preventDefault();
+    // The dialog may be opened from within another form, which would take this for its own.
+    event.stopPropagation();
     setBusy(true);
     setProblem(null);
     try {

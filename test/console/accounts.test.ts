@@ -115,6 +115,21 @@ test("a project is added, its stages, environment, secrets and notifications are
   });
 }, 90_000);
 
+test("a credential is stored from within the settings, and what is typed there beside it is not saved", async () => {
+  const { page, go } = view;
+  await go("/projects/1/settings");
+  await page.getByLabel("Name").first().fill("half a na");
+  await page.getByRole("button", { name: "Add one" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Token", { exact: false }).last().fill("a token of the host");
+  await form.getByRole("button", { name: "Store the credential" }).click();
+  await page.getByRole("button", { name: "Forget it" }).waitFor();
+  await page.getByRole("button", { name: "Discard the changes" }).click();
+  expect(await page.getByLabel("Name").first().inputValue()).toBe("shop");
+  const { name } = await server.admin.expect<{ name: string }>(200, "GET", "/api/projects/1");
+  expect(name).toBe("shop");
+}, 60_000);
+
 test("the push page connects, publishes, counts the receivers and kicks", async () => {
   const { page, go } = view;
   await go("/push");
