@@ -6,19 +6,14 @@ import { maskedFrame } from "./raw-socket.ts";
  * sockets, so that the time is the server's and not that of a client library.
  */
 export class LatencyProbe {
+  readonly #port: number;
   readonly #frames: Socket<undefined>;
-  readonly #requests: Socket<undefined>;
   readonly #request: string;
   readonly #arrivals: Arrivals;
 
-  private constructor(
-    frames: Socket<undefined>,
-    requests: Socket<undefined>,
-    request: string,
-    arrivals: Arrivals,
-  ) {
+  private constructor(port: number, frames: Socket<undefined>, request: string, arrivals: Arrivals) {
+    this.#port = port;
     this.#frames = frames;
-    this.#requests = requests;
     this.#request = request;
     this.#arrivals = arrivals;
   }
@@ -26,9 +21,7 @@ export class LatencyProbe {
   static async open(port: number, user: string): Promise<LatencyProbe> {
     const isOpen = Promise.withResolvers<void>();
     const arrivals: Arrivals = { next: isOpen.resolve };
-    const connect = (data: (bytes: Buffer) => void) =>
-      Bun.connect({ hostname: "127.0.0.1", port, socket: { data: (_socket, bytes) => data(bytes) } });
-    const frames = await connect((bytes) => {
+    const frames = await connect(port, (bytes) => {
       if (!isPing(bytes)) arrivals.next();
     });
     frames.write(
@@ -37,30 +30,40 @@ export class LatencyProbe {
     await isOpen.promise;
     const body = JSON.stringify({ targetType: "user", target: user, data: "x" });
     const request = `POST /feign/publish HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    return new LatencyProbe(frames, await connect(() => {}), request, arrivals);
+    return new LatencyProbe(port, frames, request, arrivals);
   }
 
   /** Milliseconds from publish to arrival, one after the other for so long. */
   async measure(forMs: number): Promise<number[]> {
     const took: number[] = [];
-    const untilMs = performance.now() + forMs;
+    // A new one each time: servers close connections on which nothing is asked.
+    const requests = await connect(this.#port, () => {});
     this.#frames.write(lifeSign);
+    const untilMs = performance.now() + forMs;
     while (performance.now() < untilMs) {
       const arrived = Promise.withResolvers<void>();
       this.#arrivals.next = arrived.resolve;
       const startedAtMs = performance.now();
-      this.#requests.write(this.#request);
+      requests.write(this.#request);
       await arrived.promise;
       took.push(performance.now() - startedAtMs);
       await Bun.sleep(1);
     }
+    requests.end();
     return took;
   }
 
   close(): void {
     this.#frames.end();
-    this.#requests.end();
   }
+}
+
+function connect(port: number, onData: (bytes: Buffer) => void): Promise<Socket<undefined>> {
+  return Bun.connect<undefined>({
+    hostname: "127.0.0.1",
+    port,
+    socket: { data: (_socket, bytes) => onData(bytes) },
+  });
 }
 
 interface Arrivals {
