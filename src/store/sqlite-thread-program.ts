@@ -1,5 +1,5 @@
 /** What runs on a thread of the SQLite store: one connection, and the requests of sqlite-thread.ts. */
-import { type FileHandle, open } from "node:fs/promises";
+import { fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { type MadeUnit, withIds } from "./made-unit.ts";
@@ -56,32 +56,27 @@ function failureOf(error: unknown): Failure {
   return { message: message ?? String(error), code: code ?? "" };
 }
 
-let wal: Promise<FileHandle> | null = null;
+let wal: number | null = null;
 
-/** While one group is on its way to the disk, the next one is written already. */
-async function sync(): Promise<void> {
-  wal ??= open(`${file}-wal`, "r+");
+/** What synchronous=FULL does inside of the commit, without the file's times, which cost another write. */
+function sync(): void {
   try {
-    await (await wal).datasync();
+    wal ??= openSync(`${file}-wal`, "r+");
+    fdatasyncSync(wal);
   } catch (error) {
     throw Object.assign(error as Error, { code: failedSync });
   }
 }
 
-async function answerTo(request: ThreadRequest): Promise<ThreadAnswer> {
+function answerTo(request: ThreadRequest): ThreadAnswer {
   try {
     if (typeof request !== "string") return { rows: connection.execute<object>(request).rows };
-    const answer = JSON.stringify(writeUnits(decodeUnits(request)));
-    await sync();
-    return answer;
+    const answers = writeUnits(decodeUnits(request));
+    sync();
+    return JSON.stringify(answers);
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-/** Answers are told in the order of their requests. */
-let told = Promise.resolve();
-parentPort?.on("message", (request: ThreadRequest) => {
-  const answer = answerTo(request);
-  told = told.then(async () => parentPort?.postMessage(await answer));
-});
+parentPort?.on("message", (request: ThreadRequest) => parentPort?.postMessage(answerTo(request)));
