@@ -26,12 +26,11 @@ export function compileGlob(pattern: string): Glob {
   const middle = tokens.length === 1 && tokens[0] === "**" ? () => true : machineOf(tokens);
   const fixedLength = prefix.length + suffix.length;
   const needed = literalsOf(tokens);
-  return (text) =>
-    text.length >= fixedLength &&
-    text.startsWith(prefix) &&
-    text.endsWith(suffix) &&
-    needed.every((literal) => text.includes(literal, prefix.length)) &&
-    middle(text, prefix.length, text.length - suffix.length);
+  return (text) => {
+    if (text.length < fixedLength || !text.startsWith(prefix) || !text.endsWith(suffix)) return false;
+    for (const literal of needed) if (!text.includes(literal, prefix.length)) return false;
+    return middle(text, prefix.length, text.length - suffix.length);
+  };
 }
 
 // Whether the stars before `at` pair up, so that `at` begins a `**`: `***/` reads as `**`, `*`, `/`.
@@ -64,14 +63,18 @@ function tokenAt(pattern: string, at: number): Token {
   return { literal: pattern.codePointAt(at) ?? 0 };
 }
 
-/** The different runs of literal characters: a text that lacks one is turned away by a native search. */
+/**
+ * The different runs of literal characters: a text that lacks one is turned away by a native search. The longest come
+ * first, then the last: what begins alike differs at its end.
+ */
 function literalsOf(tokens: Token[]): string[] {
   const runs = [""];
   for (const token of tokens) {
     if (typeof token === "string") runs.push("");
     else runs.push(`${runs.pop() ?? ""}${String.fromCodePoint(token.literal)}`);
   }
-  return [...new Set(runs)].filter((run) => run !== "").slice(0, 4);
+  const different = [...new Set(runs)].filter((run) => run !== "").reverse();
+  return different.sort((a, b) => b.length - a.length).slice(0, 4);
 }
 
 type Run = (text: string, from: number, to: number) => boolean;
