@@ -17,7 +17,7 @@ const steadySeconds = 15;
 export const deliveries: Benchmark = {
   name: "delivery",
   title: "Webhook deliveries",
-  method: `Signed GitHub pushes of 7 to 8 KB over ${projects} projects (limitPerMinute raised, debounce 0), ${atOnce} kept-alive connections, ${requests.toLocaleString("en-US")} requests a round; servers take turns, each when the one before is done with what it has answered, and the median of ${rounds} rounds counts. Slipway writes a record and a task for each and answers when they are on disk (SQLite). \`@octokit/webhooks\` on Node verifies, parses, runs an empty handler and records nothing; \`webhook\` (Debian) verifies, answers and then starts \`/bin/true\`. The steady rate is sent for ${steadySeconds} s; latency counts from when a request was due.`,
+  method: `Signed GitHub pushes of 7 to 8 KB over ${projects} projects (limitPerMinute raised, debounce 0), ${atOnce} kept-alive connections, ${requests.toLocaleString("en-US")} requests a round; servers take turns, each when the one before is done with what it has answered, and the median of ${rounds} rounds counts. Slipway writes a record and a task for each and answers when they are on disk (SQLite). \`@octokit/webhooks\` on Node verifies, parses, runs an empty handler and records nothing; \`webhook\` (Debian) verifies, answers, and starts \`/bin/true\` afterwards, so that its queue grows for as long as it is sent more than it can start: it is also measured by what it has done. The steady rate is sent for ${steadySeconds} s; latency counts from when a request was due.`,
   async run(progress) {
     const folder = mkdtempSync(join(tmpdir(), "slipway-bench-"));
     const load = startDeliveryLoad();
@@ -71,27 +71,34 @@ async function compare(targets: HookTarget[], load: DeliveryLoad, progress: (mes
     }
     progress(round === 0 ? "warm" : `round ${round} of ${rounds}`);
   }
-  const rates = measured.map(({ rates: own }) => median(own));
-  const [slipway = 0, octokit = 0, adnanh = 0] = rates;
-  const figureOf = (peer: string, rate: number, least: number): Figure => ({
-    name: `deliveries per second against ${peer}`,
-    measured: `${digits(slipway)}, ${digits(slipway / rate)} ×`,
-    toReach: `≥ ${least} ×`,
-    isReached: slipway / rate >= least,
-  });
+  const answered = measured.map(({ rates }) => median(rates));
+  const done = measured.map(({ doneRates }) => median(doneRates));
   return {
-    figures: [figureOf("`@octokit/webhooks`", octokit, 1), figureOf("`webhook` with /bin/true", adnanh, 1.5)],
+    figures: [
+      figureOf("`@octokit/webhooks`", answered[0], answered[1], 1),
+      figureOf("`webhook`, as it answers", answered[0], answered[2], 1.5),
+      figureOf("`webhook`, as it runs /bin/true", done[0], done[2], 1.5),
+    ],
     table: {
       title: "Signed pushes",
       head: ["server", "answered per second", "done per second", "server CPU each", "each is recorded"],
       rows: targets.map(({ name, records }, index) => [
         name,
-        digits(rates[index] ?? 0),
-        digits(median(measured[index]?.doneRates ?? [])),
+        digits(answered[index] ?? 0),
+        digits(done[index] ?? 0),
         `${digits(median(measured[index]?.costs ?? []))} µs`,
         records ? "yes, on disk" : "no",
       ]),
     },
+  };
+}
+
+function figureOf(peer: string, own = Number.NaN, theirs = Number.NaN, least = 1): Figure {
+  return {
+    name: `deliveries per second against ${peer}`,
+    measured: `${digits(own)}, ${digits(own / theirs)} ×`,
+    toReach: `≥ ${least} ×`,
+    isReached: own / theirs >= least,
   };
 }
 
