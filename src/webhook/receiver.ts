@@ -4,6 +4,7 @@ import type { Store } from "../model/store.ts";
 import { type DecodedBody, decodeBody, formPayloadOf } from "./body.ts";
 import { buildFloodGuard, type FloodGuard } from "./flood.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
+import { keptHeaders } from "./kept-headers.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { type Pipeline, signatureFailed } from "./pipeline.ts";
@@ -278,19 +279,6 @@ function knownOf(hook: Hook, incoming: Incoming, known: Known): Known {
     headers: keptHeaders(incoming.headers, provider.eventHeaders, provider.deliveryIdHeaders),
     hostDeliveryId: hostDeliveryIdOf(provider, incoming.headers),
   };
-}
-
-const alwaysKept = ["content-type", "content-encoding", "user-agent"];
-
-/** Never a header that may carry a secret: only those named here, and the host's event and delivery id. */
-function keptHeaders(headers: HeaderValues, ...more: (readonly string[])[]): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const names of [alwaysKept, ...more])
-    for (const name of names) {
-      const value = headers.get(name);
-      if (value !== null) kept[name.toLowerCase()] = value.slice(0, 300);
-    }
-  return kept;
 }
 
 /** A flood is folded per address; at a project also per project, so that its managers see their own. */
