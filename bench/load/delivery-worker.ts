@@ -24,21 +24,27 @@ function pushBody(index: number): Buffer {
     removed: [],
     modified: ["README.md", `src/module-${index % 17}/index.ts`],
   });
-  const urls = Object.fromEntries(
-    Array.from({ length: 44 }, (_, at) => [
-      `some_${at}_url`,
-      `https://api.github.com/repos/example/shop/things-${at}{/number}`,
-    ]),
-  );
+  const addresses = (of: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [
+        `some_${at}_url`,
+        `https://api.github.com/${of}/things-${at}{/number}`,
+      ]),
+    );
   const commits = Array.from({ length: commitsPerPush }, (_, at) => commit(at));
   return Buffer.from(
     JSON.stringify({
       ref: "refs/heads/main",
       before: sha(index + 1),
       after: commits.at(-1)?.id,
-      repository: { id: 1, full_name: "example/shop", default_branch: "main", ...urls },
+      repository: {
+        id: 1,
+        full_name: "example/shop",
+        default_branch: "main",
+        ...addresses("repos/example/shop", 46),
+      },
       pusher: { name: "ann", email: "ann@example.com" },
-      sender: { login: "ann", id: 2, type: "User" },
+      sender: { login: "ann", id: 2, type: "User", ...addresses("users/ann", 13) },
       created: false,
       deleted: false,
       forced: false,
