@@ -8,6 +8,9 @@ const maxWaiting = 1_000;
 /** A list that takes longer is given up, with the thread that ran it. */
 const timeoutMs = 30_000;
 
+/** It checkpoints, so it cannot be opened for reading only; but what it wrote nobody would sync. */
+const pragmas = ["pragma busy_timeout = 1000", "pragma query_only = on"];
+
 /** Runs what may take long on a thread, so that it does not hold the loop. */
 export interface SqliteBackground {
   execute<R>(query: Query): Promise<QueryResult<R>>;
@@ -15,7 +18,7 @@ export interface SqliteBackground {
 }
 
 export function buildSqliteBackground(file: string): SqliteBackground {
-  const thread = buildSqliteThread({ file, pragmas: ["pragma busy_timeout = 1000"] });
+  const thread = buildSqliteThread({ file, pragmas });
   let waiting = 0;
 
   return {

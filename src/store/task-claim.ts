@@ -11,9 +11,10 @@ const maxAttempts = 3;
 /**
  * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked and locked ones
  * skipped, so that claimers pass each other; where their snapshots still overlap, the unique index over held tasks of
- * a project refuses the second one.
+ * a project refuses the second one. Most claims find nothing, so they look first: that keeps nobody from writing.
  */
 export async function claimTask(scope: Scope, request: ClaimRequest): Promise<Task | null> {
+  if ((await nextFor(scope, request, withoutLock)) === undefined) return null;
   for (let attempt = 1; ; attempt++) {
     try {
       return await scope.transact((inner) => claimOnce(inner, request));
@@ -25,9 +26,11 @@ export async function claimTask(scope: Scope, request: ClaimRequest): Promise<Ta
 }
 
 async function claimOnce(scope: Scope, request: ClaimRequest): Promise<Task | null> {
-  const { db } = scope;
-  if ((await heldBy(scope, request.runnerId)) >= request.concurrency) return null;
-  const next = await nextClaimable(scope, request);
+  const { db, dialect } = scope;
+  // Two claims of one runner cannot both fit: the second waits here.
+  if (dialect.hasRowLocks)
+    await db.selectFrom("runners").select("id").where("id", "=", request.runnerId).forUpdate().execute();
+  const next = await nextFor(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
   if (next === undefined) return null;
   const row = await db
     .updateTable("tasks")
@@ -45,10 +48,19 @@ async function claimOnce(scope: Scope, request: ClaimRequest): Promise<Task | nu
   return row === undefined ? null : taskShape.read(row);
 }
 
-/** Counts what the runner holds; on PostgreSQL its row is locked first, so that two claims of it cannot both fit. */
-async function heldBy({ db, dialect }: Scope, runnerId: number): Promise<number> {
-  if (dialect.hasRowLocks)
-    await db.selectFrom("runners").select("id").where("id", "=", runnerId).forUpdate().execute();
+const withoutLock = sql``;
+const lockOfClaim = sql`for no key update of queued, projects skip locked`;
+
+async function nextFor(
+  scope: Scope,
+  request: ClaimRequest,
+  lock: RawBuilder<unknown>,
+): Promise<{ id: number } | undefined> {
+  if ((await heldBy(scope, request.runnerId)) >= request.concurrency) return undefined;
+  return nextClaimable(scope, request, lock);
+}
+
+async function heldBy({ db }: Scope, runnerId: number): Promise<number> {
   const row = await db
     .selectFrom("tasks")
     .select((eb) => eb.fn.countAll<number>().as("held"))
@@ -79,6 +91,7 @@ const projectIsFree = sql<SqlBool>`not exists (
 async function nextClaimable(
   { db, dialect }: Scope,
   { now, labels }: ClaimRequest,
+  lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
     select queued.id from waiting
@@ -90,7 +103,7 @@ async function nextClaimable(
       and (first.not_before is null or first.not_before <= ${now.getTime()})
       order by first.priority desc, first.id limit 1)
     order by queued.priority desc, queued.id limit 1
-    ${dialect.hasRowLocks ? sql`for no key update of queued, projects skip locked` : sql``}`.execute(db);
+    ${lock}`.execute(db);
   return rows[0];
 }
 

@@ -64,25 +64,53 @@ describe.each(await availableDatabases())("transactions and locks on $name", ({ 
     expect(await store.projects.secrets(project.id)).toHaveLength(1);
   });
 
-  test("what a transaction wrote is seen by others only once it is committed", async () => {
-    let goOn = () => {};
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    let hasWritten = () => {};
-    const written = new Promise<void>((resolve) => {
-      hasWritten = resolve;
-    });
+  /** A transaction that has written something and stays open until it is told to end. */
+  async function openTransaction(name: string): Promise<{ end(): Promise<void> }> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
     const open = store.transaction(async (keepers) => {
-      await keepers.meta.set("hidden", "yes");
+      await keepers.meta.set(name, "yes");
       hasWritten();
-      await held;
+      await ended;
     });
     await written;
+    return {
+      end() {
+        end();
+        return open;
+      },
+    };
+  }
+
+  test("what a transaction wrote is seen by others only once it is committed", async () => {
+    const open = await openTransaction("hidden");
     expect(await store.meta.get("hidden")).toBeNull();
-    goOn();
-    await open;
+    await open.end();
     expect(await store.meta.get("hidden")).toBe("yes");
+  });
+
+  test("a read never waits for those who write", async () => {
+    const { id: projectId } = await store.projects.create(sampleProject());
+    const task = await store.tasks.create(sampleTask({ projectId }));
+    const now = new Date();
+    const full = { runnerId: 1, labels: [], concurrency: 0, leaseHash: "lease", leaseUntil: now, now };
+    const open = await openTransaction("writing");
+    const reads: Record<string, Promise<unknown>> = {
+      "the place in the queue": store.tasks.ahead(task, now),
+      "the position of a task": store.tasks.position(task, now),
+      "a claim that finds nothing": store.tasks.claim(full),
+      "the unfinished tasks": store.tasks.unfinishedOfProject(projectId),
+      "the debounce look-up": store.deliveries.lastAccepted(projectId, now),
+      "deliveries that were overtaken": store.deliveries.overtaken([1]),
+      "a list": store.deliveries.list({ projectId }, { page: 1, pageSize: 20 }),
+    };
+    const waiting = new Set(Object.keys(reads));
+    const answers = Object.entries(reads).map(([name, read]) => read.then(() => waiting.delete(name)));
+    await Promise.race([Promise.all(answers), Bun.sleep(3_000)]);
+    const late = [...waiting];
+    await open.end();
+    await Promise.all(answers);
+    expect(late).toEqual([]);
   });
 
   test("a lock lets one holder through at a time, in order of arrival", async () => {

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { systemClock } from "../../src/clock.ts";
+import type { Engine } from "../../src/store/engine.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { eventually } from "../support/eventually.ts";
+import { failureOf } from "../support/failure.ts";
+
+describe("the connections to an SQLite file", () => {
+  let folder: string;
+  let engine: Engine;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "slipway-sqlite-"));
+    engine = await openSqlite({
+      path: join(folder, "test.db"),
+      log: pino({ level: "silent" }),
+      clock: systemClock,
+    });
+  });
+  afterEach(async () => {
+    await engine.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test("a write that would not be synced is refused: those of lists and those that pass as a read", async () => {
+    const { lists, execute, db } = engine.scope;
+    const row = { name: "unsynced", value: "yes" };
+    const asRead =
+      "with one(name) as (select 'unsynced') insert into meta (name, value) select name, '' from one";
+    expect(String(await failureOf(lists.insertInto("meta").values(row).execute()))).toContain("readonly");
+    expect(String(await failureOf(execute({ sql: asRead, parameters: [] })))).toContain("readonly");
+    expect(await db.selectFrom("meta").selectAll().where("name", "=", row.name).execute()).toEqual([]);
+  });
+
+  test("checkpoints move what is written into the file while it is written", async () => {
+    const file = join(folder, "test.db");
+    const before = statSync(file).size;
+    const write = (each: number) =>
+      engine.scope.db.insertInto("meta").values({ name: `value ${each}`, value: "x".repeat(10_000) });
+    let each = 0;
+    await eventually("the file grows", async () => {
+      await write(each++).execute();
+      return statSync(file).size > before + 100_000;
+    });
+  });
+});
