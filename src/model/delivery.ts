@@ -151,7 +151,7 @@ export interface DeliveryKeeper {
   latest(filter: DeliveryFilter, limit: number): Promise<Delivery[]>;
   /** Newest first, those after `place` in that order; as much of each as a choice among many needs. */
   scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
-  /** Those of the ids whose ref has a newer delivery that was accepted. */
+  /** Those of the ids whose ref has a newer delivery that was accepted or merged, or that deleted it. */
   overtaken(ids: readonly number[]): Promise<number[]>;
   /** Newest `accepted` live delivery after `since` (of the ref, when given), that opened a debounce window. */
   lastAccepted(

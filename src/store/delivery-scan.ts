@@ -32,7 +32,8 @@ export async function scanDeliveries(
 }
 
 /**
- * Of the deliveries, those whose ref has a newer one that was accepted. Asked by the index of refs: few are as busy as a
+ * Of the deliveries, those whose ref has a newer one that was built, by a task of its own or one that it was merged
+ * into, or that deleted the ref; a test or a replay deletes nothing. Asked by the index of refs: few are as busy as a
  * project, and "not empty" is stated because that index serves only queries that say so.
  */
 export async function overtakenDeliveries(
@@ -41,8 +42,10 @@ export async function overtakenDeliveries(
 ): Promise<number[]> {
   const newer = sql`select 1 from deliveries as newer ${dialect.byIndex("deliveries_ref")}
     where newer.ref = older.ref and newer.ref <> '' and newer.created_at >= older.created_at
-      and newer.project_id = older.project_id and newer.event = older.event and newer.status = 'accepted'
-      and (newer.created_at > older.created_at or newer.id > older.id)`;
+      and newer.project_id = older.project_id and newer.event = older.event
+      and (newer.created_at > older.created_at or newer.id > older.id)
+      and (newer.status in ('accepted', 'merged')
+        or (newer.code = 'ref_deleted' and newer.remote_ip not in ('test', 'replay')))`;
   const { rows } = await sql<{ id: number }>`select older.id from deliveries as older
     where ${dialect.isAmong("older.id", ids)} and exists (${newer})`.execute(lists);
   return rows.map(({ id }) => id);

@@ -15,7 +15,7 @@ export interface BulkReplay {
   matched: number;
   /** Those of a ref of which a newer one was found. */
   older: number;
-  /** Those of a ref that has a newer delivery outside of the list, which was accepted. */
+  /** Those of a ref that has a newer delivery outside of the list, which was accepted or merged, or deleted it. */
   overtaken: number;
   /** Those that hold nothing to build, or whose signature had failed. */
   nothing: number;
@@ -89,6 +89,9 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     const delivery = await deliveries.byId(id);
     if (delivery === null) return null;
     if (preview) return { delivery, response: null, problem: null };
+    // Hosts go on sending: what was looked up before the first replay may be old by now.
+    if ((await deliveries.overtaken([id])).length > 0)
+      return { delivery, response: null, problem: overtakenMeanwhile };
     try {
       const { body: response } = await replay(delivery, false);
       await onReplayed(delivery, response);
@@ -120,6 +123,8 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     };
   };
 }
+
+const overtakenMeanwhile = "Its ref was delivered again, or deleted, while the list was being replayed.";
 
 /** What the choice needs of a delivery; its event is let go. */
 interface Entry extends DeliveryPlace {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DeliveryFilter, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
+import type { DeliveryFilter } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -214,50 +214,6 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
       expect(await found({ search })).toEqual([newer, older]);
     expect(await found({ search: commit.slice(0, 6) })).toEqual([]);
     expect(await found({ search: commit.slice(0, 8), projectId: other })).toEqual([]);
-  });
-
-  test("a list is walked from any place on, also between deliveries of the same moment", async () => {
-    const projectId = await addProject();
-    const other = await addProject();
-    const ids: number[] = [];
-    for (const seconds of [1, 2, 2, 2, 3])
-      ids.push(
-        await store.deliveries.create(sampleDelivery({ project_id: projectId, created_at: at(seconds) })),
-      );
-    const newestFirst = ids.toReversed();
-    for (const filter of [{ projectId }, { visibleProjectIds: [projectId, other] }]) {
-      const walked: number[] = [];
-      let place: DeliveryPlace | null = null;
-      for (;;) {
-        const [next]: ScannedDelivery[] = await store.deliveries.scan(filter, place, 1);
-        if (next === undefined) break;
-        walked.push(next.id);
-        place = next;
-      }
-      expect(walked).toEqual(newestFirst);
-      expect((await store.deliveries.scan(filter, null, 2)).map(({ id }) => id)).toEqual(
-        newestFirst.slice(0, 2),
-      );
-    }
-  });
-
-  test("a delivery is overtaken by a newer accepted one of the same project, event and ref", async () => {
-    const [projectId, other] = [await addProject(), await addProject()];
-    const add = (change: Parameters<typeof sampleDelivery>[0]) =>
-      store.deliveries.create(sampleDelivery({ project_id: projectId, ref: "main", ...change }));
-    const before = await add({ created_at: at(1) });
-    const old = await add({ created_at: at(2), status: "ignored", code: "skip_keyword" });
-    expect(await store.deliveries.overtaken([old, before])).toEqual([]);
-    await add({ created_at: at(3), ref: "next" });
-    await add({ created_at: at(3), project_id: other });
-    await add({ created_at: at(3), event: "tag" });
-    await add({ created_at: at(3), status: "ignored", code: "skip_keyword" });
-    expect(await store.deliveries.overtaken([old])).toEqual([]);
-    const accepted = await add({ created_at: at(2) });
-    expect(await store.deliveries.overtaken([accepted, old, before])).toEqual(
-      expect.arrayContaining([old, before]),
-    );
-    expect(await store.deliveries.overtaken([accepted])).toEqual([]);
   });
 
   test("an admin's list also holds deliveries to endpoints that do not exist", async () => {

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Delivery } from "../../src/model/delivery.ts";
+import { buildBulkReplays } from "../../src/webhook/bulk-replay.ts";
+import { normalized } from "../../src/webhook/normalized.ts";
+import { answerOf } from "../../src/webhook/outcome.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
+import { sampleDelivery } from "../support/samples.ts";
 
 let server: ApiServer;
 beforeAll(async () => {
@@ -103,6 +108,51 @@ test("a ref with a newer accepted delivery, or one that was deleted since, is le
   expect(bulk).toMatchObject({ matched: 4, overtaken: 1, older: 1, nothing: 1 });
   const again = await replay({ filter, preview: false });
   expect(again).toMatchObject({ replayed: 0, overtaken: 2 });
+});
+
+test("what came later counts also when the filter does not find it: a merged delivery, a deletion", async () => {
+  const hook = await makeHook(server, { debounceSeconds: 3600 });
+  expect((await push(hook, "main", "1")).status).toBe(202);
+  await hook.save({ branchFilter: ["release"] });
+  for (const ref of ["main", "gone", "again", "next"]) await push(hook, ref, "2");
+  for (const ref of ["gone", "again"])
+    await hook.deliver({
+      payload: { event: "push", ref: `refs/heads/${ref}`, commit: "0".repeat(40), author: "ann" },
+    });
+  await push(hook, "again", "3");
+  await hook.save({ branchFilter: [] });
+  expect((await push(hook, "main", "3")).body.status).toBe("merged");
+  const bulk = await replay({ filter: { projectId: hook.projectId, code: "branch_not_matched" } });
+  expect(refsOf(bulk)).toEqual(["next", "again"]);
+  expect(bulk).toMatchObject({ matched: 5, replayed: 2, overtaken: 2, older: 1, nothing: 0 });
+  expect(bulk.message).toContain("2 overtaken by a newer delivery of their ref, or deleted since");
+});
+
+test("a push that arrives while the list is being replayed is not undone by it", async () => {
+  const rows: Delivery[] = ["first", "second"].map((ref, n) => ({
+    ...sampleDelivery({ ref, normalized: normalized({ ref }) }),
+    id: n + 1,
+    repeat_of: null,
+  }));
+  const pushedAgain: number[] = [];
+  const replayMany = buildBulkReplays({
+    deliveries: {
+      scan: async () => rows.toReversed(),
+      byId: async (id) => rows[id - 1] ?? null,
+      overtaken: async (ids) => ids.filter((id) => pushedAgain.includes(id)),
+    },
+    async replay() {
+      pushedAgain.push(2);
+      return answerOf({ code: "accepted", reason: "It fits." }, 3);
+    },
+  });
+  const bulk = await replayMany({ filter: {}, after: null, preview: false, onReplayed: async () => {} });
+  expect(
+    bulk.items.map(({ delivery, response, problem }) => [delivery.ref, response?.deliveryId, problem]),
+  ).toEqual([
+    ["first", 3, null],
+    ["second", undefined, "Its ref was delivered again, or deleted, while the list was being replayed."],
+  ]);
 });
 
 test("one that cannot be replayed does not keep back the others", async () => {

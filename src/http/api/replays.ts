@@ -33,7 +33,7 @@ const replayDeliveries = route({
   summary: "Replay many deliveries",
   description:
     `Of the list that the filter finds, the latest of each ref, newest refs first, at most ${maxReplayed} in one call; send \`next\` back as ` +
-    "`after` for those that are left. A ref with a newer accepted delivery is left alone. By default only a preview. " +
+    "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is left alone. By default only a preview. " +
     `Of more than ${maxScanned} deliveries the newest ${maxScanned} are looked at.`,
   access: "admin",
   request: {
@@ -63,7 +63,10 @@ const replayDeliveries = route({
           replayed: count.openapi({ description: "In a preview: would be replayed." }),
           failed: count.openapi({ description: "Could not be replayed; `problem` says why." }),
           older: count.openapi({ description: "Older ones of refs of which a newer one was found." }),
-          overtaken: count.openapi({ description: "Of refs that have a newer accepted delivery." }),
+          overtaken: count.openapi({
+            description:
+              "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
+          }),
           nothing: count.openapi({ description: "Hold nothing to build, or their signature had failed." }),
           left: count.openapi({ description: "For the next call." }),
           isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
@@ -134,7 +137,7 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
   const rest = [
     [failed, "that failed"],
     [older, "older of the same refs"],
-    [overtaken, "overtaken by a newer accepted delivery"],
+    [overtaken, "overtaken by a newer delivery of their ref, or deleted since"],
     [nothing, "with nothing to build"],
   ] as const;
   const aside = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
