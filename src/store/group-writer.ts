@@ -63,6 +63,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
 
   /** Starts what can start now; called again whenever something ended. */
   function pump(): void {
+    if (broken !== null) refuse(waiting.splice(0), broken);
     for (let first = waiting[0]; first !== undefined && !isWorking; first = waiting[0]) {
       if ("made" in first) {
         if (sent.size === maxGroupsSent) return;
@@ -92,7 +93,9 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
     const group = options.write(entries.map(({ made }) => made)).then(
       (outcomes) => {
         options.onCommit(entries.map(({ made }) => made));
-        for (const [index, entry] of entries.entries()) settleMade(entry, outcomes[index]);
+        // A sync that failed meanwhile may have lost what this group stands on.
+        if (broken !== null) refuse(entries, broken);
+        else for (const [index, entry] of entries.entries()) settleMade(entry, outcomes[index]);
       },
       (error: unknown) => refuse(entries, error),
     );

@@ -57,6 +57,8 @@ function failureOf(error: unknown): Failure {
 }
 
 let wal: number | null = null;
+/** The kernel tells it once. What is written after it stands on what may be lost. */
+let syncFailure: Error | null = null;
 
 /** What synchronous=FULL does inside of the commit, without the file's times, which cost another write. */
 function sync(): void {
@@ -64,13 +66,15 @@ function sync(): void {
     wal ??= openSync(`${file}-wal`, "r+");
     fdatasyncSync(wal);
   } catch (error) {
-    throw Object.assign(error as Error, { code: failedSync });
+    syncFailure = Object.assign(error as Error, { code: failedSync });
+    throw syncFailure;
   }
 }
 
 function answerTo(request: ThreadRequest): ThreadAnswer {
   try {
     if (typeof request !== "string") return { rows: connection.execute<object>(request).rows };
+    if (syncFailure !== null) throw syncFailure;
     const answers = writeUnits(decodeUnits(request));
     sync();
     return JSON.stringify(answers);

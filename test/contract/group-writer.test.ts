@@ -1,11 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildGroupWriter, type GroupWriterOptions } from "../../src/store/group-writer.ts";
 import { idOf } from "../../src/store/made-unit.ts";
 import { connect, type SqliteConnection } from "../../src/store/sqlite-connection.ts";
-import { buildSqliteThread, type SqliteThread } from "../../src/store/sqlite-thread.ts";
+import {
+  buildSqliteThread,
+  failedSync,
+  type SqliteThread,
+  type UnitOutcome,
+} from "../../src/store/sqlite-thread.ts";
+import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 
 describe("the group writer", () => {
@@ -198,6 +204,35 @@ describe("the group writer", () => {
     expect(await failureOf(group.run(insert("a")))).toMatchObject({ code: "unavailable" });
     expect(String(await failureOf(group.run(insert("b"))))).toContain("EIO");
     expect(() => group.check()).toThrow("EIO");
+  });
+
+  test("acknowledges nothing after a sync failed: not what is with the thread, nor what waits", async () => {
+    const sent: { answer(outcomes: UnitOutcome[]): void; fail(error: Error): void }[] = [];
+    const group = writer({
+      write: () => new Promise((answer, fail) => void sent.push({ answer, fail })),
+    });
+    const outcomes: Promise<unknown>[] = [];
+    for (let each = 1; each <= 4; each++) {
+      outcomes.push(failureOf(group.write(made(`with the thread ${each}`))));
+      await eventually("the group is with the thread", () => sent.length === each);
+    }
+    outcomes.push(failureOf(group.write(made("waits"))), failureOf(group.run(insert("waits"))));
+    sent[0]?.fail(Object.assign(new Error("EIO"), { code: failedSync }));
+    for (const { answer } of sent.slice(1)) answer([{ results: [] }]);
+    for (const failure of await Promise.all(outcomes)) expect(String(failure)).toContain("EIO");
+    expect(sent).toHaveLength(4);
+    expect(stored()).toEqual([]);
+    await group.close();
+  });
+
+  test("the thread writes nothing after its sync failed", async () => {
+    const wal = join(folder, "test.db-wal");
+    await thread.execute({ sql: "select * from words", parameters: [] });
+    await rename(wal, `${wal}.away`);
+    expect(await failureOf(thread.write([made("unsynced")]))).toMatchObject({ code: failedSync });
+    await rename(`${wal}.away`, wal);
+    expect(await failureOf(thread.write([made("after it")]))).toMatchObject({ code: failedSync });
+    expect(stored()).toEqual(["unsynced"]);
   });
 
   test("waits for another process that holds the write lock, without holding the loop", async () => {
