@@ -4,7 +4,7 @@ import type { Connections } from "./connections.ts";
 import { isChannelName } from "./grants.ts";
 import { channelTopic } from "./topics.ts";
 
-const maxChannelsPerConnection = 128;
+export const maxChannelsPerConnection = 128;
 
 export type JoinRefusal = "channel_invalid" | "channel_not_allowed" | "too_many_channels";
 

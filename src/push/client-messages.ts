@@ -1,7 +1,7 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type Channels, joinRefusalTexts } from "./channels.ts";
+import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./channels.ts";
 import { closeCodes, type Socket } from "./connection.ts";
 import { type ClientMessage, errorFrame, isRecord, joinedFrame, leftFrame } from "./message.ts";
 import { oncePerSecond } from "./once-per-second.ts";
@@ -30,6 +30,9 @@ export interface ClientMessageParts {
 
 /** So many messages of one connection may wait for the queue's confirmation; then the socket is not read for a while. */
 const maxUnconfirmed = 32;
+
+/** Enough to leave every channel and join as many others at once, as a page change or a reconnect does. */
+const maxMovesPerSecond = 2 * maxChannelsPerConnection;
 
 export interface ClientMessageListener {
   heard(message: ClientMessage): void;
@@ -94,8 +97,21 @@ export class ClientMessages {
     if (data.rateSecond !== second) {
       data.rateSecond = second;
       data.rateCount = 0;
+      data.moveCount = 0;
     }
-    if (++data.rateCount <= clientMessageRate) return true;
+    return ++data.rateCount <= clientMessageRate || this.#closeFlood(socket);
+  }
+
+  /** Joins and leaves are counted by themselves: a client with many channels is no flood. */
+  #mayMove(socket: Socket): boolean {
+    const { clientMessageRate } = this.#options;
+    if (clientMessageRate === 0) return true;
+    socket.data.rateCount--;
+    const limit = Math.max(clientMessageRate, maxMovesPerSecond);
+    return ++socket.data.moveCount <= limit || this.#closeFlood(socket);
+  }
+
+  #closeFlood(socket: Socket): false {
     socket.close(closeCodes.tooManyMessages, "too many client messages");
     return false;
   }
@@ -113,6 +129,7 @@ export class ClientMessages {
   }
 
   #join(socket: Socket, channel: string): void {
+    if (!this.#mayMove(socket)) return;
     const refusal = this.#parts.channels.join(socket, channel);
     this.#answer(
       socket,
@@ -121,6 +138,7 @@ export class ClientMessages {
   }
 
   #leave(socket: Socket, channel: string): void {
+    if (!this.#mayMove(socket)) return;
     this.#parts.channels.leave(socket, channel);
     this.#answer(socket, leftFrame(channel));
   }

@@ -48,9 +48,10 @@ export class Connection {
   nextPingAtMs = 0;
   /** When a temporary connection ends; 0: never. */
   endsAtMs: number;
-  /** Frames received in the second `rateSecond`. */
+  /** Frames received in the second `rateSecond`; joins and leaves are counted apart. */
   rateSecond = 0;
   rateCount = 0;
+  moveCount = 0;
   /** Client messages handed to the queue and not yet confirmed. */
   unconfirmed = 0;
 

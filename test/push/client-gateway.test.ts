@@ -62,6 +62,29 @@ test("channels joined later are restored, and a reconnect gets what was missed, 
   expect(ann.opens.at(-1)).toMatchObject({ reconnected: true, recovered: true });
 });
 
+test("a client joins as many channels as a connection may be in, and moves between them, without being taken for a flood", async () => {
+  const app = await gateway();
+  const name = (index: number) => `频道名称很长所以地址放不下这么多频道名字${index}`;
+  const names = Array.from({ length: 120 }, (_, index) => name(index));
+  const ann = connect(app, "ann", names);
+  const left: string[] = [];
+  ann.push.on("left", (channel) => left.push(channel));
+  await eventually("ann is connected", ann.isOpen);
+  // What did not fit into the address of the handshake was joined after it: far more than client-message-rate.
+  await eventually(
+    "all are joined",
+    async () => (await app.metric("slipway_push_channels")) === names.length,
+  );
+  for (const channel of names.slice(60)) ann.push.leave(channel);
+  for (let index = 0; index < 60; index++) ann.push.join(`later-${index}`);
+  const joined: string[] = [];
+  ann.push.on("joined", (channel) => joined.push(channel));
+  await eventually("the new ones are joined", () => joined.includes("later-59"));
+  expect(left).toEqual(names.slice(60));
+  expect(ann.opens).toHaveLength(1);
+  expect(ann.push.status).toMatchObject({ state: "open", closeCode: null });
+});
+
 test("a kick is final, and a channel that is not granted is told and not asked for again", async () => {
   const app = await gateway();
   const ann = connect(app, "ann");

@@ -108,6 +108,14 @@ describe("clients that mean no good", () => {
     await stillServes(client);
   }, 60_000);
 
+  test("so is one of joins and leaves", async () => {
+    push = await startPushApp();
+    const client = await PushClient.open(`${push.wsUrl}?code=mallory`, ["slipway.v1"]);
+    for (let sent = 0; sent < 600; sent++)
+      client.send(JSON.stringify({ type: sent % 2 === 0 ? "join" : "leave", channel: "c" }));
+    expect((await client.ended()).code).toBe(4301);
+  });
+
   test("a flood of pings is a flood too", async () => {
     push = await startPushApp();
     const socket = new RawSocket(push.port);
