@@ -214,6 +214,7 @@ export class SlipwayPush {
     const frame = parseFrame(text);
     if (frame.type === "welcome") this.#welcome(frame, asked);
     else if (frame.type === "message") this.#deliver(frame);
+    else if (frame.type === "position") this.#lastId = textOf(frame.lastId);
     else if (frame.type === "joined" || frame.type === "left") this.#emit(frame.type, textOf(frame.channel));
     else if (frame.type === "error") this.#refused(frame);
   }
@@ -264,8 +265,9 @@ export class SlipwayPush {
     this.#attempt++;
     this.#dropSocket();
     const rule = closeRuleOf(code);
+    const why = reason || `the connection ended (${code})`;
     if (rule === "stop") {
-      this.#end(reason || `the connection ended (${code})`, code);
+      this.#end(why, code);
       return;
     }
     if (this.#openedAt > 0 && Date.now() - this.#openedAt >= steadyMs) this.#failures = 0;
@@ -276,10 +278,7 @@ export class SlipwayPush {
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
     if (rule === "backOff") this.#failures = Math.min(this.#failures + 1, 30);
     this.#restartTimer(delayMs, () => void this.#connect());
-    this.#become("waiting", reason || `the connection ended (${code})`, {
-      closeCode: code,
-      retryAt: Date.now() + delayMs,
-    });
+    this.#become("waiting", why, { closeCode: code, retryAt: Date.now() + delayMs });
   }
 
   #end(reason: string, code: number | null): void {

@@ -3,9 +3,17 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./channels.ts";
 import { closeCodes, type Socket } from "./connection.ts";
-import { type ClientMessage, errorFrame, isRecord, joinedFrame, leftFrame } from "./message.ts";
+import {
+  type ClientMessage,
+  errorFrame,
+  isRecord,
+  joinedFrame,
+  leftFrame,
+  positionFrame,
+} from "./message.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import type { PushFigures } from "./push-metrics.ts";
+import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 
 export interface ClientMessageOptions {
@@ -17,6 +25,7 @@ export interface ClientMessageOptions {
 
 export interface ClientMessageParts {
   channels: Channels;
+  ring: Pick<ResumeRing, "lastId">;
   sendBuffers: SendBuffers;
   figures: PushFigures;
   /** Where accepted messages are written; null: nowhere. */
@@ -81,9 +90,17 @@ export class ClientMessages {
       return;
     }
     if (!this.isWithinRate(socket)) return;
-    if (frame === this.#options.heartbeatContent) this.#parts.sendBuffers.send(socket, frame);
+    if (frame === this.#options.heartbeatContent) this.#echo(socket, frame);
     else if (socket.data.isV1) this.#receiveV1(socket, frame);
     else this.#take(socket, frame);
+  }
+
+  /** Also tells where to resume: the last message for a quiet client may be older than what the ring remembers. */
+  #echo(socket: Socket, heartbeat: string): void {
+    const { ring } = this.#parts;
+    this.#answer(socket, heartbeat);
+    const isCatchingUp = socket.data.resumeAt >= 0;
+    if (socket.data.isV1 && !isCatchingUp) this.#answer(socket, positionFrame(ring.lastId));
   }
 
   /** Every frame counts, whatever it carries: a flood costs the same. Over the rate the connection is closed. */

@@ -189,6 +189,7 @@ export class Gateway {
     });
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
+      ring,
       sendBuffers,
       figures,
       queue: parts.queuesClientMessages ? outbound : null,

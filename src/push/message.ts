@@ -141,6 +141,11 @@ export function welcomeFrame(welcome: Welcome): string {
   return JSON.stringify({ type: "welcome", ...welcome });
 }
 
+/** Where a client resumes that has heard nothing for a while: all that was for it up to here was sent before. */
+export function positionFrame(lastId: string): string {
+  return JSON.stringify({ type: "position", lastId });
+}
+
 export function joinedFrame(channel: string): string {
   return JSON.stringify({ type: "joined", channel });
 }

@@ -31,6 +31,8 @@ export class ResumeRing {
   readonly #arrivals: number[] = [];
   #start = 0;
   #end = 0;
+  /** The oldest message that is not too old. */
+  #young = 0;
   #bytes = 0;
   /** Arrival of the newest message that was forgotten. */
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
@@ -84,8 +86,17 @@ export class ResumeRing {
     return this.#options.maxAgeMs;
   }
 
+  /**
+   * The newest of those that are too old stays, with what a replay from it begins at: whoever heard it has missed only
+   * what followed, and all of that is here.
+   */
   forgetOld(nowMs: number): void {
-    while (this.size > 0 && this.#arrivalAt(this.#start) < nowMs - this.#options.maxAgeMs) this.#forget();
+    const { maxAgeMs, overlapMs } = this.#options;
+    this.#young = Math.max(this.#young, this.#start);
+    while (this.#young < this.#end && this.#arrivalAt(this.#young) < nowMs - maxAgeMs) this.#young++;
+    const anchor = this.#young - 1;
+    const since = this.#arrivalAt(anchor) - overlapMs;
+    while (this.#start < anchor && this.#arrivalAt(this.#start) < since) this.#forget();
   }
 
   /** Something may have been missed up to here: nobody who heard only older messages is told otherwise. */

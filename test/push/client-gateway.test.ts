@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { type PushMessage, SlipwayPush } from "../../client/slipway-push.ts";
+import { type PushMessage, type PushOptions, SlipwayPush } from "../../client/slipway-push.ts";
+import { manualClock } from "../../src/clock.ts";
 import { eventually } from "../support/eventually.ts";
+import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 
 const opened: { close(): void }[] = [];
@@ -18,11 +20,11 @@ async function gateway(): Promise<PushApp> {
   return app;
 }
 
-function connect(app: PushApp, userId: string, channels: string[] = []) {
+function connect(app: { wsUrl: string }, userId: string, more: Partial<PushOptions> = {}) {
   const messages: PushMessage[] = [];
   const opens: { reconnected: boolean; recovered: boolean }[] = [];
   // The verify service of the tests takes the user id as the code.
-  const push = new SlipwayPush({ url: app.wsUrl, code: () => userId, channels, minDelayMs: 20 });
+  const push = new SlipwayPush({ url: app.wsUrl, code: () => userId, minDelayMs: 20, ...more });
   push.on("message", (message) => messages.push(message));
   push.on("open", (open) => opens.push(open));
   opened.push(push);
@@ -32,7 +34,7 @@ function connect(app: PushApp, userId: string, channels: string[] = []) {
 
 test("the client connects to the real gateway and receives what is for all, its user and its channel", async () => {
   const app = await gateway();
-  const ann = connect(app, "ann", ["news"]);
+  const ann = connect(app, "ann", { channels: ["news"] });
   await eventually("ann is connected", ann.isOpen);
   await app.publish({ targetType: "all", target: "", data: "to all" });
   await app.publish({ targetType: "user", target: "ann", data: "to ann" });
@@ -66,7 +68,7 @@ test("a client joins as many channels as a connection may be in, and moves betwe
   const app = await gateway();
   const name = (index: number) => `频道名称很长所以地址放不下这么多频道名字${index}`;
   const names = Array.from({ length: 120 }, (_, index) => name(index));
-  const ann = connect(app, "ann", names);
+  const ann = connect(app, "ann", { channels: names });
   const left: string[] = [];
   ann.push.on("left", (channel) => left.push(channel));
   await eventually("ann is connected", ann.isOpen);
@@ -98,6 +100,38 @@ test("a kick is final, and a channel that is not granted is told and not asked f
   await app.post("/feign/disconnect", { userId: "ann" });
   await eventually("it stays closed", () => ann.push.status.state === "closed");
   expect(ann.push.status.closeCode).toBe(4004);
+});
+
+test("a client that hears nothing for longer than resume.age still gets what it missed", async () => {
+  const clock = manualClock();
+  const server = await startGateway({}, clock);
+  let beats = 0;
+  class Counting extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url, protocols);
+      this.addEventListener("message", ({ data }) => void (data === "ping" && beats++));
+    }
+  }
+  const ann = connect(server, "ann", { heartbeatIntervalMs: 20, webSocket: Counting });
+  const send = (target: string, data: string) =>
+    server.gateway.publisher.publish({ targetType: "user", target, data });
+  await eventually("ann is connected", ann.isOpen);
+  send("ann", "one");
+  await eventually("it arrived", () => ann.messages.length === 1);
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(60_000);
+    send("bo", `not for ann ${minute}`);
+    const before = beats;
+    await eventually("two more heartbeats are answered", () => beats >= before + 2);
+  }
+  // 42xx: the client comes back within a second, by itself.
+  await server.gateway.control.disconnect({ userId: "ann" }, 4200);
+  await eventually("it was closed", () => !ann.isOpen());
+  send("ann", "two");
+  await eventually("what was missed arrived", () => ann.messages.length === 2);
+  expect(ann.messages.map((message) => message.data)).toEqual(["one", "two"]);
+  expect(ann.opens.at(-1)).toMatchObject({ reconnected: true, recovered: true });
+  await server.stop();
 });
 
 test("a gateway that was restarted is found again, and says that messages may be missing", async () => {

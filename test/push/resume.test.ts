@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import { eventually } from "../support/eventually.ts";
+import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
@@ -104,6 +107,44 @@ describe("resume", () => {
     expect(await second.heardType("welcome")).toMatchObject([{ recovered: false }]);
     first.close();
     second.close();
+  });
+
+  test("the newest message is known for as long as nothing follows it, so that a quiet gateway can be resumed too", async () => {
+    const clock = manualClock();
+    const server = await startGateway({}, clock);
+    const open = (query: string) => PushClient.open(`${server.wsUrl}?code=ann${query}`, ["slipway.v1"]);
+    const send = (data: string) =>
+      server.gateway.publisher.publish({ targetType: "user", target: "ann", data });
+    const first = await open("");
+    send("one");
+    await first.heardType("message");
+    const lastId = await lastIdOf(first);
+    clock.advance(600_000);
+    first.close();
+    await eventually("it is gone", () => server.gateway.connections.size === 0);
+    send("missed");
+    const second = await open(`&resume=${encodeURIComponent(lastId)}`);
+    await second.heardType("message");
+    expect(second.messages).toEqual(["missed"]);
+    expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
+    await server.stop();
+  });
+
+  test("a heartbeat text is answered with itself, and in slipway.v1 with the id to resume from", async () => {
+    push = await startPushApp();
+    const raw = await PushClient.open(`${push.wsUrl}?code=ann`);
+    const first = await connect("");
+    raw.send("ping");
+    expect(await raw.heard(1)).toEqual(["ping"]);
+    const sent = await push.publish({ targetType: "user", target: "bob", data: "not mine" });
+    first.send("ping");
+    const isPosition = (frame: string) => frame.includes('"position"');
+    await eventually("the position is told", () => first.frames.some(isPosition));
+    expect(first.frames.slice(1)).toEqual([
+      "ping",
+      JSON.stringify({ type: "position", lastId: sent.headers.get("x-push-id") }),
+    ]);
+    for (const client of [raw, first]) client.close();
   });
 
   test("far more than a send buffer is replayed without loss, in order, while live messages keep coming", async () => {

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { buildPushPart } from "../../src/app/push-part.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { configOf } from "../../src/config-load.ts";
 import { listenOn } from "../../src/http/server.ts";
@@ -17,12 +17,15 @@ export interface GatewayServer {
 }
 
 /** The gateway behind a real server, with the gateway itself at hand: to publish many messages in one turn. */
-export async function startGateway(values: Partial<Config> = {}): Promise<GatewayServer> {
+export async function startGateway(
+  values: Partial<Config> = {},
+  clock: Clock = systemClock,
+): Promise<GatewayServer> {
   const verify = startVerifyService();
   const metrics = buildMetrics();
   const config = configOf({ "push.verify-uri": verify.url, "push.connect-rate": 0, ...values });
   const log = pino({ level: "silent" });
-  const part = await buildPushPart({ config, log, metrics, clock: systemClock }, null);
+  const part = await buildPushPart({ config, log, metrics, clock }, null);
   const server = listenOn(
     { host: "127.0.0.1", port: 0 },
     {

@@ -68,4 +68,16 @@ describe("resume ring", () => {
     expect(ring.find("d", 26).isComplete).toBe(true);
     expect(ring.find("c", 26).isComplete).toBe(false);
   });
+
+  test("what is too old goes, but for the newest of it and what a replay from there begins at", () => {
+    const ring = new ResumeRing({ ...options, overlapMs: 10 });
+    for (const [id, at] of Object.entries({ a: 0, b: 15, c: 20 })) ring.add(message(id), 1, at);
+    ring.forgetOld(1000);
+    expect(ring.size).toBe(2);
+    ring.add(message("d"), 1, 1000);
+    expect(ring.find("c", 1000)).toEqual({ from: 1, isComplete: true });
+    expect(ring.find("b", 1000).isComplete).toBe(false);
+    ring.forgetOld(1101);
+    expect(ring.size).toBe(1);
+  });
 });
