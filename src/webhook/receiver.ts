@@ -4,7 +4,7 @@ import type { Store } from "../model/store.ts";
 import { type DecodedBody, decodeBody, formPayloadOf } from "./body.ts";
 import { buildFloodGuard, type FloodGuard } from "./flood.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
-import { keptHeaders } from "./kept-headers.ts";
+import { keptHeaders, withoutSecret } from "./kept-headers.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { type Pipeline, signatureFailed } from "./pipeline.ts";
@@ -242,7 +242,7 @@ function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedRequest {
 
 /** Decodes, normalises and masks. */
 function readBody(hook: Hook, incoming: Incoming, known: Known, body: Uint8Array): [Known, DecodedBody] {
-  const { headers } = incoming;
+  const headers = withoutSecret(incoming.headers, hook.config);
   const decoded = decodeBody(body, headers.get("content-type") ?? "", headers.get("content-encoding") ?? "");
   const event: NormalizedEvent | null =
     decoded.payload === null ? null : readEvent(providerOf(hook.config.provider), headers, decoded.payload);
@@ -271,13 +271,14 @@ function unknownDelivery(incoming: Incoming, nowMs: number): Known {
 
 function knownOf(hook: Hook, incoming: Incoming, known: Known): Known {
   const provider = providerOf(hook.config.provider);
+  const headers = withoutSecret(incoming.headers, hook.config);
   return {
     ...known,
     projectId: hook.config.projectId,
     projectName: hook.project.name,
     provider: hook.config.provider,
-    headers: keptHeaders(incoming.headers, provider.eventHeaders, provider.deliveryIdHeaders),
-    hostDeliveryId: hostDeliveryIdOf(provider, incoming.headers),
+    headers: keptHeaders(headers, provider),
+    hostDeliveryId: hostDeliveryIdOf(provider, headers),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
 import type { HookDirectory } from "./hook-directory.ts";
 import { isObject, type JsonObject } from "./json-reader.ts";
+import { withoutSecret } from "./kept-headers.ts";
 import { type Answer, outcomes } from "./outcome.ts";
 import { parseGenericPayload } from "./payloads.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -77,7 +78,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
 function sampleOf(project: Project, config: WebhookConfig, input: TestInput, author: string) {
   const payload: JsonObject = input.payload ?? samplePayload(project, input, author);
   const event = isObject(input.payload)
-    ? readEvent(providerOf(config.provider), new Headers(input.headers), payload)
+    ? readEvent(providerOf(config.provider), withoutSecret(new Headers(input.headers), config), payload)
     : { ...parseGenericPayload(payload, "", null), rawEvent: String(payload.event) };
   return { event, payload, text: JSON.stringify(payload) };
 }

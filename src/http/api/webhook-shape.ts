@@ -5,6 +5,7 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
+import { keptOfGeneric } from "../../webhook/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";
 import { actionsBody, actionsShape } from "./task-shape.ts";
@@ -22,14 +23,14 @@ const globs = z.array(glob).max(maxPatterns).openapi({
     "`*` any characters except `/`, `**` across levels, `**/` zero or more levels, `?` one character.",
 });
 
-/** Headers that the server itself understands cannot carry a secret as well. */
+/** Headers that the server itself understands cannot carry a secret as well; those that records keep must not. */
 const reservedHeaders = [
   "host",
   "connection",
   "content-length",
-  "content-type",
   "transfer-encoding",
   "upgrade",
+  ...keptOfGeneric,
 ];
 
 const headerName = text(64)
@@ -39,7 +40,9 @@ const headerName = text(64)
   .refine((value) => !reservedHeaders.includes(value.trim().toLowerCase()), {
     message: `must be none of ${reservedHeaders.join(", ")}`,
   })
-  .openapi({ description: `Blank: ${webhookDefaults.secretHeader}.` });
+  .openapi({
+    description: `Blank: ${webhookDefaults.secretHeader}. None of ${reservedHeaders.join(", ")}: those are the server's own, or stand in records.`,
+  });
 
 const queryName = text(64)
   .refine((value) => value.trim() === "" || /^[\w.~-]+$/.test(value.trim()), {
