@@ -76,7 +76,7 @@ describe("resume ring", () => {
     expect(ring.size).toBe(2);
     ring.add(message("d"), 1, 1000);
     expect(ring.find("c", 1000)).toEqual({ from: 1, isComplete: true });
-    expect(ring.find("b", 1000).isComplete).toBe(false);
+    expect(ring.find("a", 1000).isComplete).toBe(false);
     ring.forgetOld(1101);
     expect(ring.size).toBe(1);
   });
