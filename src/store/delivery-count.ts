@@ -4,7 +4,7 @@ import type { DeliveryKeeper } from "../model/delivery.ts";
 import type { Scope } from "./scope.ts";
 
 const maxBuckets = 1000;
-/** A million deliveries are counted in steps of this many buckets, so that no single query holds the loop for long. */
+/** A million deliveries are counted in steps of this many buckets, so that other lists get their turn between. */
 const bucketsPerQuery = 12;
 
 type CountByStatus = DeliveryKeeper["countByStatus"];

@@ -106,8 +106,8 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
 }
 
 /**
- * A project may have many tasks with long logs. Deleting them with it in one statement would hold the loop; so they go
- * before it, a few at a time.
+ * A project may have many tasks with long logs. Deleting them with it in one statement would hold up all who write; so
+ * they go before it, a few at a time.
  */
 async function deleteTasks({ db }: Scope, projectId: number): Promise<void> {
   const some = db.selectFrom("tasks").select("id").where("project_id", "=", projectId).limit(tasksPerBatch);

@@ -28,7 +28,7 @@ const commonPragmas = [
   "pragma synchronous = normal",
   "pragma foreign_keys = on",
   // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
-  // anew, is finished by a writer, every 64 MiB.
+  // anew, is finished by a writer, every 125 MiB.
   "pragma wal_autocheckpoint = 16000",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
@@ -47,13 +47,14 @@ const readerPragmas = [
   "pragma temp_store = memory",
 ];
 
-const unitTimeoutMs = 10_000;
 const checkpointEveryMs = 1_000;
 
 export interface SqliteOptions {
   path: string;
   log: Log;
   clock: Clock;
+  /** A transaction that takes longer is undone. */
+  unitTimeoutMs?: number;
 }
 
 /** Starts a checkpoint on the background thread, at most one a second: its syncs would hold the loop. */
@@ -100,7 +101,8 @@ function buildVersion() {
   };
 }
 
-export async function openSqlite({ path, log, clock }: SqliteOptions): Promise<Engine> {
+export async function openSqlite(options: SqliteOptions): Promise<Engine> {
+  const { path, log, clock, unitTimeoutMs = 10_000 } = options;
   const file = resolve(path);
   const connection = openWriter(file);
   await migrateAlone(connection);
@@ -173,10 +175,12 @@ function databaseOver(execute: Execute): Database {
 /** The scope of the unit that the writer runs now: there is never more than one. */
 function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void } {
   let isOver = false;
-  const execute: Execute = async (query) => {
+  /** Also what a nested part ends with: by now another unit may have one of the same name. */
+  const stillOpen = (): SqliteConnection => {
     if (isOver) throw new Fault("internal", "This transaction is over.");
-    return writer.execute(query);
+    return writer;
   };
+  const execute: Execute = async (query) => stillOpen().execute(query);
   const db = databaseOver(execute);
   const scope: Scope = {
     db,
@@ -185,14 +189,14 @@ function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void 
     executeTogether: (unit) => runMadeUnit(scope, unit),
     dialect: sqliteDialect,
     async transact(work) {
-      writer.run("savepoint part");
+      stillOpen().run("savepoint part");
       try {
         const value = await work(scope);
-        writer.run("release part");
+        stillOpen().run("release part");
         return value;
       } catch (error) {
-        writer.run("rollback to part");
-        writer.run("release part");
+        stillOpen().run("rollback to part");
+        stillOpen().run("release part");
         throw error;
       }
     },

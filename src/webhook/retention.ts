@@ -1,6 +1,6 @@
 import type { DeliveryKeeper } from "../model/delivery.ts";
 
-/** About 5 ms of work on SQLite, which holds the loop meanwhile. */
+/** About 5 ms of work on SQLite, for which all who write wait. */
 const batchSize = 100;
 
 /** Deletes delivery records that are older than `before`. */

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
 import type { Engine } from "../../src/store/engine.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import type { Scope } from "../../src/store/scope.ts";
+import { openSqlite, type SqliteOptions } from "../../src/store/sqlite.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 
@@ -15,12 +16,15 @@ describe("the connections to an SQLite file", () => {
   let engine: Engine;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "slipway-sqlite-"));
-    engine = await openSqlite({
+    engine = await open();
+  });
+  const open = (change: Partial<SqliteOptions> = {}) =>
+    openSqlite({
       path: join(folder, "test.db"),
       log: pino({ level: "silent" }),
       clock: systemClock,
+      ...change,
     });
-  });
   afterEach(async () => {
     await engine.close();
     await rm(folder, { recursive: true });
@@ -34,6 +38,35 @@ describe("the connections to an SQLite file", () => {
     expect(String(await failureOf(lists.insertInto("meta").values(row).execute()))).toContain("readonly");
     expect(String(await failureOf(execute({ sql: asRead, parameters: [] })))).toContain("readonly");
     expect(await db.selectFrom("meta").selectAll().where("name", "=", row.name).execute()).toEqual([]);
+  });
+
+  test("whatever a transaction that was undone still tries does not reach the next one", async () => {
+    await engine.close();
+    engine = await open({ unitTimeoutMs: 200 });
+    const { transact, db } = engine.scope;
+    const set = (scope: Scope, name: string) =>
+      scope.db.insertInto("meta").values({ name, value: "" }).execute();
+    let goOn = () => {};
+    const late = Promise.withResolvers<unknown>();
+    const undone = transact((outer) => {
+      const part = outer.transact(async (inner) => {
+        await set(inner, "undone");
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      });
+      late.resolve(failureOf(part));
+      return part;
+    });
+    expect(String(await failureOf(undone))).toContain("took longer than 200 ms");
+    await transact((outer) =>
+      outer.transact(async (inner) => {
+        await set(inner, "kept");
+        goOn();
+        expect(String(await late.promise)).toContain("This transaction is over.");
+      }),
+    );
+    expect(await db.selectFrom("meta").select("name").execute()).toEqual([{ name: "kept" }]);
   });
 
   test("checkpoints move what is written into the file while it is written", async () => {
