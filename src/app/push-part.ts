@@ -104,6 +104,7 @@ function gatewayOptions(
       heartbeatContent: config["push.heartbeat-content"],
     },
     sendBuffer: {
+      maxMessageBytes: config["push.max-message-bytes"],
       sendBufferBytes: config["push.send-buffer-bytes"],
       sendBufferTotalBytes: config["push.send-buffer-total"],
       slowConsumerTimeoutMs: config["push.slow-consumer-timeout"],
@@ -159,7 +160,6 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
       log,
     },
     clientMaxMessageBytes: config["push.client-max-message-bytes"],
-    sendBufferBytes: config["push.send-buffer-bytes"],
   };
 }
 

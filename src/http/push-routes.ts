@@ -1,7 +1,6 @@
 import type { WebSocketHandler } from "bun";
 import type { Connection } from "../push/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
-import { backpressureLimitOf } from "../push/send-buffer.ts";
 import { type FeignOptions, feignRoutes } from "./feign-routes.ts";
 import { type HandshakeOptions, handshakeHandler } from "./handshake.ts";
 import type { Routes } from "./server.ts";
@@ -10,7 +9,6 @@ export interface PushRouteOptions {
   handshake: HandshakeOptions;
   feign: FeignOptions;
   clientMaxMessageBytes: number;
-  sendBufferBytes: number;
 }
 
 export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes {
@@ -22,7 +20,7 @@ export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): 
   const { sockets } = gateway;
   return {
     maxPayloadLength: options.clientMaxMessageBytes,
-    backpressureLimit: backpressureLimitOf(options.sendBufferBytes, options.feign.maxMessageBytes),
+    backpressureLimit: gateway.sendBuffers.runtimeLimitBytes,
     idleTimeout: 0,
     sendPings: false,
     perMessageDeflate: false,

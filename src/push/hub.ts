@@ -156,16 +156,17 @@ export class Hub {
     figures.messages[targetType]++;
     const topic = rawTopic(targetType, target);
     let frameBytes = 0;
+    let isDropped = false;
     const raw = this.#count(topic);
     if (raw > 0) {
       frameBytes = bytes;
-      if (this.#fanout?.publish(topic, data) === 0 && bytes > 0) figures.dropped++;
+      isDropped = this.#fanout?.publish(topic, data) === 0 && bytes > 0;
     }
     const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
     if (v1 > 0) {
       const frame = messageFrame(message);
       frameBytes = Math.max(frameBytes, Buffer.byteLength(frame));
-      if (this.#fanout?.publish(v1TopicOf(topic), frame) === 0) figures.dropped++;
+      if (this.#fanout?.publish(v1TopicOf(topic), frame) === 0) isDropped = true;
     }
     this.#lastReceivers = raw + v1;
     if (raw + v1 === 0) return;
@@ -174,6 +175,13 @@ export class Hub {
     this.#publishedSinceSweep += frameBytes;
     if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(target);
     else this.#touchedUsers = null;
+    if (isDropped) this.#closeDropped();
+  }
+
+  /** Whoever the runtime skipped is over its limit, and so over ours, which is lower: the sweep closes it. */
+  #closeDropped(): void {
+    this.#parts.figures.dropped++;
+    this.#sweep();
   }
 
   /** Only `slipway.v1` resumes, from what it heard before: where none has been for as long as the ring remembers, none can. */

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { closeCodes, type Socket } from "./connection.ts";
 
 export interface SendBufferOptions {
+  maxMessageBytes: number;
   sendBufferBytes: number;
   sendBufferTotalBytes: number;
   slowConsumerTimeoutMs: number;
@@ -15,16 +16,15 @@ interface Lag {
   isGivenUp: boolean;
 }
 
-/** Largest header of a WebSocket frame. */
-const frameHeaderBytes = 14;
+/** JSON writes one byte as up to six: a control character becomes `\u0001`. */
+const maxEscapedBytes = 6;
+/** What stands around `data` in a frame: its head, id and target. */
+const envelopeBytes = 64 * 1024;
+/** Answers and pings that may stand beside messages: they alone close nobody. */
+const answerBytes = 64 * 1024;
 
 /** A reader that has taken nothing for this long is not waited for. */
 export const patienceMs = 250;
-
-/** The runtime drops silently above this, so it is far above every limit of ours and never reached. */
-export function backpressureLimitOf(sendBufferBytes: number, maxMessageBytes: number): number {
-  return 4 * Math.max(sendBufferBytes, maxMessageBytes);
-}
 
 /**
  * Watches unsent bytes, so that memory stays bounded and nobody is skipped silently: over the limit of one connection,
@@ -38,9 +38,21 @@ export class SendBuffers {
   /** A single message larger than the send buffer must still fit, or it would close even those who keep up. */
   #largestFrameBytes = 0;
 
+  /** Whatever is published, no frame is larger. */
+  readonly #maxFrameBytes: number;
+
   constructor(options: SendBufferOptions, clock: Clock) {
     this.#options = options;
+    this.#maxFrameBytes = maxEscapedBytes * (options.maxMessageBytes + envelopeBytes);
     this.#clock = clock;
+  }
+
+  /**
+   * The runtime drops silently above this. A buffer grows by half a send buffer and one frame between two sweeps, and each
+   * sweep closes what is over our own limit: this one is never reached.
+   */
+  get runtimeLimitBytes(): number {
+    return 2 * this.#limitWith(this.#maxFrameBytes);
   }
 
   /** As of the last sweep. */
@@ -60,13 +72,17 @@ export class SendBuffers {
   /** To one connection alone: answers, and what it missed. */
   send(socket: Socket, text: string): void {
     const sent = socket.send(text);
-    if (sent >= 0) return;
+    if (sent > 0 || text === "") return;
+    if (sent === 0) {
+      this.closeSlow(socket);
+      return;
+    }
     this.noteFrame(Buffer.byteLength(text));
     this.#watch(socket, socket.getBufferedAmount());
   }
 
   noteFrame(bytes: number): void {
-    if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = bytes;
+    if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = Math.min(bytes, this.#maxFrameBytes);
   }
 
   /** Looks at these connections and at all that were behind before. */
@@ -128,7 +144,11 @@ export class SendBuffers {
   }
 
   get #limit(): number {
-    return Math.max(this.#options.sendBufferBytes, this.#largestFrameBytes) + frameHeaderBytes;
+    return this.#limitWith(this.#largestFrameBytes);
+  }
+
+  #limitWith(frameBytes: number): number {
+    return Math.max(this.#options.sendBufferBytes, frameBytes) + answerBytes;
   }
 
   #closeLargest(): void {

@@ -65,6 +65,37 @@ describe("slow consumers", () => {
     expect(await paused[0]?.closeCode()).toBe(4102);
   }, 60_000);
 
+  test("a message that escaping makes six times as large skips nobody: what follows it arrives too", async () => {
+    server = await startGateway();
+    const { publisher } = server.gateway;
+    const client = new RawSocket(server.port);
+    paused.push(client);
+    await client.upgrade("/ws?code=ann", { "Sec-WebSocket-Protocol": "slipway.v1" });
+    client.pause();
+    const publish = (data: string) => publisher.publish({ targetType: "user", target: "ann", data });
+    // Most of what the system's own buffers take.
+    const before = 30;
+    for (let sent = 0; sent < before; sent++) await publish("x".repeat(100_000));
+    expect(await publish("\u0001".repeat(mebibyte))).toMatchObject({ receivers: 1 });
+    const small = Array.from({ length: 5 }, (_, index) => `small ${index}`);
+    for (const data of small) expect(await publish(data)).toMatchObject({ receivers: 1 });
+    client.resume();
+    const heard = () =>
+      client
+        .frames()
+        .filter((frame) => frame.opcode === 1)
+        .map((frame) => JSON.parse(frame.payload.toString()) as { type: string; data: string })
+        .filter((frame) => frame.type === "message");
+    await eventually("all arrive", () => heard().length === before + 6);
+    expect(
+      heard()
+        .slice(before)
+        .map(({ data }) => data.slice(0, 7)),
+    ).toEqual(["\u0001".repeat(7), ...small]);
+    expect(server.gateway.connections.size).toBe(1);
+    expect(await server.metric("slipway_push_dropped_total")).toBe(0);
+  }, 60_000);
+
   test("below send-buffer-bytes, without progress for slow-consumer-timeout: 4102", async () => {
     server = await startGateway({
       "push.slow-consumer-timeout": 500,
