@@ -93,6 +93,7 @@ function gatewayOptions(
       maxPendingVerifications,
     },
     connectRate: config["push.connect-rate"],
+    maxMessageBytes: config["push.max-message-bytes"],
     allowedOrigins: config["push.allowed-origins"],
     publicChannels: config["push.public-channels"],
     tempMaxLifetimeMs: config["push.temp-max-lifetime"],

@@ -64,6 +64,7 @@ function guarded(options: FeignOptions, method: "GET" | "POST", operation: Opera
 
 function failureOf(error: unknown, log: Log): Response {
   if (error instanceof Fault && error.code === "unavailable") return failUnavailable(error);
+  if (error instanceof Fault && error.code === "too_large") return fail(413, 41301, error.message);
   log.error({ error: messageOf(error) }, "a /feign request failed");
   return fail(500, 50001, "Something went wrong on our side; the log has the details.");
 }
@@ -82,7 +83,7 @@ function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation
 
   function publish(text: string | Response, key: string | null): Response | Promise<Response> {
     if (typeof text !== "string") return text;
-    const reading = readPublish(text, maxMessageBytes);
+    const reading = readPublish(text);
     if (isRefusal(reading)) return answer(reading);
     const publishing = key === null ? publisher.publish(reading) : publisher.publishOnce(reading, key);
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);

@@ -47,7 +47,8 @@ export function remotePushDesk(options: { url: string; apiKey: string | undefine
     const answer = (await response.json().catch(() => ({}))) as { data?: unknown; message?: string };
     if (response.ok) return { data: answer.data, headers: response.headers };
     const text = answer.message ?? `it answered ${response.status}`;
-    if (response.status === 400 || response.status === 413) throw new Fault("invalid", text);
+    if (response.status === 413) throw new Fault("too_large", text);
+    if (response.status === 400) throw new Fault("invalid", text);
     throw new Fault("unavailable", `The push gateway at deploy.push.url refused: ${text}`);
   }
 

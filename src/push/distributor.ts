@@ -17,12 +17,13 @@ export interface DistributorParts {
   clock: Clock;
   log: Log;
   newId: () => string;
+  maxMessageBytes: number;
   control: (message: ControlMessage) => void;
 }
 
 /** The one way in, in both modes: what the bus hands over is read, freed of repeats, and given to the hub. */
 export function distribute(parts: DistributorParts): void {
-  const { bus, hub, figures, clock, log } = parts;
+  const { bus, hub, figures, clock, log, maxMessageBytes } = parts;
   const identify = () => ({ id: parts.newId(), ts: clock.now() });
   const complain = oncePerSecond(clock, (skipped) =>
     log.warn({ skipped }, "skipped messages on the queue that are no push messages"),
@@ -35,7 +36,7 @@ export function distribute(parts: DistributorParts): void {
   bus.subscribe("broadcast", (values) => {
     const messages: BroadcastMessage[] = [];
     for (const value of values) {
-      const message = readBroadcast(value, identify);
+      const message = readBroadcast(value, identify, maxMessageBytes);
       if (!message) {
         skip();
         continue;

@@ -36,6 +36,7 @@ export interface GatewayOptions {
   bootTag: string;
   admission: AdmissionOptions;
   connectRate: number;
+  maxMessageBytes: number;
   allowedOrigins: readonly string[];
   publicChannels: readonly string[];
   tempMaxLifetimeMs: number;
@@ -218,7 +219,16 @@ export class Gateway {
       newId,
       presence: (message) => this.cluster?.heard(message),
     });
-    this.publisher = new Publisher({ bus, hub, idempotency: this.#idempotency, clock, node, newId });
+    const { maxMessageBytes } = options;
+    this.publisher = new Publisher({
+      bus,
+      hub,
+      idempotency: this.#idempotency,
+      clock,
+      node,
+      newId,
+      maxMessageBytes,
+    });
     this.sockets = new SocketEvents({
       admission: this.admission,
       connections,
@@ -244,6 +254,7 @@ export class Gateway {
       clock,
       log,
       newId,
+      maxMessageBytes,
       control: (message) => this.control.apply(message),
     });
   }

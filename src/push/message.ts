@@ -63,14 +63,21 @@ export function keyOf(targetType: TargetType, target: string): string {
   return `${targetType}:${target}`;
 }
 
-/** Answers null for anything that is no message of ours nor a bare `{targetType, target, data}`. */
+/** Counts only where it must: no text has more than three bytes for each unit of its length. */
+export function isLongerThan(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
+}
+
+/** Answers null for anything that is no message of ours nor a bare `{targetType, target, data}`, or too large. */
 export function readBroadcast(
   value: unknown,
   identify: () => { id: string; ts: number },
+  maxMessageBytes: number,
 ): BroadcastMessage | null {
   if (!isRecord(value)) return null;
   const { targetType, target, data } = value;
   if (!isTargetType(targetType) || typeof data !== "string") return null;
+  if (isLongerThan(data, maxMessageBytes)) return null;
   const isToAll = targetType === "all";
   if (!isToAll && (typeof target !== "string" || target === "")) return null;
   const where = isToAll || typeof target !== "string" ? "" : target;

@@ -9,7 +9,7 @@ export interface PublishRequest {
 
 /** Why a publish is refused: becomes the failure envelope. */
 export interface PublishRefusal {
-  status: 400 | 409 | 413 | 415;
+  status: 400 | 409;
   code: number;
   message: string;
 }
@@ -21,7 +21,7 @@ export function isRefusal(reading: object): reading is PublishRefusal {
 }
 
 /** Checked by hand: this is the hot path, and the answers name each mistake with a code of its own. */
-export function readPublish(text: string, maxMessageBytes: number): PublishRequest | PublishRefusal {
+export function readPublish(text: string): PublishRequest | PublishRefusal {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -42,8 +42,6 @@ export function readPublish(text: string, maxMessageBytes: number): PublishReque
   if (typeof target === "string" && target.length > maxTargetBytes)
     return refusal(400, 40003, `target is longer than ${maxTargetBytes} characters.`);
   if (typeof data !== "string") return refusal(400, 40004, "data must be given, as a string.");
-  if (data.length * 3 > maxMessageBytes && Buffer.byteLength(data) > maxMessageBytes)
-    return refusal(413, 41301, `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
   return { targetType, target: isToAll || typeof target !== "string" ? "" : target, data };
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Hub } from "./hub.ts";
 import { type Fingerprint, fingerprintOf, type Idempotency } from "./idempotency.ts";
-import { type BroadcastMessage, keyOf } from "./message.ts";
+import { type BroadcastMessage, isLongerThan, keyOf } from "./message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "./publish-request.ts";
 
 export interface PublisherParts {
@@ -13,6 +13,7 @@ export interface PublisherParts {
   clock: Clock;
   node: string;
   newId: () => string;
+  maxMessageBytes: number;
 }
 
 export interface Published {
@@ -47,8 +48,8 @@ export class Publisher {
   }
 
   /**
-   * Answers at once where the message went out at once. Rejects with Fault "unavailable" when it could not be put on
-   * the bus.
+   * Answers at once where the message went out at once. Rejects with Fault "too_large", or "unavailable" when it could
+   * not be put on the bus.
    */
   publish(request: PublishRequest): Published | Promise<Published> {
     return this.#send(request, undefined);
@@ -87,7 +88,8 @@ export class Publisher {
     { targetType, target, data }: PublishRequest,
     idempotencyKey: string | undefined,
   ): Published | Promise<Published> {
-    const { bus, hub, clock, node, newId } = this.#parts;
+    const { bus, hub, clock, node, newId, maxMessageBytes } = this.#parts;
+    if (isLongerThan(data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
     if (hub.waitingBytes > maxWaitingBytes) return Promise.reject(tooMuchWaits());
     const id = newId();
     const message: BroadcastMessage = {
@@ -107,6 +109,10 @@ export class Publisher {
     const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
     return publishing.then(() => ({ id, receivers }));
   }
+}
+
+function tooLarge(maxMessageBytes: number): Fault {
+  return new Fault("too_large", `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
 }
 
 function tooMuchWaits(): Fault {

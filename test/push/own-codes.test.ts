@@ -9,7 +9,11 @@ let server: ApiServer;
 let wsUrl: string;
 
 beforeAll(async () => {
-  server = await startApiServer({ "push.drain-delay": 0, "push.drain-period": 0 }, undefined, "start");
+  server = await startApiServer(
+    { "push.drain-delay": 0, "push.drain-period": 0, "push.max-message-bytes": 1_200_000 },
+    undefined,
+    "start",
+  );
   wsUrl = `${server.url.replace("http", "ws")}/ws`;
 });
 
@@ -56,6 +60,16 @@ describe("codes of our own", () => {
     expect(published.receivers).toBe(1);
     expect(await connection.heard(1)).toEqual(["hello"]);
     connection.close();
+  });
+
+  test("POST /api/push/publish takes what max-message-bytes allows, in bytes of UTF-8, and nothing more", async () => {
+    const publish = (data: string) =>
+      server.admin.request("POST", "/api/push/publish", { targetType: "all", data });
+    expect((await publish("x".repeat(1_200_000))).status).toBe(200);
+    const tooLarge = await publish("漢".repeat(400_001));
+    expect(tooLarge.status).toBe(413);
+    expect(tooLarge.body).toMatchObject({ error: { code: "too_large" } });
+    expect(tooLarge.text).toContain("push.max-message-bytes");
   });
 
   test("a code for the console is bound to slipway:<id>, for temp=1, temporary without end", async () => {

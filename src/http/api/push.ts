@@ -7,11 +7,11 @@ import type { PushCodes } from "../../push/own-codes.ts";
 import type { PushDesk } from "../push-desk.ts";
 import { audit, callerOf } from "./context.ts";
 import { connectionsShape } from "./push-shape.ts";
+import { maxBodyBytes } from "./request.ts";
 import { newApi, route } from "./route.ts";
 import { json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
 
 const tags = ["push"];
-const maxDataLength = 1024 * 1024;
 const userId = text(256, 1).openapi({ example: "42" });
 
 const makeCode = route({
@@ -90,7 +90,7 @@ const publish = route({
       strict({
         targetType: z.enum(targetTypes),
         target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
-        data: text(maxDataLength),
+        data: text(maxBodyBytes).openapi({ description: "At most `push.max-message-bytes` bytes." }),
       }).refine(namesItsTarget, {
         path: ["target"],
         error: "is required: the user or the channel that the message is for",

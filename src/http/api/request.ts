@@ -14,7 +14,7 @@ import type { ApiDeps } from "./api.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 
 /** Large enough for a webhook test with a whole payload in it. */
-const maxBodyBytes = 2 * 1024 * 1024;
+export const maxBodyBytes = 2 * 1024 * 1024;
 
 /** What every request goes through before its endpoint: an id, the client's address, the body, the caller. */
 export function prepareRequests(deps: ApiDeps) {
