@@ -21,21 +21,24 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
     buffers: { bufferedBytes: sendBuffers.bufferedBytes, lagging: sendBuffers.lagging },
     channelCount: channels.length,
     channels: channels.slice(0, maxChannelsListed),
-    ...(userId === null ? {} : { connections: connections.ofUser(userId).map(describe) }),
+    ...(userId === null ? {} : { connections: connectionsOf(gateway, userId) }),
   };
 }
 
-function describe(socket: ReturnType<Gateway["connections"]["ofUser"]>[number]) {
-  const { id, userId, kind, isV1, channels, openedAtMs, endsAtMs } = socket.data;
-  return {
-    connectionId: id,
-    userId,
-    kind,
-    protocol: isV1 ? "slipway.v1" : "raw",
-    channels: [...(channels ?? [])],
-    address: socket.remoteAddress,
-    openedAt: new Date(openedAtMs).toISOString(),
-    endsAt: endsAtMs > 0 ? new Date(endsAtMs).toISOString() : null,
-    bufferedBytes: socket.getBufferedAmount(),
-  };
+function connectionsOf(gateway: Gateway, userId: string) {
+  const timeOf = (steadyMs: number) => new Date(gateway.wallTimeOf(steadyMs)).toISOString();
+  return gateway.connections.ofUser(userId).map((socket) => {
+    const { id, kind, isV1, channels, openedAtMs, endsAtMs } = socket.data;
+    return {
+      connectionId: id,
+      userId,
+      kind,
+      protocol: isV1 ? "slipway.v1" : "raw",
+      channels: [...(channels ?? [])],
+      address: socket.remoteAddress,
+      openedAt: timeOf(openedAtMs),
+      endsAt: endsAtMs > 0 ? timeOf(endsAtMs) : null,
+      bufferedBytes: socket.getBufferedAmount(),
+    };
+  });
 }

@@ -72,6 +72,9 @@ export interface Wishes {
   resumeId: string | null;
 }
 
+/** Longer than any connection lasts, and still a date: other languages say "no end" with their largest number. */
+const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
+
 /** The push gateway of one instance: its parts, and the one timer that moves them. */
 export class Gateway {
   readonly admission: Admission;
@@ -89,6 +92,7 @@ export class Gateway {
   readonly sockets: SocketEvents;
   readonly node: string;
   readonly #options: GatewayOptions;
+  readonly #clock: Clock;
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
   readonly #idempotency = new Idempotency(idempotencyDefaults);
@@ -108,6 +112,7 @@ export class Gateway {
     const figures = this.#figures;
     this.node = node;
     this.#options = options;
+    this.#clock = clock;
     this.#steady = steady;
     this.#newConnectionId = idMaker(`c${bootTag}`);
     this.#publicGrants = publicGrants(options.publicChannels);
@@ -242,6 +247,7 @@ export class Gateway {
       sendBuffers,
       figures,
       clock: steady,
+      wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
       pingIntervalMs: options.pingIntervalMs,
     });
     distribute({
@@ -287,6 +293,11 @@ export class Gateway {
     this.#idempotency.forgetOld(nowMs);
   }
 
+  /** What people call a moment of the steady clock, by the system's clock as it is set now. */
+  wallTimeOf(steadyMs: number): number {
+    return Math.round(this.#clock.now() + steadyMs - this.#steady.now());
+  }
+
   /** Users online on all instances, as far as this one has heard; it never asks and waits. */
   onlineUsersOfCluster(): string[] {
     return this.cluster?.onlineUsers() ?? this.connections.onlineUsers();
@@ -295,7 +306,7 @@ export class Gateway {
   /** The connection of an admitted handshake, to be put into its socket. */
   connectionOf(identity: Identity, wishes: Wishes): Connection {
     const { channels, isTemporary } = identity;
-    const lifetimeMs = identity.maxLifetimeMs ?? this.#options.tempMaxLifetimeMs;
+    const lifetimeMs = Math.min(identity.maxLifetimeMs ?? this.#options.tempMaxLifetimeMs, longestLifetimeMs);
     const joined = identity.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
     return new Connection({
       id: this.#newConnectionId(),

@@ -26,6 +26,7 @@ export interface SocketEventParts {
   sendBuffers: SendBuffers;
   figures: PushFigures;
   clock: Clock;
+  wallTimeOf: (steadyMs: number) => number;
   pingIntervalMs: number;
 }
 
@@ -93,7 +94,7 @@ export class SocketEvents {
 
   /** Tells a `slipway.v1` client where it stands; answers the position in the ring from which it hears. */
   #greet(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
-    const { ring, clock, sendBuffers, pingIntervalMs } = this.#parts;
+    const { ring, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
     const { data } = socket;
     if (!data.isV1) return ring.end;
     const resume = data.resumeId === null ? null : ring.find(data.resumeId, clock.now());
@@ -106,7 +107,7 @@ export class SocketEvents {
         kind: data.kind,
         channels: [...(data.channels ?? [])],
         pingIntervalMs,
-        expiresAt: data.endsAtMs > 0 ? Math.round(data.endsAtMs) : null,
+        expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
         recovered: resume?.isComplete ?? false,
         lastId: ring.lastId,
       }),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { RawSocket } from "../support/raw-socket.ts";
@@ -174,6 +174,32 @@ describe("other operations", () => {
       connections: [{ userId: "mia", kind: "temporary", protocol: "raw", channels: ["a", "b"] }],
     });
     client.close();
+  });
+
+  test("its times are those of the system, also after its clock was set, whatever lifetime the verify answer gave", async () => {
+    const { answer } = push.verify;
+    // As text: the largest integer of other languages is no safe one here.
+    push.verify.answer = () => new Response('{"userId":"max","maxLifetime":9223372036854775807}');
+    const client = await PushClient.open(`${push.wsUrl}?code=max&temp=1`);
+    setSystemTime(new Date(Date.now() + 86_400_000));
+    const nowMs = Date.now();
+    const v1 = await PushClient.open(`${push.wsUrl}?code=max&temp=1`, ["slipway.v1"]);
+    const [welcome] = await v1.heardType("welcome");
+    const report = await push.get("/feign/connections?userId=max");
+    setSystemTime();
+    push.verify.answer = answer;
+    expect(report.status).toBe(200);
+    const { data } = (await report.json()) as {
+      data: { connections: { openedAt: string; endsAt: string }[] };
+    };
+    expect(data.connections).toHaveLength(2);
+    for (const { openedAt, endsAt } of data.connections) {
+      expect(Math.abs(Date.parse(openedAt) - nowMs)).toBeLessThan(60_000);
+      expect(Date.parse(endsAt)).toBeGreaterThan(nowMs + 10 * 365 * 86_400_000);
+    }
+    const expiresAt = new Date(Number(welcome?.expiresAt));
+    expect(Math.abs(expiresAt.getTime() - Date.parse(data.connections[1]?.endsAt ?? ""))).toBeLessThan(1000);
+    for (const one of [client, v1]) one.close();
   });
 
   test("POST /feign/channels/join and leave apply to the connections open now", async () => {
