@@ -2,7 +2,7 @@ import { Button, Group, Modal, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useAct } from "../act.ts";
+import { complain, tell, useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
 import { type DeliveryFilters, filterOf } from "../delivery-query.ts";
 import { meQuery } from "../session.ts";
@@ -59,12 +59,17 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
     enabled: isOpen,
     staleTime: 0,
   });
-  const replay = useAct(() => ask(false), { done: ({ message }) => message, refresh: touched });
+  const replay = useAct(() => ask(false), { refresh: touched });
   const start = () => {
     setAfter(null);
     open();
   };
-  const goOn = ({ next }: { next: string | null }) => (next === null ? close() : setAfter(next));
+  const goOn = ({ message, failed, next }: Awaited<ReturnType<typeof ask>>) => {
+    if (failed > 0) complain(new Error(message));
+    else tell(message);
+    if (next === null) close();
+    else setAfter(next);
+  };
   return (
     <>
       <Button variant="default" onClick={start}>

@@ -7,7 +7,7 @@ import type {
   NormalizedEvent,
   ScannedDelivery,
 } from "../model/delivery.ts";
-import type { DeliveryAnswer } from "./outcome.ts";
+import { type DeliveryAnswer, isRefused } from "./outcome.ts";
 
 /** What a bulk replay takes of a filtered list, and what becomes of the rest. The counts add up to `matched`. */
 export interface BulkReplay {
@@ -31,7 +31,7 @@ export interface BulkReplay {
 
 export interface ReplayedItem {
   delivery: Delivery;
-  /** Null in a preview, or when it could not be replayed. */
+  /** Null in a preview, or when it could not be replayed. A refusal is a response too. */
   response: DeliveryAnswer | null;
   problem: string | null;
 }
@@ -95,7 +95,7 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     try {
       const { body: response } = await replay(delivery, false);
       await onReplayed(delivery, response);
-      return { delivery, response, problem: null };
+      return { delivery, response, problem: isRefused(response) ? response.reason : null };
     } catch (error) {
       // One that cannot be replayed must not keep back the others.
       if (!(error instanceof Fault)) throw error;

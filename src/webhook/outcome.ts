@@ -55,6 +55,11 @@ export interface Answer {
   body: DeliveryAnswer;
 }
 
+/** Whether a delivery was turned away or failed, in place of being judged by the rules. */
+export function isRefused({ status }: Pick<DeliveryAnswer, "status">): boolean {
+  return status === "rejected" || status === "failed";
+}
+
 export function answerOf(outcome: Outcome, deliveryId: number, more: Partial<DeliveryAnswer> = {}): Answer {
   const { httpStatus, status } = outcomes[outcome.code];
   const reason = outcome.told ?? outcome.reason;

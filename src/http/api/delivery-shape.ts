@@ -1,6 +1,7 @@
+import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
-import { deliveryCodes } from "../../webhook/outcome.ts";
+import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/outcome.ts";
 import { listOf, queryTime, text, time, z } from "./shape.ts";
 
 export const statusShape = z.enum(deliveryStatuses);
@@ -31,6 +32,20 @@ export const answerShape = z
     code: codeShape,
   })
   .openapi("DeliveryResponse");
+
+/** What a delivery that somebody asked for may answer beside its response. */
+export const triggerFaults = {
+  409: "It was refused: the webhook is not enabled, or is gone. The message names the record.",
+  429: "Deliveries of the project are too dense; `Retry-After` says when to try again.",
+};
+
+/** A host is told of a refusal by a delivery response; whoever asked for a delivery, as of every other error. */
+export function triggered({ httpStatus, retryAfterSeconds, body }: Answer): [DeliveryAnswer, 200 | 202] {
+  if (!isRefused(body)) return [body, httpStatus === 202 ? 202 : 200];
+  const code = httpStatus === 429 ? "too_many" : httpStatus >= 500 ? "internal" : "conflict";
+  const record = body.deliveryId === 0 ? "" : ` Delivery ${body.deliveryId} is the record of it.`;
+  throw new Fault(code, body.reason + record, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+}
 
 export const traceShape = z.array(
   z

@@ -2,7 +2,14 @@ import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delive
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import { type ApiContext, audit } from "./context.ts";
-import { answerShape, deliveryFilter, summaryJson, summaryShape } from "./delivery-shape.ts";
+import {
+  answerShape,
+  deliveryFilter,
+  summaryJson,
+  summaryShape,
+  triggered,
+  triggerFaults,
+} from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
 import { id, idParams, json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 
@@ -14,9 +21,14 @@ const replayDelivery = route({
   tags,
   summary: "Replay a delivery",
   description:
-    "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, or the " +
-    "signature had failed and `force` is not set.",
+    "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, the " +
+    "signature had failed and `force` is not set, or the webhook is not enabled.",
   access: "admin",
+  faults: {
+    ...triggerFaults,
+    404: "There is no such delivery.",
+    409: "Nothing usable is stored, the signature had failed, or the webhook is not enabled.",
+  },
   request: { params: idParams("id"), body: jsonBody(strict({ force: z.boolean().default(false) })) },
   responses: {
     200: json("The delivery created no task.", answerShape),
@@ -61,7 +73,9 @@ const replayDeliveries = route({
             description: "Found by the filter, without what earlier calls went through.",
           }),
           replayed: count.openapi({ description: "In a preview: would be replayed." }),
-          failed: count.openapi({ description: "Could not be replayed; `problem` says why." }),
+          failed: count.openapi({
+            description: "Could not be replayed, or was refused; `problem` says why.",
+          }),
           older: count.openapi({ description: "Older ones of refs of which a newer one was found." }),
           overtaken: count.openapi({
             description:
@@ -76,7 +90,9 @@ const replayDeliveries = route({
               z.object({
                 delivery: summaryShape,
                 response: answerShape.nullable(),
-                problem: z.string().nullable().openapi({ description: "Why it could not be replayed." }),
+                problem: z.string().nullable().openapi({
+                  description: "Why it was not replayed; a refusal has its record in `response`.",
+                }),
               }),
             )
             .openapi({ description: "Oldest first." }),
@@ -94,7 +110,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
       const delivery = found(await deliveries.byId(deliveryId), `delivery ${deliveryId}`);
       const answer = await replays.replay(delivery, force);
       await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
-      return c.json(answer.body, answer.httpStatus as 200);
+      return c.json(...triggered(answer));
     })
     .openapi(replayDeliveries, async (c) => {
       const { filter, preview, after } = c.req.valid("json");
@@ -144,6 +160,8 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
   const sentences = [
     `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${aside.length > 0 ? `; not replayed: ${aside.join(", ")}` : ""}.`,
   ];
+  const first = items.find(({ problem }) => problem !== null);
+  if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);
   if (left > 0) sentences.push(`${left} more refs are left.`);
   if (isCut)
     sentences.push(`Only the newest ${maxScanned} were looked at: narrow the filter for those before.`);

@@ -18,6 +18,8 @@ interface Guarded {
   access: Access;
   /** What an API token must be allowed to; by default read for GET, admin for admin's endpoints, write for the rest. */
   scope?: TokenScope;
+  /** Refusals of its own, beside those that every endpoint of its kind can answer. */
+  faults?: { [status: number]: string };
 }
 
 /**
@@ -28,13 +30,13 @@ export function route<
   P extends string,
   R extends Omit<RouteConfig, "path" | "middleware"> & { path: P } & Guarded,
 >(config: R): ReturnType<typeof createRoute<P, R>> {
-  const { access, scope = scopeOf(config.method, access), ...rest } = config;
+  const { access, scope = scopeOf(config.method, access), faults = {}, ...rest } = config;
   const documented = {
     operationId: operationIdOf(config.method, config.path),
     ...rest,
     middleware: guard(access, scope),
     security: securityOf(access),
-    responses: { ...faultResponses(access, rest.request !== undefined), ...rest.responses },
+    responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
     "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
     "x-scope": access === "anonymous" ? undefined : scope,
   };
@@ -111,7 +113,7 @@ const errorShape = z
   })
   .openapi("Error");
 
-function faultResponses(access: Access, hasInput: boolean) {
+function faultResponses(access: Access, hasInput: boolean, own: Record<number, string>) {
   const one = (description: string) => ({
     description,
     content: { "application/json": { schema: errorShape } },
@@ -124,6 +126,7 @@ function faultResponses(access: Access, hasInput: boolean) {
     ...(isAnonymous ? {} : { 401: one("No credential, or one that is no longer good.") }),
     ...(isAnonymous ? {} : { 403: one("The caller lacks the permission or the scope.") }),
     ...(typeof access === "string" ? {} : { 404: one("It does not exist, or the caller may not see it.") }),
+    ...Object.fromEntries(Object.entries(own).map(([status, description]) => [status, one(description)])),
   };
 }
 

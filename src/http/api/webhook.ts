@@ -13,6 +13,8 @@ import {
   summaryJson,
   summaryShape,
   traceShape,
+  triggered,
+  triggerFaults,
 } from "./delivery-shape.ts";
 import { newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
@@ -66,6 +68,7 @@ const resetKey = route({
   description:
     "Makes a new key. The old address is invalid at once. 409 before the webhook was first enabled.",
   access: { project: "manage" },
+  faults: { 409: "There is no key yet." },
   request: { params },
   responses: {
     200: json(
@@ -89,8 +92,9 @@ const testWebhook = route({
   summary: "Send a test delivery",
   description:
     "As fields, or as a host's `payload` with its `headers`. By default a dry run: the decision with its trace, no record, no " +
-    "task. With `dryRun: false` a real task is created, past signature, filters and debounce.",
+    "task. With `dryRun: false` a real task is created, past signature, filters and debounce; 409 while the webhook is not enabled.",
   access: { project: "manage" },
+  faults: triggerFaults,
   request: {
     params,
     body: jsonBody(
@@ -205,7 +209,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
       if (dryRun) return c.json(await tests.dryRun(project, config, onlyGiven(input), author), 200);
       const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
       await auditProject(c, "webhook.test", project, { deliveryId: answer.body.deliveryId });
-      return c.json(answer.body, answer.httpStatus as 200);
+      return c.json(...triggered(answer));
     })
     .openapi(askWhatIf, async (c) => {
       const { config, last } = c.req.valid("json");
