@@ -1,5 +1,6 @@
+import type { Incoming } from "../webhook/incoming.ts";
 import type { Answer } from "../webhook/outcome.ts";
-import type { Incoming, Receiver } from "../webhook/receiver.ts";
+import type { Receiver } from "../webhook/receiver.ts";
 import { readBody } from "./body.ts";
 import { clientAddressOf, type Networks } from "./client-address.ts";
 import type { Handler, Routes } from "./server.ts";

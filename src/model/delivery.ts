@@ -28,6 +28,16 @@ export type DeliveryCode =
   | "ref_invalid"
   | "fork_not_allowed";
 
+/** What the limit per minute does not count: refusals that cost the project nothing, the limit's own among them. */
+export const uncountedCodes: readonly DeliveryCode[] = [
+  "rate_limited",
+  "lock_timeout",
+  "signature_invalid",
+  "endpoint_not_found",
+  "webhook_disabled",
+  "body_too_large",
+];
+
 /** What a host's payload says, in one shape for all hosts. */
 export interface NormalizedEvent {
   event: EventName | null;

@@ -1,10 +1,11 @@
 import { type Insertable, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
-import type {
-  Delivery,
-  DeliveryKeeper,
-  DeliveryStatus,
-  DeliverySummary,
-  NewDelivery,
+import {
+  type Delivery,
+  type DeliveryKeeper,
+  type DeliveryStatus,
+  type DeliverySummary,
+  type NewDelivery,
+  uncountedCodes,
 } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
@@ -112,15 +113,6 @@ const lastAcceptedOfRef = fixedQuery(
   (db, { ref, ...window }: Window & { ref: string }) => acceptedSince(db, window).where("ref", "=", ref),
 );
 
-/** What the limit per minute does not count: refusals that cost the project nothing, the limit's own among them. */
-const notCounted: Delivery["code"][] = [
-  "rate_limited",
-  "lock_timeout",
-  "signature_invalid",
-  "webhook_disabled",
-  "body_too_large",
-];
-
 const countedSince = fixedQuery(
   ["project_id", "since", "limit"],
   (db, { project_id, since, limit }: Window & { limit: number }) =>
@@ -129,7 +121,7 @@ const countedSince = fixedQuery(
       .select("created_at")
       .where("project_id", "=", project_id)
       .where("created_at", ">", since)
-      .where("code", "not in", notCounted)
+      .where("code", "not in", uncountedCodes)
       .where("remote_ip", "not in", notLive)
       .orderBy("created_at", "desc")
       .orderBy("id", "desc")

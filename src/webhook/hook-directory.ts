@@ -26,8 +26,8 @@ export interface HookSecrets {
 /** Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. */
 export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
-  /** As stored now, whatever is remembered. */
-  reload(key: string): Promise<Hook | null>;
+  /** As stored now; the same `config` where it has not changed. Null, and forgotten, when key or project are gone. */
+  current(hook: Hook): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
   /** Must follow every change of a configuration. */
   forget(key: string | null): void;
@@ -60,14 +60,16 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
     };
   };
 
-  async function reload(key: string): Promise<Hook | null> {
+  /** What was opened and compiled of `earlier` is kept while its configuration is the same. */
+  async function read(key: string, earlier: Hook | undefined): Promise<Hook | null> {
     // Taken before the first read: a change during it makes the hook old, never the other way round.
     const version = store.version();
     const config = await store.webhookConfigs.byKey(key);
-    hooks.delete(key);
     const project = config === null ? null : await store.projects.byId(config.projectId);
+    hooks.delete(key);
     if (config === null || project === null) return null;
-    const hook = hookOf(config, project, version);
+    const isSame = earlier?.config.updatedAt.getTime() === config.updatedAt.getTime();
+    const hook = earlier && isSame ? { ...earlier, project, version } : hookOf(config, project, version);
     hooks.set(key, hook);
     if (hooks.size > maxHooks) hooks.delete(hooks.keys().next().value ?? key);
     return hook;
@@ -76,9 +78,16 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
   return {
     async byKey(key) {
       const known = hooks.get(key);
-      return known && (known.version === null || known.version === store.version()) ? known : reload(key);
+      return known && (known.version === null || known.version === store.version())
+        ? known
+        : read(key, known);
     },
-    reload,
+    async current(hook) {
+      const { key } = hook.config;
+      // Without a key it was never enabled, and no delivery is judged by it.
+      if (key === null || (hook.version !== null && hook.version === store.version())) return hook;
+      return read(key, hook);
+    },
     hookOf: (config, project) => hookOf(config, project),
     forget(key) {
       if (key !== null) hooks.delete(key);

@@ -2,8 +2,10 @@
 export interface SlidingLimit {
   /** Marks now and answers null, or answers in how many milliseconds the oldest mark leaves. */
   take(key: string | number, nowMs: number): number | null;
-  /** Takes the newest mark back, as if it had not happened. */
-  giveBack(key: string | number): void;
+  /** What `take` would answer, without a mark. */
+  waitMs(key: string | number, nowMs: number): number | null;
+  /** Takes a mark of that time back, as if it had not happened. */
+  giveBack(key: string | number, takenAtMs: number): void;
 }
 
 /** Times of a key, oldest first from `head`. */
@@ -25,19 +27,27 @@ export function buildSlidingLimit(limit: number, windowMs = 60_000): SlidingLimi
     return marks;
   }
 
+  function waitOf(marks: Marks, nowMs: number): number | null {
+    dropUntil(marks, nowMs - windowMs);
+    if (marks.times.length - marks.head < limit) return null;
+    return (marks.times[marks.head] ?? nowMs) + windowMs - nowMs;
+  }
+
   return {
     take(key, nowMs) {
       const marks = touch(key);
-      dropUntil(marks, nowMs - windowMs);
-      if (marks.times.length - marks.head < limit) {
-        marks.times.push(nowMs);
-        return null;
-      }
-      return (marks.times[marks.head] ?? nowMs) + windowMs - nowMs;
+      const waitMs = waitOf(marks, nowMs);
+      if (waitMs === null) marks.times.push(nowMs);
+      return waitMs;
     },
-    giveBack(key) {
+    waitMs(key, nowMs) {
       const marks = marksOf.get(key);
-      if (marks && marks.times.length > marks.head) marks.times.pop();
+      return marks === undefined ? null : waitOf(marks, nowMs);
+    },
+    giveBack(key, takenAtMs) {
+      const marks = marksOf.get(key);
+      const index = marks?.times.lastIndexOf(takenAtMs) ?? -1;
+      if (marks && index >= marks.head) marks.times.splice(index, 1);
     },
   };
 }

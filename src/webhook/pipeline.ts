@@ -6,6 +6,7 @@ import type { Store } from "../model/store.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
+import type { Reading } from "./incoming.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { overSharedRate } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
@@ -18,14 +19,20 @@ import type { WebhookMetrics } from "./webhook-metrics.ts";
 import { carryOut, effectsOf, isProjectGone, type Written } from "./written.ts";
 
 /** A delivery that may be decided: located, read, verified as far as its way in asks for it. */
-export interface Arrived {
+export interface Arrived extends Reading {
   way: WayIn;
   hook: Hook;
-  event: NormalizedEvent;
-  trace: Trace;
-  known: Known;
-  /** Whether the signature fits this hook too; asked when the configuration has changed since it was verified. */
-  isVerifiedBy?: (hook: Hook) => boolean;
+  /** Of a live one. */
+  sent?: Sent;
+}
+
+/** What the request itself still answers when the hook has changed since the delivery was read. */
+export interface Sent {
+  /** Whether the signature fits this hook too. */
+  isVerifiedBy(hook: Hook): boolean;
+  readBy(hook: Hook): Reading;
+  /** For a key that is gone: as one that never was. */
+  refuseUnknown(): Promise<Answer>;
 }
 
 /** A decision, and the event that it is about: of a push that names several refs, the one that was chosen. */
@@ -81,55 +88,38 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     );
   }
 
-  /** Key, switch and secret may have changed while the delivery waited for the lock, or on another instance. */
-  async function recheck({ hook, way, isVerifiedBy }: Arrived): Promise<Hook | Outcome> {
-    if (hook.version !== null && hook.version === store.version()) return hook;
-    const { key } = hook.config;
-    const current = key === null ? hook.config : await store.webhookConfigs.byKey(key);
-    const project = current === null ? null : await store.projects.byId(current.projectId);
-    if (current === null || project === null) return endpointGone;
-    if (way.enabled && !current.enabled)
-      return { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
-    const isSame = current.updatedAt.getTime() === hook.config.updatedAt.getTime();
-    if (isSame) return { ...hook, project };
-    const changed = hooks.hookOf(current, project);
-    hooks.forget(key);
-    if (isVerifiedBy && !isVerifiedBy(changed))
-      return {
-        code: "signature_invalid",
-        reason: "The secret was changed meanwhile.",
-        told: signatureFailed,
-      };
-    return changed;
-  }
-
   /** Inside the project's lock: nothing else decides for it, but its tasks may be claimed meanwhile. */
-  async function decideAlone(arrived: Arrived): Promise<Written> {
+  async function decideAlone(arrived: Arrived): Promise<Written | "gone"> {
     const now = await store.now();
-    const { trace, known } = arrived;
+    const { trace, projectId } = arrived.known;
     const steps = trace.steps.length;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const hook = await recheck(arrived);
-      const { event, decision } =
-        "code" in hook
-          ? { event: known.event, decision: { outcome: hook } }
-          : await judgeInRate({ ...arrived, hook }, now);
-      const { project } = "code" in hook ? arrived.hook : hook;
-      const written = await carryOut(store, { ...known, event }, decision, project, now);
+      const hook = await hooks.current(arrived.hook);
+      if (hook === null) return "gone";
+      const seen = seenBy(hook, arrived);
+      const { event, decision } = await judgeSeen(seen, now);
+      const written = await carryOut(store, { ...seen.known, event }, decision, hook.project, now);
       if (written !== null) return written;
       trace.cutAt(steps);
     }
-    throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
+    throw new Fault("unavailable", `The tasks of project ${projectId} change too fast to decide.`);
+  }
+
+  async function judgeSeen(seen: Seen, now: Date): Promise<Judged | { event: null; decision: Decision }> {
+    const { way, hook, known } = seen;
+    const { event, trace } = known;
+    const refusal = seen.refusal ?? (isShared() ? await overRate(seen, now) : null);
+    if (refusal) return { event, decision: { outcome: refusal } };
+    if (event === null) return { event, decision: { outcome: invalidPayload(seen) } };
+    return judge({ way, hook, event, trace, now });
   }
 
   /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
-  async function judgeInRate({ way, hook, event, trace }: Arrived, now: Date): Promise<Judged> {
-    if (way.rate && store.version() === null) {
-      const { projectId } = hook.config;
-      const outcome = await overSharedRate(store.deliveries, projectId, options.limitPerMinute, now, trace);
-      if (outcome) return { event, decision: { outcome } };
-    }
-    return judge({ way, hook, event, trace, now });
+  const isShared = () => store.version() === null;
+
+  async function overRate({ way, known }: Seen, now: Date): Promise<Outcome | null> {
+    if (!way.rate) return null;
+    return overSharedRate(store.deliveries, known.projectId, options.limitPerMinute, now, known.trace);
   }
 
   function tell({ id, record, enqueued, moved }: Written): void {
@@ -155,6 +145,14 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
+  async function refuseGone({ known, sent }: Arrived): Promise<Answer> {
+    try {
+      return await (sent ? sent.refuseUnknown() : refuse(known, endpointGone));
+    } catch (error) {
+      return fail(known, error);
+    }
+  }
+
   /** After a rollback: the failure has a record of its own. */
   async function fail(known: Known, error: unknown): Promise<Answer> {
     log.error({ error: textOf(error), projectId: known.projectId }, "a delivery failed");
@@ -171,10 +169,11 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
           decideAlone(arrived),
         );
         if (written === "timeout") return await refuse(known, lockTimeout(options.lockWaitMs));
+        if (written === "gone") return await refuseGone(arrived);
         tell(written);
         return answerOf(written.outcome, written.id, effectsOf(written));
       } catch (error) {
-        return isProjectGone(error) ? refuse(known, endpointGone) : fail(known, error);
+        return isProjectGone(error) ? refuseGone(arrived) : fail(known, error);
       } finally {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
@@ -185,6 +184,30 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
+/** A delivery as the hook of this moment sees it. */
+interface Seen extends Arrived {
+  refusal: Outcome | null;
+}
+
+/** Switch, secret and provider may have changed while the delivery waited for the lock, or on another instance. */
+function seenBy(hook: Hook, arrived: Arrived): Seen {
+  const { way, sent } = arrived;
+  const disabledNow = way.enabled && !hook.config.enabled ? disabled : null;
+  if (!sent || hook.config === arrived.hook.config) return { ...arrived, hook, refusal: disabledNow };
+  const unverified = sent.isVerifiedBy(hook) ? null : secretChanged;
+  return { ...arrived, ...sent.readBy(hook), hook, refusal: disabledNow ?? unverified };
+}
+
+function invalidPayload({ problem, known }: Seen): Outcome {
+  known.trace.add("payload", "stop", "", "a JSON object", problem);
+  return { code: "invalid_payload", reason: problem };
+}
+
+export const disabled: Outcome = {
+  code: "webhook_disabled",
+  reason: "The webhook of this project is not enabled.",
+};
+
 const endpointGone: Outcome = {
   code: "endpoint_not_found",
   reason: "The key was reset, or the project deleted, meanwhile.",
@@ -192,6 +215,12 @@ const endpointGone: Outcome = {
 
 /** All that a sender is told, whatever the mistake. */
 export const signatureFailed = "The signature failed.";
+
+const secretChanged: Outcome = {
+  code: "signature_invalid",
+  reason: "The secret was changed meanwhile.",
+  told: signatureFailed,
+};
 
 function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);

@@ -1,32 +1,26 @@
 import type { Clock } from "../clock.ts";
-import type { NormalizedEvent } from "../model/delivery.ts";
+import { uncountedCodes } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
-import { type DecodedBody, decodeBody, formPayloadOf } from "./body.ts";
 import { buildFloodGuard, type FloodGuard } from "./flood.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
-import { keptHeaders, withoutSecret } from "./kept-headers.ts";
+import {
+  type Incoming,
+  isVerified,
+  locatedDelivery,
+  readDelivery,
+  signedRequestOf,
+  unknownDelivery,
+} from "./incoming.ts";
+import { keptHeaders } from "./kept-headers.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import { type Pipeline, signatureFailed } from "./pipeline.ts";
+import { disabled, type Pipeline, type Sent, signatureFailed } from "./pipeline.ts";
 import { rateLimited } from "./project-rate.ts";
 import { providerOf } from "./providers.ts";
-import { type HeaderValues, hostDeliveryIdOf, readEvent } from "./read-event.ts";
 import type { Known } from "./record.ts";
-import { isSignedBy, type SignedRequest } from "./signature.ts";
+import type { SignedRequest } from "./signature.ts";
 import { diagnose } from "./signature-doctor.ts";
-import { storedBodyOf } from "./stored-body.ts";
-import { newTrace } from "./trace.ts";
 import { waysIn } from "./ways-in.ts";
-
-/** A request at the delivery endpoint. */
-export interface Incoming {
-  key: string;
-  headers: HeaderValues;
-  query: { get(name: string): string | null };
-  remoteIp: string;
-  /** Reads the body; called at most once, and not before the endpoint is found and enabled. */
-  readBody(): Promise<Uint8Array | "too_large" | "broken">;
-}
 
 export interface Receiver {
   receive(incoming: Incoming): Promise<Answer>;
@@ -62,84 +56,97 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     try {
       const hook = hookKey.test(incoming.key) ? await hooks.byKey(incoming.key) : null;
       if (hook === null) return await refuseUnknown(incoming, known);
-      known = knownOf(hook, incoming, known);
+      known = locatedDelivery(hook, incoming, known);
       return await receiveFor(hook, incoming, known);
     } catch (error) {
       return pipeline.fail(known, error);
     }
   }
 
-  async function receiveFor(remembered: Hook, incoming: Incoming, known: Known): Promise<Answer> {
-    const hook = remembered.config.enabled ? remembered : await hooks.reload(incoming.key);
+  function receiveFor(remembered: Hook, incoming: Incoming, known: Known): Promise<Answer> {
+    if (remembered.config.enabled) return receiveEnabled(remembered, incoming, known);
+    return withCurrent(remembered, incoming, known, (hook) => receiveEnabled(hook, incoming, known));
+  }
+
+  /** A refusal is never based on a remembered configuration: this one is of the moment, and enabled. */
+  async function withCurrent(
+    remembered: Hook,
+    incoming: Incoming,
+    known: Known,
+    goOn: (hook: Hook) => Promise<Answer>,
+  ): Promise<Answer> {
+    const hook = await hooks.current(remembered);
     if (hook === null) return refuseUnknown(incoming, known);
-    if (!hook.config.enabled) return refuseFlooding(known, disabled);
+    if (hook.config.enabled) return goOn(hook);
+    known.trace.add("enabled", "stop", "", "", disabled.reason);
+    return refuseFlooding(known, disabled);
+  }
+
+  async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
     known.trace.add("enabled", "pass", "", "", "The webhook is enabled.");
     const body = await incoming.readBody();
-    if (body === "too_large") return pipeline.refuse(known, tooLarge(options.maxBodyKB, known));
-    if (body === "broken") return refuseFlooding(known, brokenBody);
+    if (body === "too_large")
+      return withCurrent(hook, incoming, known, () =>
+        pipeline.refuse(known, tooLarge(options.maxBodyKB, known)),
+      );
+    if (body === "broken") return withCurrent(hook, incoming, known, () => refuseFlooding(known, brokenBody));
     return receiveBody(hook, incoming, known, body);
   }
 
-  async function receiveBody(
+  function receiveBody(
     remembered: Hook,
     incoming: Incoming,
     known: Known,
     body: Uint8Array,
   ): Promise<Answer> {
     const nowMs = clock.now();
-    const { projectId } = remembered.config;
-    const waitMs = rate.take(projectId, nowMs);
-    const source = sourceOf(known);
-    if (waitMs !== null && floods.isFlooding(source, nowMs))
+    const waitMs = rate.waitMs(known.projectId, nowMs);
+    if (waitMs !== null && floods.isFlooding(sourceOf(known), nowMs))
       return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, known.trace));
-
-    const { trace } = known;
-    trace.add(
-      "size",
-      "pass",
-      `${body.byteLength} bytes`,
-      `${options.maxBodyKB} KB`,
-      "The body is within the limit.",
-    );
-    if (waitMs === null)
-      trace.add("rate", "pass", "", `${limitPerMinute} a minute`, "The project is within its rate.");
+    const limit = `${options.maxBodyKB} KB`;
+    known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
     const request = signedRequestOf(incoming, body);
-    const hook = await verifiedBy(remembered, request, incoming.key, nowMs);
-    const [read, decoded] = readBody(hook ?? remembered, incoming, known, body);
-    if (waitMs !== null) {
-      // Hosts do not send again: what is surely theirs stays replayable.
-      const limited = rateLimited(limitPerMinute, waitMs, known.trace);
-      return refuseFlooding(hook ? read : { ...known, event: null, body: "" }, limited);
-    }
-    if (hook === null) {
-      rate.giveBack(projectId);
-      return refuseSignature(remembered, request, read, nowMs);
-    }
-    if (hook.config.secret === null)
-      trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
-    else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
-    if (read.event === null || decoded.payload === null)
-      return pipeline.refuse(read, invalidPayload(decoded, read));
-    return pipeline.decide({
-      way: waysIn.live,
-      hook,
-      event: read.event,
-      trace,
-      known: read,
-      isVerifiedBy: (changed) => isVerified(changed, request, nowMs),
+    const sent: Sent = {
+      isVerifiedBy: (hook) => isVerified(hook, request, nowMs),
+      readBy: (hook) =>
+        readDelivery(
+          hook,
+          incoming,
+          hook === remembered ? known : locatedDelivery(hook, incoming, known),
+          body,
+        ),
+      refuseUnknown: () => refuseUnknown(incoming, known),
+    };
+    if (waitMs === null && sent.isVerifiedBy(remembered)) return receiveVerified(remembered, sent);
+    return withCurrent(remembered, incoming, known, async (hook) => {
+      if (sent.isVerifiedBy(hook)) return receiveVerified(hook, sent);
+      const stillWaitMs = rate.waitMs(known.projectId, clock.now());
+      if (stillWaitMs !== null)
+        return refuseFlooding(known, rateLimited(limitPerMinute, stillWaitMs, known.trace));
+      withinRate(known);
+      return refuseSignature(hook, request, sent.readBy(hook).known, nowMs);
     });
   }
 
-  /** The hook whose secret fits; null when none does. A refusal is never based on a remembered secret alone. */
-  async function verifiedBy(
-    remembered: Hook,
-    request: SignedRequest,
-    key: string,
-    nowMs: number,
-  ): Promise<Hook | null> {
-    if (isVerified(remembered, request, nowMs)) return remembered;
-    const fresh = await hooks.reload(key);
-    return fresh !== null && isVerified(fresh, request, nowMs) ? fresh : null;
+  /** Only what is verified has a place in the project's rate, until it ends in what does not count. */
+  async function receiveVerified(hook: Hook, sent: Sent): Promise<Answer> {
+    const { known, problem } = sent.readBy(hook);
+    const { projectId, trace } = known;
+    const nowMs = clock.now();
+    const waitMs = rate.take(projectId, nowMs);
+    // Hosts do not send again: what is surely theirs stays replayable.
+    if (waitMs !== null) return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, trace));
+    withinRate(known);
+    if (hook.config.secret === null)
+      trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
+    else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
+    const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
+    if (uncountedCodes.includes(answer.body.code)) rate.giveBack(projectId, nowMs);
+    return answer;
+  }
+
+  function withinRate({ trace }: Known): void {
+    trace.add("rate", "pass", "", `${limitPerMinute} a minute`, "The project is within its rate.");
   }
 
   function refuseSignature(hook: Hook, request: SignedRequest, known: Known, nowMs: number): Promise<Answer> {
@@ -206,80 +213,12 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
 }
 
 const unknownEndpoint = "There is no such endpoint.";
-const disabled: Outcome = { code: "webhook_disabled", reason: "The webhook of this project is not enabled." };
 const brokenBody: Outcome = { code: "invalid_payload", reason: "The body did not arrive whole." };
 
 function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
   const reason = `The body is larger than ${maxBodyKB} KB.`;
   trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
   return { code: "body_too_large", reason };
-}
-
-function invalidPayload({ problem }: DecodedBody, { trace }: Known): Outcome {
-  trace.add("payload", "stop", "", "a JSON object", problem);
-  return { code: "invalid_payload", reason: problem };
-}
-
-function isVerified(hook: Hook, request: SignedRequest, nowMs: number): boolean {
-  const accepted = hook.secrets().accepted(nowMs);
-  if (accepted.length === 0) return true;
-  const { signature } = providerOf(hook.config.provider);
-  // No early end: which of two secrets fits must not show in the time.
-  return accepted.filter((secret) => isSignedBy(secret, signature, hook.config, request, nowMs)).length > 0;
-}
-
-function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedRequest {
-  return {
-    body,
-    headers: incoming.headers,
-    query: incoming.query,
-    formPayload() {
-      const payload = formPayloadOf(body, incoming.headers.get("content-type") ?? "");
-      return payload === null ? null : Buffer.from(payload);
-    },
-  };
-}
-
-/** Decodes, normalises and masks. */
-function readBody(hook: Hook, incoming: Incoming, known: Known, body: Uint8Array): [Known, DecodedBody] {
-  const headers = withoutSecret(incoming.headers, hook.config);
-  const decoded = decodeBody(body, headers.get("content-type") ?? "", headers.get("content-encoding") ?? "");
-  const event: NormalizedEvent | null =
-    decoded.payload === null ? null : readEvent(providerOf(hook.config.provider), headers, decoded.payload);
-  const nowMs = known.arrivedAt.getTime();
-  const secrets = [...hook.secrets().accepted(nowMs), ...hook.secrets().ended(nowMs)];
-  const stored = storedBodyOf(decoded.text, decoded.payload ?? undefined, secrets);
-  return [{ ...known, event, body: stored }, decoded];
-}
-
-function unknownDelivery(incoming: Incoming, nowMs: number): Known {
-  return {
-    projectId: 0,
-    projectName: "",
-    provider: "",
-    event: null,
-    body: "",
-    headers: {},
-    hostDeliveryId: null,
-    remoteIp: incoming.remoteIp,
-    arrivedAt: new Date(nowMs),
-    trace: newTrace(),
-    replayOf: null,
-    formerProjectId: null,
-  };
-}
-
-function knownOf(hook: Hook, incoming: Incoming, known: Known): Known {
-  const provider = providerOf(hook.config.provider);
-  const headers = withoutSecret(incoming.headers, hook.config);
-  return {
-    ...known,
-    projectId: hook.config.projectId,
-    projectName: hook.project.name,
-    provider: hook.config.provider,
-    headers: keptHeaders(headers, provider),
-    hostDeliveryId: hostDeliveryIdOf(provider, headers),
-  };
 }
 
 /** A flood is folded per address; at a project also per project, so that its managers see their own. */

@@ -32,7 +32,6 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     const project = await store.projects.byId(delivery.project_id);
     if (config === null || project === null)
       throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
-    const trace = newTrace();
     const known = {
       projectId: project.id,
       projectName: project.name,
@@ -43,12 +42,12 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       hostDeliveryId: delivery.host_delivery_id,
       remoteIp: waysIn.replay.remoteIp,
       arrivedAt: new Date(clock.now()),
-      trace,
+      trace: newTrace(),
       replayOf: delivery.id,
       formerProjectId: null,
     };
     const hook = hooks.hookOf(config, project);
-    return pipeline.decide({ way: waysIn.replay, hook, event, trace, known });
+    return pipeline.decide({ way: waysIn.replay, hook, known, problem: "" });
   }
 
   return { replay, replayMany: buildBulkReplays({ deliveries: store.deliveries, replay }) };

@@ -53,7 +53,6 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
       return { dryRun: true, decision, normalized: judged.event, trace: trace.steps };
     },
     async run(project, config, input, author, now) {
-      const trace = newTrace();
       const { event, text, payload } = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
       const known: Known = {
@@ -66,11 +65,11 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
         hostDeliveryId: null,
         remoteIp: waysIn.test.remoteIp,
         arrivedAt: now,
-        trace,
+        trace: newTrace(),
         replayOf: null,
         formerProjectId: null,
       };
-      return pipeline.decide({ way: waysIn.test, hook, event, trace, known });
+      return pipeline.decide({ way: waysIn.test, hook, known, problem: "" });
     },
   };
 }

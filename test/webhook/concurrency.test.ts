@@ -1,9 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import type { Config } from "../../src/config.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { deliverTo, sha } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
 
 const atOnce = 50;
+const push = { payload: { event: "push", ref: "refs/heads/main" } };
 
 for (const { name, make } of await availableDatabases())
   describe(`on ${name}`, () => {
@@ -15,6 +17,21 @@ for (const { name, make } of await availableDatabases())
       while (opened.servers.length < instances)
         opened.servers.push(await startHookServer(await opened.database.open()));
       return { servers: opened.servers, database: opened.database };
+    }
+
+    /** As many instances as there are, with these settings, over a database of their own. */
+    async function withInstances(
+      settings: Partial<Config>,
+      work: (first: HookServer, last: HookServer) => Promise<void>,
+    ): Promise<void> {
+      const database = await make();
+      const servers: HookServer[] = [];
+      while (servers.length < instances) servers.push(await startHookServer(await database.open(), settings));
+      const [first, last = first] = servers;
+      if (!first || !last) throw new Error("no server");
+      await work(first, last);
+      for (const server of servers) await server.stop();
+      await database.remove();
     }
 
     afterAll(async () => {
@@ -57,26 +74,20 @@ for (const { name, make } of await availableDatabases())
     }, 60_000);
 
     test(`the limit per minute holds over ${instances} instance(s) together`, async () => {
-      const database = await make();
       const limit = 10;
-      const servers: HookServer[] = [];
-      while (servers.length < instances)
-        servers.push(await startHookServer(await database.open(), { "webhook.limitPerMinute": limit }));
-      const [first] = servers;
-      if (!first) throw new Error("no server");
-      const { url } = await first.project({ debounceSeconds: 0 });
-      const answers = await Promise.all(
-        Array.from({ length: limit * 2 }, (_, index) =>
-          deliverTo(withOrigin(url, servers[index % servers.length]), {
-            payload: { event: "push", ref: "refs/heads/main", commit: sha(String(index)) },
-          }),
-        ),
-      );
-      const codes = answers.map(({ body }) => body.code);
-      expect(codes.filter((code) => code === "accepted")).toHaveLength(limit);
-      expect(codes.filter((code) => code === "rate_limited")).toHaveLength(limit);
-      for (const server of servers) await server.stop();
-      await database.remove();
+      await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {
+        const { url } = await first.project({ debounceSeconds: 0 });
+        const answers = await Promise.all(
+          Array.from({ length: limit * 2 }, (_, index) =>
+            deliverTo(withOrigin(url, index % 2 === 0 ? first : last), {
+              payload: { event: "push", ref: "refs/heads/main", commit: sha(String(index)) },
+            }),
+          ),
+        );
+        const codes = answers.map(({ body }) => body.code);
+        expect(codes.filter((code) => code === "accepted")).toHaveLength(limit);
+        expect(codes.filter((code) => code === "rate_limited")).toHaveLength(limit);
+      });
     }, 60_000);
 
     test("a stalled holder of the project's lock: 429 after about 5 s, recorded and replayable", async () => {
@@ -110,15 +121,99 @@ for (const { name, make } of await availableDatabases())
       expect(record?.normalized?.rawRef).toBe("refs/heads/main");
     }, 30_000);
 
-    test("a key that was reset on another instance is dead at once", async () => {
-      const { servers } = await startAll();
-      const [first, second = first] = servers;
-      if (!first || !second) throw new Error("no server");
-      const { id, url } = await first.project();
-      const remembered = withOrigin(url, second);
-      expect((await deliverTo(remembered, { payload: { event: "push", ref: "main" } })).status).toBe(202);
-      await first.part.management.resetKey(id, async () => {});
-      expect((await deliverTo(remembered, { payload: { event: "push", ref: "main" } })).status).toBe(404);
+    test("a key that was reset on another instance is dead at once: recorded as no project's, none of its rate", async () => {
+      const limit = 4;
+      await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {
+        const { id, url } = await first.project({ debounceSeconds: 0 });
+        const remembered = withOrigin(url, last);
+        expect((await deliverTo(remembered, push)).status).toBe(202);
+        const { key } = await first.part.management.resetKey(id, async () => {});
+        for (let hit = 0; hit < limit * 2; hit++) {
+          const dead = await deliverTo(remembered, push);
+          expect([hit, dead.status, dead.body.code]).toEqual([hit, 404, "endpoint_not_found"]);
+          expect(await last.store.deliveries.byId(Number(dead.body.deliveryId))).toMatchObject({
+            project_id: 0,
+            project_name: "",
+            former_project_id: id,
+            normalized: null,
+            body: "",
+          });
+        }
+        const reset = `${last.url}/api/hooks/git/${key}`;
+        for (let taken = 1; taken < limit; taken++) expect((await deliverTo(reset, push)).status).toBe(202);
+        expect((await deliverTo(reset, push)).status).toBe(429);
+      });
+    });
+
+    test("a key that was reset on another instance is dead to wrong secrets and over the limit too", async () => {
+      await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {
+        const { id, url } = await first.project({ secret: "right" });
+        const remembered = withOrigin(url, last);
+        const deliver = (secret: string) =>
+          deliverTo(remembered, { ...push, headers: { "X-CICD-Token": secret } });
+        expect((await deliver("right")).status).toBe(202);
+        await first.part.management.resetKey(id, async () => {});
+        expect((await deliver("right")).status).toBe(404);
+        const other = await first.project({ secret: "right" });
+        const otherRemembered = withOrigin(other.url, last);
+        expect((await deliverTo(otherRemembered, push)).status).toBe(401);
+        await first.part.management.resetKey(other.id, async () => {});
+        expect((await deliverTo(otherRemembered, push)).status).toBe(404);
+      });
+    });
+
+    test("a webhook that was turned off and on again on another instance follows at once", async () => {
+      await withInstances({ "webhook.limitPerMinute": 3 }, async (first, last) => {
+        const { id, url } = await first.project({ debounceSeconds: 0 });
+        const remembered = withOrigin(url, last);
+        const turn = (enabled: boolean) => first.part.management.save(id, { enabled }, async () => {});
+        expect((await deliverTo(remembered, push)).status).toBe(202);
+        await turn(false);
+        for (let hit = 0; hit < 5; hit++) expect((await deliverTo(remembered, push)).status).toBe(403);
+        await turn(true);
+        expect((await deliverTo(remembered, push)).status).toBe(202);
+        expect((await deliverTo(remembered, push)).status).toBe(202);
+        expect((await deliverTo(remembered, push)).status).toBe(429);
+      });
+    });
+
+    test("a body that is no JSON finds key and switch as they are now, like any other", async () => {
+      await withInstances({}, async (first, last) => {
+        const { id, url } = await first.project();
+        const remembered = withOrigin(url, last);
+        const codeOf = async () => (await deliverTo(remembered, { body: "no JSON" })).body.code;
+        expect(await codeOf()).toBe("invalid_payload");
+        await first.part.management.save(id, { enabled: false }, async () => {});
+        expect(await codeOf()).toBe("webhook_disabled");
+        await first.part.management.save(id, { enabled: true }, async () => {});
+        expect(await codeOf()).toBe("invalid_payload");
+        await first.part.management.resetKey(id, async () => {});
+        expect(await codeOf()).toBe("endpoint_not_found");
+      });
+    });
+
+    test("a provider that was changed on another instance reads the next delivery", async () => {
+      await withInstances({}, async (first, last) => {
+        const rules = { events: ["push" as const, "tag" as const], branchFilter: ["main"] };
+        const { id, url } = await first.project({ provider: "github", ...rules });
+        const remembered = withOrigin(url, last);
+        const deliver = () =>
+          deliverTo(remembered, {
+            payload: { event: "tag", ref: "v1" },
+            headers: { "X-Delivery-Id": "delivery-1" },
+          });
+        expect((await deliver()).body.code).toBe("branch_not_matched");
+        await first.part.management.save(id, { provider: "generic" }, async () => {});
+        const answer = await deliver();
+        expect([answer.status, answer.body.code]).toEqual([202, "accepted"]);
+        expect(await last.store.deliveries.byId(Number(answer.body.deliveryId))).toMatchObject({
+          provider: "generic",
+          event: "tag",
+          ref: "v1",
+          ref_type: "tag",
+          host_delivery_id: "delivery-1",
+        });
+      });
     });
 
     test("a secret that was set on another instance is asked for and accepted at once", async () => {

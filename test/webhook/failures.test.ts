@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import type { Store } from "../../src/model/store.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
 import { sampleDelivery } from "../support/samples.ts";
@@ -176,6 +177,55 @@ describe("floods", () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
     const right = await deliverTo(url, { ...push, headers: { "X-CICD-Token": "right" } });
     expect(right.status).toBe(202);
+    await server.stop();
+  });
+});
+
+describe("the project's rate", () => {
+  test("is not used up by deliveries that ended in 429 for the lock's sake", async () => {
+    let isStalled = true;
+    const dense: Store = {
+      ...store,
+      withLock: (name, waitMs, work) =>
+        isStalled ? Promise.resolve("timeout" as const) : store.withLock(name, waitMs, work),
+    };
+    const server = await startHookServer(dense, { "webhook.limitPerMinute": 2 }, manualClock());
+    const { url } = await server.project({ debounceSeconds: 0 });
+    const codes = async () => (await deliverTo(url, push)).body.code;
+    expect([await codes(), await codes(), await codes()]).toEqual(Array(3).fill("lock_timeout"));
+    expect((await deliverTo(url, { body: "no JSON" })).body.code).toBe("lock_timeout");
+    isStalled = false;
+    expect([await codes(), await codes(), await codes()]).toEqual(["accepted", "accepted", "rate_limited"]);
+    await server.stop();
+  });
+
+  test("is not held by wrong signatures while the webhook is read again", async () => {
+    const limit = 3;
+    const waiting: (() => void)[] = [];
+    let isStalled = false;
+    /** As over PostgreSQL: every hook that is remembered may be old, and reading it again takes its time. */
+    const slow: Store = {
+      ...store,
+      version: () => null,
+      webhookConfigs: {
+        ...store.webhookConfigs,
+        async byKey(key) {
+          if (isStalled) await new Promise<void>((resolve) => void waiting.push(resolve));
+          return store.webhookConfigs.byKey(key);
+        },
+      },
+    };
+    const server = await startHookServer(slow, { "webhook.limitPerMinute": limit });
+    const { url } = await server.project({ secret: "right", debounceSeconds: 0 });
+    const right = { ...push, headers: { "X-CICD-Token": "right" } };
+    expect((await deliverTo(url, right)).status).toBe(202);
+    isStalled = true;
+    const wrong = Array.from({ length: limit }, () => deliverTo(url, push));
+    await eventually("all wrong ones wait", () => waiting.length === limit);
+    isStalled = false;
+    expect((await deliverTo(url, right)).status).toBe(202);
+    for (const resume of waiting) resume();
+    expect((await Promise.all(wrong)).map(({ status }) => status)).toEqual(Array(limit).fill(401));
     await server.stop();
   });
 });
