@@ -10,6 +10,14 @@ export interface DrainOptions {
   random: () => number;
 }
 
+interface Closing {
+  total: number;
+  startedAtMs: number;
+}
+
+/** Readers that are slow get this much longer than the period to take what they were sent. */
+const flushWithinMs = 5_000;
+
 /**
  * Leaves in order: first only not ready, still serving, so that the load balancer notices; then nobody new gets in; then
  * everybody is closed with 1012, in random slices over the period, so that they do not all come back at once elsewhere.
@@ -21,7 +29,9 @@ export class Drain {
   #refusesAtMs = Number.POSITIVE_INFINITY;
   #endsAtMs = Number.POSITIVE_INFINITY;
   #queue: Socket[] = [];
-  #closing: { total: number; startedAtMs: number } | null = null;
+  /** Their turn has come, and something is left to write to them. */
+  #flushing: Socket[] = [];
+  #closing: Closing | null = null;
   #finish: (() => void) | null = null;
   #finished: Promise<void> | null = null;
 
@@ -55,24 +65,39 @@ export class Drain {
   tick(nowMs: number): void {
     if (!this.isDraining || !this.isRefusing || this.#finish === null) return;
     this.#closing ??= this.#begin(nowMs);
-    const { total, startedAtMs } = this.#closing;
-    const share = Math.min(1, (nowMs - startedAtMs) / Math.max(1, this.#endsAtMs - startedAtMs));
-    const closed = total - this.#queue.length;
-    for (const socket of this.#queue.splice(0, Math.ceil(total * share) - closed)) close(socket);
-    if (nowMs < this.#endsAtMs && this.#connections.size > 0) return;
-    // Whoever was admitted in the last moment before the refusals.
-    for (const socket of [...this.#connections.all()]) close(socket);
+    const isOver = nowMs >= this.#endsAtMs;
+    const isTooLate = nowMs >= this.#endsAtMs + flushWithinMs;
+    // At the end also whoever was admitted in the last moment before the refusals.
+    const due = isOver
+      ? [...this.#connections.all()]
+      : [...this.#flushing, ...this.#slice(this.#closing, nowMs)];
+    this.#flushing = [];
+    for (const socket of due) {
+      if (isTooLate || isFlushed(socket)) close(socket);
+      else this.#flushing.push(socket);
+    }
+    if (this.#connections.size > 0 && !isTooLate) return;
     this.#finish();
     this.#finish = null;
   }
 
-  #begin(nowMs: number): { total: number; startedAtMs: number } {
+  #slice({ total, startedAtMs }: Closing, nowMs: number): Socket[] {
+    const share = Math.min(1, (nowMs - startedAtMs) / Math.max(1, this.#endsAtMs - startedAtMs));
+    const taken = total - this.#queue.length;
+    return this.#queue.splice(0, Math.ceil(total * share) - taken);
+  }
+
+  #begin(nowMs: number): Closing {
     this.#queue = shuffled([...this.#connections.all()], this.#options.random);
     return { total: this.#queue.length, startedAtMs: nowMs };
   }
 }
 
-/** What was sent before is written first: the close frame stands behind it in the buffer. */
+/** A closed socket cannot be asked what it has left to write, so that it is closed only when that is nothing. */
+function isFlushed(socket: Socket): boolean {
+  return socket.getBufferedAmount() === 0 && socket.data.resumeAt < 0;
+}
+
 function close(socket: Socket): void {
   socket.close(closeCodes.restart, "the server is restarting");
 }

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { manualClock } from "../../src/clock.ts";
+import type { Socket } from "../../src/push/connection.ts";
+import { Connections } from "../../src/push/connections.ts";
+import { Drain } from "../../src/push/drain.ts";
+
+/** One connection with so many unsent bytes, in a drain of one second. */
+function drainOf(unsentBytes: number) {
+  const clock = manualClock(0);
+  const connections = new Connections();
+  const state = { unsentBytes, closedWith: 0 };
+  const socket = {
+    data: { id: "1", userId: "ann", kind: "normal", isV1: false, channels: null, resumeAt: -1 },
+    getBufferedAmount: () => state.unsentBytes,
+    close(code: number) {
+      state.closedWith = code;
+      connections.remove(socket);
+    },
+  } as unknown as Socket;
+  connections.add(socket);
+  const options = { drainDelayMs: 0, drainPeriodMs: 1000, delaysWhenEmpty: false, random: () => 0 };
+  const drain = new Drain(options, connections, clock);
+  let isFinished = false;
+  void drain.start().then(() => {
+    isFinished = true;
+  });
+  return {
+    state,
+    async at(ms: number) {
+      clock.advance(ms - clock.now());
+      drain.tick(clock.now());
+      await Promise.resolve();
+      return isFinished;
+    },
+  };
+}
+
+describe("drain", () => {
+  test("a connection whose turn has come is closed as soon as nothing is left to write to it", async () => {
+    const { state, at } = drainOf(100);
+    expect(await at(500)).toBe(false);
+    expect(await at(1500)).toBe(false);
+    expect(state.closedWith).toBe(0);
+    state.unsentBytes = 0;
+    expect(await at(1600)).toBe(true);
+    expect(state.closedWith).toBe(1012);
+  });
+
+  test("one that reads nothing holds it up for five seconds after the period, not longer", async () => {
+    const { state, at } = drainOf(100);
+    expect(await at(5900)).toBe(false);
+    expect(state.closedWith).toBe(0);
+    expect(await at(6000)).toBe(true);
+    expect(state.closedWith).toBe(1012);
+  });
+});
