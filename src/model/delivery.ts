@@ -163,11 +163,14 @@ export interface DeliveryKeeper {
   scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
   /** Those of the ids whose ref has a newer delivery that was accepted or merged, or that deleted it. */
   overtaken(ids: readonly number[]): Promise<number[]>;
-  /** Newest `accepted` live delivery after `since` (of the ref, when given), that opened a debounce window. */
+  /**
+   * Newest `accepted` live delivery after `since` that opened a debounce window; with a whole ref given, the newest whose
+   * task is for a push of it.
+   */
   lastAccepted(
     projectId: number,
     since: Date,
-    ref?: string,
+    rawRef?: string,
   ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
   /**
    * Live deliveries of a project after `since` that count against its rate, at most `limit`; `oldest` is the oldest of

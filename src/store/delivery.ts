@@ -109,8 +109,16 @@ const acceptedSince = (db: Database, { project_id, since }: Window) =>
 
 const lastAccepted = fixedQuery(["project_id", "since"], acceptedSince);
 const lastAcceptedOfRef = fixedQuery(
-  ["project_id", "since", "ref"],
-  (db, { ref, ...window }: Window & { ref: string }) => acceptedSince(db, window).where("ref", "=", ref),
+  ["project_id", "since", "raw_ref"],
+  (db, { raw_ref, ...window }: Window & { raw_ref: string }) =>
+    acceptedSince(db, window).where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("tasks")
+          .select("tasks.id")
+          .whereRef("tasks.id", "=", "deliveries.task_id")
+          .where(({ eb, fn }) => eb(fn.coalesce("tasks.cause_ref", "tasks.ref"), "=", raw_ref)),
+      ),
+    ),
 );
 
 const countedSince = fixedQuery(
@@ -184,12 +192,12 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
     },
     scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
     overtaken: (ids) => overtakenDeliveries(scope, ids),
-    async lastAccepted(projectId, since, ref) {
+    async lastAccepted(projectId, since, rawRef) {
       const values = { project_id: projectId, since: since.getTime() };
       const [row] =
-        ref === undefined
+        rawRef === undefined
           ? await lastAccepted(scope, values)
-          : await lastAcceptedOfRef(scope, { ...values, ref });
+          : await lastAcceptedOfRef(scope, { ...values, raw_ref: rawRef });
       return row === undefined ? null : { ...row, created_at: new Date(row.created_at) };
     },
     async countedSince(projectId, since, limit) {

@@ -45,7 +45,7 @@ export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Deci
     return null;
   }
   const since = new Date(now.getTime() - windowSeconds * 1000);
-  const scopeRef = hook.config.debounceScope === "ref" ? event.ref : undefined;
+  const scopeRef = hook.config.debounceScope === "ref" ? event.rawRef : undefined;
   const first = await keepers.deliveries.lastAccepted(hook.config.projectId, since, scopeRef);
   if (first === null) {
     trace.add("debounce", "pass", "", shown, "No delivery was accepted inside the window.");
@@ -76,7 +76,9 @@ function mergeInto({ hook, event, trace }: InHand, into: Task, shown: string): D
 function displacement(task: Task, order: { ref: string }, keeps: boolean): string {
   if (task.ref === order.ref) return "";
   const [built, displaced] = keeps ? [task.ref, order.ref] : [order.ref, task.ref];
-  return `; it builds ${toShortRef(built)} instead of ${toShortRef(displaced)}`;
+  const isAlike = toShortRef(built) === toShortRef(displaced);
+  const nameOf = isAlike ? (ref: string) => ref : toShortRef;
+  return `; it builds ${nameOf(built)} instead of ${nameOf(displaced)}`;
 }
 
 /** Filter step 6: with queuePolicy skip, a project that has an unfinished task takes no further one. */

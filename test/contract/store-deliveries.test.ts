@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DeliveryFilter } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
+import type { NewTask } from "../../src/model/task.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {
@@ -247,7 +248,6 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
     const add = (change: Parameters<typeof sampleDelivery>[0]) =>
       store.deliveries.create(sampleDelivery({ project_id: projectId, ...change }));
     expect(await store.deliveries.lastAccepted(projectId, at(0))).toBeNull();
-    const older = await add({ created_at: at(10), task_id: 3, ref: "dev" });
     const newest = await add({ created_at: at(11), task_id: 4 });
     await add({ created_at: at(12), status: "merged", code: "debounced" });
     await add({ created_at: at(13), remote_ip: "replay" });
@@ -257,8 +257,24 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
       task_id: 4,
       created_at: at(11),
     });
-    expect((await store.deliveries.lastAccepted(projectId, at(0), "dev"))?.id).toBe(older);
     expect(await store.deliveries.lastAccepted(projectId, at(11))).toBeNull();
+  });
+
+  test("the last accepted one of a ref is known by what its task is for, whole: a tag is no branch of the same name", async () => {
+    const projectId = await addProject();
+    const accept = async (minute: number, task: Partial<NewTask>) => {
+      const delivery = sampleDelivery({ project_id: projectId, created_at: at(minute), ref: "v1" });
+      return (await store.deliveries.createWithTask(delivery, sampleTask({ projectId, ...task }))).id;
+    };
+    const branch = await accept(10, { ref: "refs/heads/v1", causeRef: null });
+    const tag = await accept(11, { ref: "refs/tags/v1", causeRef: null });
+    const caused = await accept(12, { ref: "refs/heads/main", causeRef: "refs/heads/dev" });
+    const lastOf = async (ref: string) =>
+      (await store.deliveries.lastAccepted(projectId, at(0), ref))?.id ?? null;
+    expect(await lastOf("refs/heads/v1")).toBe(branch);
+    expect(await lastOf("refs/tags/v1")).toBe(tag);
+    expect(await lastOf("refs/heads/dev")).toBe(caused);
+    expect(await lastOf("refs/heads/main")).toBeNull();
   });
 
   test("a flood row counts what was folded into it, and the chart counts it too", async () => {

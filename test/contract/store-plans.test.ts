@@ -79,7 +79,8 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
     deliveries.scan({ groupId: 1 }, { created_at: hour(9), id: 9_999 }, 100),
   "deliveries that a newer one has overtaken": ({ deliveries }) => deliveries.overtaken([9_000, 9_010]),
   "the debounce look-up": ({ deliveries }) => deliveries.lastAccepted(7, hour(27)),
-  "the debounce look-up of a ref": ({ deliveries }) => deliveries.lastAccepted(7, hour(27), "main"),
+  "the debounce look-up of a ref": ({ deliveries }) =>
+    deliveries.lastAccepted(7, hour(27), "refs/heads/main"),
   "tasks, all": ({ tasks }) => tasks.list({}, firstPage),
   "tasks by project": ({ tasks }) => tasks.list({ projectId: 7 }, firstPage),
   "tasks by state": ({ tasks }) => tasks.list({ state: "queued" }, firstPage),
