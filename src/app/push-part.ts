@@ -74,7 +74,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     },
     async close() {
       gateway.stop();
-      await gateway.cluster?.leave();
+      await gateway.presence.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },
   };

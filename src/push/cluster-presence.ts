@@ -141,9 +141,15 @@ export class ClusterPresence {
     this.#speak(nowMs);
   }
 
-  /** Ends in order: the others need not wait for this instance to be missed. */
+  /** Ends in order: the others need not wait for this instance to be missed; the last one tells that nobody is left. */
   async leave(): Promise<void> {
-    if (this.#parts.bus.state().ready) await this.#publish({ kind: "bye" }).catch(() => {});
+    const { bus, node, steady } = this.#parts;
+    if (!bus.state().ready) return;
+    await this.#publish({ kind: "bye" }).catch(() => {});
+    this.#speak(steady.now());
+    if (this.nodeCount > 1 || this.#speaker?.node !== node) return;
+    this.#grace.end();
+    await this.#journal.finish();
   }
 
   #hearAll(nowMs: number): void {

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { type Clock, pause } from "../clock.ts";
 
 export type PresenceEventType = "online" | "offline";
 
@@ -20,6 +20,8 @@ export interface EventJournalParts {
 
 const maxEntries = 100_000;
 const chunk = 500;
+/** So long an instance that ends waits at most for the queue to take its last events. */
+const finishWithinMs = 5_000;
 
 /**
  * Events that every instance sees and one of them tells. The others keep them for a while, so that the one that takes
@@ -28,7 +30,7 @@ const chunk = 500;
 export class EventJournal {
   readonly #parts: EventJournalParts;
   #entries: Entry[] = [];
-  #isFlushing = false;
+  #flushing: Promise<void> | null = null;
 
   constructor(parts: EventJournalParts) {
     this.#parts = parts;
@@ -58,9 +60,20 @@ export class EventJournal {
   }
 
   /** Tells what waits. A failure leaves the rest for the next time. */
-  async flush(): Promise<void> {
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
+  flush(): Promise<void> {
+    if (this.#entries.length === 0) return this.#flushing ?? Promise.resolve();
+    this.#flushing ??= this.#tellAll();
+    return this.#flushing;
+  }
+
+  /** Tells what waits for the last time; what the queue does not take now is given up. */
+  async finish(): Promise<void> {
+    const told = new AbortController();
+    await Promise.race([this.flush().then(() => told.abort()), pause(finishWithinMs, told.signal)]);
+    if (this.#entries.length > 0) this.#parts.onLost();
+  }
+
+  async #tellAll(): Promise<void> {
     while (this.#entries.length > 0) {
       const told = this.#entries.splice(0, chunk);
       const results = await Promise.allSettled(
@@ -71,6 +84,6 @@ export class EventJournal {
       this.#entries.unshift(...failed);
       break;
     }
-    this.#isFlushing = false;
+    this.#flushing = null;
   }
 }

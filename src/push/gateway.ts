@@ -17,10 +17,11 @@ import { Heartbeat, tickMsOf } from "./heartbeat.ts";
 import { type Fanout, Hub } from "./hub.ts";
 import { Idempotency, idempotencyDefaults } from "./idempotency.ts";
 import { idMaker } from "./ids.ts";
+import { InstancePresence } from "./instance-presence.ts";
 import type { PresenceEvent } from "./message.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import { originCheck } from "./origin.ts";
-import { Presence, presenceGraceMs } from "./presence.ts";
+import { presenceGraceMs } from "./presence.ts";
 import { Publisher } from "./publisher.ts";
 import { newFigures, registerPushMetrics } from "./push-metrics.ts";
 import { RateWindow } from "./rate-window.ts";
@@ -85,7 +86,7 @@ export class Gateway {
   readonly hub: Hub;
   /** What is known of the other instances; null on one instance. */
   readonly cluster: ClusterPresence | null;
-  readonly presence: Presence | ClusterPresence;
+  readonly presence: InstancePresence | ClusterPresence;
   readonly publisher: Publisher;
   readonly ring: ResumeRing;
   readonly sendBuffers: SendBuffers;
@@ -180,11 +181,12 @@ export class Gateway {
           });
     this.presence =
       this.cluster ??
-      new Presence({
+      new InstancePresence({
         isOnline: isOnlineHere,
         clock: steady,
         graceMs: presenceGraceMs,
-        tell: (type, userId) => void tell(type, userId).catch(complainEvents),
+        tell,
+        onLost: complainEvents,
       });
     this.#gaps = new SequenceGaps({
       ...sequenceGapsDefaults,

@@ -33,6 +33,13 @@ export class Presence {
     if (!isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
   }
 
+  /** Nobody will look after them here: all who were told online are told offline, without a grace. */
+  end(): void {
+    this.#leaving.clear();
+    for (const userId of this.#told) this.#parts.tell("offline", userId);
+    this.#told.clear();
+  }
+
   tick(nowMs: number): void {
     for (const [userId, atMs] of this.#leaving) {
       if (atMs > nowMs) return;

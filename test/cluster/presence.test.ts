@@ -52,10 +52,39 @@ async function presenceOver(broker: BrokerUnderTest): Promise<void> {
     greta: 0,
     ines: 0,
   });
+  await one.stop();
+  await two.stop();
+  // Nobody is left to wait for the grace: the last instance tells on its way out.
+  await eventually("greta is told offline", () => told("offline", "greta") === 1);
   for (const client of [again, temporary]) client.close();
   await events.stop();
-  await Promise.all([one.stop(), two.stop()]);
 }
+
+/** One instance that writes to the queue, but shares nothing. */
+async function presenceAlone(broker: BrokerUnderTest): Promise<void> {
+  const prefix = freshPrefix();
+  const app = await startPushApp({
+    "push.accept-client-message": true,
+    "push.queue-client-messages": true,
+    "push.queue.url": broker.url,
+    "push.queue.prefix": prefix,
+  });
+  const events = await broker.read(prefix, "events");
+  const client = await PushClient.open(`${app.wsUrl}?code=karl`);
+  await eventually("karl is told online", () => events.messages.length === 1);
+  await app.stop();
+  await eventually("karl is told offline", () => events.messages.length === 2);
+  expect(events.messages.map(({ type, userId }) => `${type} ${userId}`)).toEqual([
+    "online karl",
+    "offline karl",
+  ]);
+  client.close();
+  await events.stop();
+}
+
+test("an instance that ends in order tells that its users are offline", async () => {
+  await Promise.all(brokers.map(presenceAlone));
+}, 60_000);
 
 // Both brokers at a time: the test waits for the grace of those who left, most of the time.
 test("online users are known per instance and for the cluster, and told to other services once", async () => {

@@ -165,6 +165,30 @@ test("an instance that ends in order is gone at once", async () => {
   expect(room.events).toEqual(["online bert", "offline bert"]);
 });
 
+test("the last instance that ends in order tells that nobody is left, also of those who had just gone", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  room.open("b", "bert");
+  room.open("b", "ben");
+  await room.pass(2 * beatMs);
+  await room.nodes.get("a")?.presence.leave();
+  room.kill("a");
+  expect(room.events).toEqual(["online anna", "online bert", "online ben"]);
+  room.close("b", "ben");
+  await room.nodes.get("b")?.presence.leave();
+  room.kill("b");
+  expect(room.events.slice(3).sort()).toEqual(["offline anna", "offline ben", "offline bert"]);
+});
+
+test("an instance that ends before it can know whether it is alone tells nothing", async () => {
+  const room = new Room();
+  room.start("a");
+  room.open("a", "anna");
+  await room.pass(1_000);
+  await room.nodes.get("a")?.presence.leave();
+  expect(room.events).toEqual([]);
+});
+
 test("a restart under the same name replaces what the earlier life had said", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
