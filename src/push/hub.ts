@@ -207,23 +207,33 @@ export class Hub {
   #catchUp(socket: Socket): void {
     const { ring, sendBuffers } = this.#parts;
     const { data } = socket;
-    while (data.resumeAt < ring.end) {
-      if (socket.getBufferedAmount() >= sendBuffers.turnBytes) {
-        this.#catchingUp.add(socket);
-        return;
-      }
+    for (; data.resumeAt < ring.end; data.resumeAt++) {
       const message = ring.at(data.resumeAt);
       if (!message) {
         // Slower than the ring forgets: what it missed is gone, and only a new connection can be told so.
         sendBuffers.closeSlow(socket);
         return;
       }
-      if (hears(data, message.targetType, message.target)) sendBuffers.send(socket, messageFrame(message));
-      data.resumeAt++;
+      if (hears(data, message.targetType, message.target) && !this.#sendIfRoom(socket, message)) break;
+    }
+    // Live messages do not ask for room, and a turn brings up to half a buffer of them.
+    if (data.resumeAt < ring.end || !sendBuffers.hasRoom(socket, sendBuffers.turnBytes)) {
+      this.#catchingUp.add(socket);
+      return;
     }
     data.resumeAt = -1;
     this.#catchingUp.delete(socket);
     for (const topic of topicsOf(data)) socket.subscribe(topic);
+  }
+
+  #sendIfRoom(socket: Socket, message: BroadcastMessage): boolean {
+    const { sendBuffers } = this.#parts;
+    // Asked before it is encoded, too: a frame is never shorter than its data.
+    if (!sendBuffers.hasRoom(socket, message.data.length)) return false;
+    const frame = messageFrame(message);
+    if (!sendBuffers.hasRoom(socket, Buffer.byteLength(frame))) return false;
+    sendBuffers.send(socket, frame);
+    return true;
   }
 
   #count(topic: string): number {

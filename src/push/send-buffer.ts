@@ -81,6 +81,12 @@ export class SendBuffers {
     this.#watch(socket, socket.getBufferedAmount());
   }
 
+  /** Whether a frame fits beside what is unsent; one that is larger than the buffer needs all of it. */
+  hasRoom(socket: Socket, bytes: number): boolean {
+    const buffered = socket.getBufferedAmount();
+    return buffered === 0 || buffered + bytes <= this.#options.sendBufferBytes;
+  }
+
   noteFrame(bytes: number): void {
     if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = Math.min(bytes, this.#maxFrameBytes);
   }

@@ -4,6 +4,7 @@ import { eventually } from "../support/eventually.ts";
 import { startGateway } from "../support/gateway-server.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
+import { RawSocket } from "../support/raw-socket.ts";
 
 let push: PushApp;
 
@@ -163,5 +164,24 @@ describe("resume", () => {
     );
     expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
     second.close();
+  }, 60_000);
+
+  test("large messages are replayed to a steady reader as fast as it reads, without closing it", async () => {
+    push = await startPushApp();
+    const first = await connect("");
+    const lastId = await lastIdOf(first);
+    first.close();
+    await first.ended();
+    const data = "x".repeat(900_000);
+    for (let index = 0; index < 12; index++) await toAnn(data);
+    const second = new RawSocket(push.port);
+    second.readSteadily(4_000_000);
+    await second.upgrade(`/ws?code=ann&resume=${encodeURIComponent(lastId)}`, {
+      "Sec-WebSocket-Protocol": "slipway.v1",
+    });
+    // The welcome comes first.
+    await eventually("all are there", () => second.frames().length >= 13 || second.isClosed, 30_000);
+    expect(second.frames().map((frame) => frame.opcode)).toEqual(Array(13).fill(1));
+    second.end();
   }, 60_000);
 });

@@ -108,6 +108,14 @@ export class RawSocket {
     this.write(maskedFrame(1, Buffer.from(text)));
   }
 
+  /** From now on it takes no more than this. */
+  readSteadily(bytesPerSecond: number): void {
+    this.socket.on("data", (chunk) => {
+      this.socket.pause();
+      setTimeout(() => this.socket.resume(), (chunk.length / bytesPerSecond) * 1000);
+    });
+  }
+
   pause(): void {
     this.socket.pause();
   }
