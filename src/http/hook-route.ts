@@ -2,7 +2,7 @@ import type { Incoming } from "../webhook/incoming.ts";
 import type { Answer } from "../webhook/outcome.ts";
 import type { Receiver } from "../webhook/receiver.ts";
 import { readBody } from "./body.ts";
-import { clientAddressOf, type Networks } from "./client-address.ts";
+import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface HookRouteOptions {
@@ -21,12 +21,14 @@ export function hookRoutes({ receiver, maxBodyKB, trustedProxies }: HookRouteOpt
   const handle: Handler = async (request, server) => {
     if (request.method !== "POST") return methodNotAllowed();
     const peer = server.requestIP(request)?.address ?? "";
+    const remoteIp = clientAddressOf(request.headers, peer, trustedProxies);
     const incoming: Incoming = {
       key: keyIn(request.url),
       headers: request.headers,
       // Few schemes look at it, and parsing an address costs as much as verifying a signature.
       query: { get: (name) => new URL(request.url).searchParams.get(name) },
-      remoteIp: clientAddressOf(request.headers, peer, trustedProxies),
+      remoteIp,
+      limitKey: limitKeyOf(remoteIp),
       readBody: () => readWhole(request, maxBytes),
     };
     return toResponse(await receiver.receive(incoming));

@@ -121,6 +121,12 @@ const lastAcceptedOfRef = fixedQuery(
     ),
 );
 
+/**
+ * An unreadable body may be anybody's: half a request carries no proof. What was verified and is no JSON is counted by
+ * each instance alone.
+ */
+const uncounted: readonly Delivery["code"][] = [...uncountedCodes, "invalid_payload"];
+
 const countedSince = fixedQuery(
   ["project_id", "since", "limit"],
   (db, { project_id, since, limit }: Window & { limit: number }) =>
@@ -129,7 +135,7 @@ const countedSince = fixedQuery(
       .select("created_at")
       .where("project_id", "=", project_id)
       .where("created_at", ">", since)
-      .where("code", "not in", uncountedCodes)
+      .where("code", "not in", uncounted)
       .where("remote_ip", "not in", notLive)
       .orderBy("created_at", "desc")
       .orderBy("id", "desc")

@@ -1,6 +1,6 @@
 /**
- * Keeps refused deliveries from filling the database. Of one source (an address, or an address at a project) the first
- * 60 of a minute are records of their own; the surplus is one record whose count grows.
+ * Keeps refused deliveries from filling the database. Of one source (an address or IPv6 network, alone or at a project) the
+ * first 60 of a minute are records of their own; the surplus is one record whose count grows.
  */
 export interface FloodGuard {
   /** Records by `create`, or counts onto the minute's surplus record; answers the record's id. */

@@ -14,6 +14,8 @@ export interface Incoming {
   headers: HeaderValues;
   query: { get(name: string): string | null };
   remoteIp: string;
+  /** What limits per address count by: of IPv6 its network, because one sender has all of that to choose from. */
+  limitKey: string;
   /** Reads the body; called at most once, and not before the endpoint is found and enabled. */
   readBody(): Promise<Uint8Array | "too_large" | "broken">;
 }

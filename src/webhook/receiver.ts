@@ -79,7 +79,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     if (hook === null) return refuseUnknown(incoming, known);
     if (hook.config.enabled) return goOn(hook);
     known.trace.add("enabled", "stop", "", "", disabled.reason);
-    return refuseFlooding(known, disabled);
+    return refuseFlooding(incoming, known, disabled);
   }
 
   async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
@@ -87,9 +87,10 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const body = await incoming.readBody();
     if (body === "too_large")
       return withCurrent(hook, incoming, known, () =>
-        pipeline.refuse(known, tooLarge(options.maxBodyKB, known)),
+        refuseFlooding(incoming, known, tooLarge(options.maxBodyKB, known)),
       );
-    if (body === "broken") return withCurrent(hook, incoming, known, () => refuseFlooding(known, brokenBody));
+    if (body === "broken")
+      return withCurrent(hook, incoming, known, () => refuseFlooding(incoming, known, brokenBody));
     return receiveBody(hook, incoming, known, body);
   }
 
@@ -101,8 +102,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   ): Promise<Answer> {
     const nowMs = clock.now();
     const waitMs = rate.waitMs(known.projectId, nowMs);
-    if (waitMs !== null && floods.isFlooding(sourceOf(known), nowMs))
-      return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, known.trace));
+    if (waitMs !== null && floods.isFlooding(sourceOf(incoming, known), nowMs))
+      return refuseFlooding(incoming, known, rateLimited(limitPerMinute, waitMs, known.trace));
     const limit = `${options.maxBodyKB} KB`;
     known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
     const request = signedRequestOf(incoming, body);
@@ -117,25 +118,25 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
         ),
       refuseUnknown: () => refuseUnknown(incoming, known),
     };
-    if (waitMs === null && sent.isVerifiedBy(remembered)) return receiveVerified(remembered, sent);
+    if (waitMs === null && sent.isVerifiedBy(remembered)) return receiveVerified(remembered, incoming, sent);
     return withCurrent(remembered, incoming, known, async (hook) => {
-      if (sent.isVerifiedBy(hook)) return receiveVerified(hook, sent);
+      if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
       const stillWaitMs = rate.waitMs(known.projectId, clock.now());
       if (stillWaitMs !== null)
-        return refuseFlooding(known, rateLimited(limitPerMinute, stillWaitMs, known.trace));
+        return refuseFlooding(incoming, known, rateLimited(limitPerMinute, stillWaitMs, known.trace));
       withinRate(known);
-      return refuseSignature(hook, request, sent.readBy(hook).known, nowMs);
+      return refuseSignature(hook, incoming, request, sent.readBy(hook).known);
     });
   }
 
   /** Only what is verified has a place in the project's rate, until it ends in what does not count. */
-  async function receiveVerified(hook: Hook, sent: Sent): Promise<Answer> {
+  async function receiveVerified(hook: Hook, incoming: Incoming, sent: Sent): Promise<Answer> {
     const { known, problem } = sent.readBy(hook);
     const { projectId, trace } = known;
     const nowMs = clock.now();
     const waitMs = rate.take(projectId, nowMs);
     // Hosts do not send again: what is surely theirs stays replayable.
-    if (waitMs !== null) return refuseFlooding(known, rateLimited(limitPerMinute, waitMs, trace));
+    if (waitMs !== null) return refuseFlooding(incoming, known, rateLimited(limitPerMinute, waitMs, trace));
     withinRate(known);
     if (hook.config.secret === null)
       trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
@@ -149,14 +150,21 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     trace.add("rate", "pass", "", `${limitPerMinute} a minute`, "The project is within its rate.");
   }
 
-  function refuseSignature(hook: Hook, request: SignedRequest, known: Known, nowMs: number): Promise<Answer> {
-    const overLimit = failedSignatures.take(known.remoteIp, nowMs);
+  function refuseSignature(
+    hook: Hook,
+    incoming: Incoming,
+    request: SignedRequest,
+    known: Known,
+  ): Promise<Answer> {
+    const nowMs = clock.now();
+    const overLimit = failedSignatures.take(incoming.limitKey, nowMs);
     if (overLimit !== null)
       return refuseFlooding(
+        incoming,
         { ...known, event: null, body: "" },
         {
           code: "rate_limited",
-          reason: `Too many failed signatures from ${known.remoteIp}: more than ${limitPerMinute} a minute.`,
+          reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
           told: "Too many failed signatures; try again later.",
           retryAfterSeconds: secondsUntil(overLimit),
         },
@@ -189,16 +197,17 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     known.trace.add("locate", "stop", "", "", outcome.reason);
     const headers = keptHeaders(incoming.headers);
     return refuseFlooding(
+      incoming,
       { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
       outcome,
     );
   }
 
   /** For refusals that cost the sender nothing: their records are folded when they come in floods. */
-  async function refuseFlooding(known: Known, outcome: Outcome): Promise<Answer> {
+  async function refuseFlooding(incoming: Incoming, known: Known, outcome: Outcome): Promise<Answer> {
     let own: Answer | null = null;
     try {
-      const id = await floods.record(sourceOf(known), clock.now(), async () => {
+      const id = await floods.record(sourceOf(incoming, known), clock.now(), async () => {
         own = await pipeline.refuse(known, outcome);
         if (own.body.deliveryId === 0) throw new Error("not recorded");
         return own.body.deliveryId;
@@ -222,6 +231,6 @@ function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
 }
 
 /** A flood is folded per address; at a project also per project, so that its managers see their own. */
-function sourceOf({ remoteIp, projectId }: Known): string {
-  return projectId === 0 ? remoteIp : `${remoteIp} ${projectId}`;
+function sourceOf({ limitKey }: Incoming, { projectId }: Known): string {
+  return projectId === 0 ? limitKey : `${limitKey} ${projectId}`;
 }

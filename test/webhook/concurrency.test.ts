@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Config } from "../../src/config.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { eventually } from "../support/eventually.ts";
 import { deliverTo, sha } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
+import { rawRequest } from "../support/raw-http.ts";
 
 const atOnce = 50;
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
@@ -89,6 +91,20 @@ for (const { name, make } of await availableDatabases())
         expect(codes.filter((code) => code === "rate_limited")).toHaveLength(limit);
       });
     }, 60_000);
+
+    test("requests that break off before anything is verified take no places of the rate", async () => {
+      const limit = 3;
+      await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {
+        const { id, url } = await first.project({ secret: "right" });
+        const target = new URL(url).pathname;
+        const half = `POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`;
+        for (let hit = 0; hit < limit; hit++) await rawRequest(last.url, [half], { halfClose: true });
+        const recorded = async () => (await last.store.deliveries.latest({ projectId: id }, 10)).length;
+        await eventually("the halves are on record", async () => (await recorded()) === limit);
+        const right = { ...push, headers: { "X-CICD-Token": "right" } };
+        expect((await deliverTo(withOrigin(url, last), right)).status).toBe(202);
+      });
+    });
 
     test("a stalled holder of the project's lock: 429 after about 5 s, recorded and replayable", async () => {
       const { servers, database } = await startAll();

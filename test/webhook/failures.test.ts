@@ -153,6 +153,38 @@ describe("floods", () => {
     await server.stop();
   });
 
+  test("from one IPv6 network are one address's, at unknown keys and with wrong signatures", async () => {
+    const clock = manualClock(Date.UTC(2026, 6, 1));
+    const settings = { "server.trustedProxies": ["127.0.0.0/8"], "webhook.limitPerMinute": 5 };
+    const server = await startHookServer(store, settings, clock);
+    const from = (host: number) => ({ ...push, headers: { "x-forwarded-for": `2001:db8:1:2::${host}` } });
+    const unknown = `${server.url}/api/hooks/git/${"e".repeat(48)}`;
+    const ids = new Set();
+    for (let hit = 0; hit < 100; hit++) ids.add((await deliverTo(unknown, from(hit))).body.deliveryId);
+    expect(ids.size).toBe(61);
+    const [first] = ids;
+    expect((await store.deliveries.byId(Number(first)))?.remote_ip).toBe("2001:db8:1:2::0");
+    const { url } = await server.project({ secret: "right" });
+    const statuses = [];
+    for (let hit = 0; hit < 7; hit++) statuses.push((await deliverTo(url, from(hit))).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    const elsewhere = { ...push, headers: { "x-forwarded-for": "2001:db8:1:3::1" } };
+    expect((await deliverTo(url, elsewhere)).status).toBe(401);
+    await server.stop();
+  });
+
+  test("of bodies that are too large are folded too", async () => {
+    const clock = manualClock(Date.UTC(2026, 7, 1));
+    const server = await startHookServer(store, { "webhook.maxBodyKB": 1 }, clock);
+    const { id, url } = await server.project();
+    for (let hit = 0; hit < 70; hit++)
+      expect((await deliverTo(url, { body: "x".repeat(1025) })).status).toBe(413);
+    await server.stop();
+    const { items, total } = await store.deliveries.list({ projectId: id }, { page: 1, pageSize: 200 });
+    expect(total).toBe(61);
+    expect(items.reduce((sum, { count }) => sum + count, 0)).toBe(70);
+  });
+
   test("over the limit: the first keep their event for a replay, all are answered 429", async () => {
     const clock = manualClock(Date.UTC(2026, 5, 1));
     const server = await startHookServer(store, { "webhook.limitPerMinute": 2 }, clock);
