@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { manualClock } from "../../src/clock.ts";
+import { largestChannels } from "../../src/http/connections-report.ts";
 import type { Socket } from "../../src/push/connection.ts";
 import { Connections } from "../../src/push/connections.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/idempotency.ts";
@@ -171,6 +173,24 @@ describe("presence", () => {
     clock.advance(5001);
     presence.tick(clock.now());
     expect(told).toEqual(["ann online", "ann offline"]);
+  });
+});
+
+describe("the channels in the report of connections", () => {
+  test("are the largest, and where they are equal those that exist longest, by size and then by name", () => {
+    const channel = fc.record({ name: fc.string(), members: fc.integer({ min: 1, max: 6 }) });
+    fc.assert(
+      fc.property(fc.array(channel), fc.integer({ min: 1, max: 20 }), (channels, limit) => {
+        const all = new Map(channels.map(({ name, members }) => [name, members]));
+        const entries = [...all].map(([name, members]) => ({ name, members }));
+        // Sorting keeps the order of equals, which is that of their coming.
+        const largest = entries.sort((left, right) => right.members - left.members).slice(0, limit);
+        const byName = largest.sort(
+          (left, right) => right.members - left.members || (left.name < right.name ? -1 : 1),
+        );
+        expect(largestChannels(all, limit)).toEqual(byName);
+      }),
+    );
   });
 });
 
