@@ -39,7 +39,7 @@ export function newFigures(): PushFigures {
 }
 
 const knownCloses = new Set([
-  1000, 1001, 1002, 1003, 1006, 1007, 1009, 1011, 1012, 4003, 4004, 4102, 4201, 4301,
+  1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 4003, 4004, 4102, 4201, 4301,
 ]);
 
 /** Clients choose their close codes; a label for each would let them fill the registry. */

@@ -51,6 +51,23 @@ describe("metrics", () => {
     );
   });
 
+  test("a close without a code, and every code that /feign/disconnect takes, is counted under its own", async () => {
+    push = await startPushApp();
+    const client = await PushClient.open(`${push.wsUrl}?code=ann`);
+    client.close();
+    await client.ended();
+    for (const code of [1008, 1013]) {
+      const kicked = await PushClient.open(`${push.wsUrl}?code=bob`);
+      await push.post("/feign/disconnect", { userId: "bob", code });
+      expect((await kicked.ended()).code).toBe(code);
+    }
+    for (const code of [1005, 1008, 1013])
+      await eventually(
+        `${code} is counted`,
+        async () => (await metric(`closes_total{code="${code}"}`)) === 1,
+      );
+  });
+
   test("close codes that clients make up do not fill the registry", async () => {
     push = await startPushApp();
     for (const code of [4555, 4556, 3000]) {
