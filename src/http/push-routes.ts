@@ -26,8 +26,8 @@ export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): 
     perMessageDeflate: false,
     open: (socket) => sockets.opened(socket),
     message: (socket, frame) => sockets.received(socket, frame),
-    ping: (socket) => sockets.pinged(socket),
-    pong: (socket) => sockets.ponged(socket),
+    ping: (socket) => sockets.heartbeat(socket),
+    pong: (socket) => sockets.heartbeat(socket),
     drain: (socket) => sockets.drained(socket),
     close: (socket, code) => sockets.closed(socket, code),
     // Without this a mistake of ours would end the process, and with it everybody's connection.

@@ -14,7 +14,10 @@ export interface DistributorParts {
   figures: PushFigures;
   /** Told of every message, so that one that is missing is noticed. */
   arrived: (message: BroadcastMessage) => void;
+  /** Of messages that bring no time along, for people. */
   clock: Clock;
+  /** For deadlines. */
+  steady: Clock;
   log: Log;
   newId: () => string;
   maxMessageBytes: number;
@@ -23,9 +26,9 @@ export interface DistributorParts {
 
 /** The one way in, in both modes: what the bus hands over is read, freed of repeats, and given to the hub. */
 export function distribute(parts: DistributorParts): void {
-  const { bus, hub, figures, clock, log, maxMessageBytes } = parts;
+  const { bus, hub, figures, clock, steady, log, maxMessageBytes } = parts;
   const identify = () => ({ id: parts.newId(), ts: clock.now() });
-  const complain = oncePerSecond(clock, (skipped) =>
+  const complain = oncePerSecond(steady, (skipped) =>
     log.warn({ skipped }, "skipped messages on the queue that are no push messages"),
   );
   const skip = () => {
@@ -58,8 +61,8 @@ export function distribute(parts: DistributorParts): void {
 }
 
 /** Callers send again after a lost answer. What a broker delivers again the bus has dropped already, by id. */
-function isFirst({ idempotency, clock }: DistributorParts, message: BroadcastMessage): boolean {
+function isFirst({ idempotency, steady }: DistributorParts, message: BroadcastMessage): boolean {
   const { idempotencyKey, id, targetType, target, data } = message;
   if (idempotencyKey === undefined) return true;
-  return idempotency.remember(idempotencyKey, id, fingerprintOf(targetType, target, data), clock.now());
+  return idempotency.remember(idempotencyKey, id, fingerprintOf(targetType, target, data), steady.now());
 }

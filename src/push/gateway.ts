@@ -232,6 +232,7 @@ export class Gateway {
       hub,
       idempotency: this.#idempotency,
       clock,
+      steady,
       node,
       newId,
       maxMessageBytes,
@@ -260,6 +261,7 @@ export class Gateway {
       // What goes from here to here cannot get lost on the way.
       arrived: bus.name === "local" ? () => {} : (message) => this.#gaps.seen(message, steady.now()),
       clock,
+      steady,
       log,
       newId,
       maxMessageBytes,

@@ -10,7 +10,10 @@ export interface PublisherParts {
   bus: Bus;
   hub: Hub;
   idempotency: Idempotency;
+  /** Of messages, for people. */
   clock: Clock;
+  /** For deadlines. */
+  steady: Clock;
   node: string;
   newId: () => string;
   maxMessageBytes: number;
@@ -77,8 +80,8 @@ export class Publisher {
   #earlier(key: string): InFlight | undefined {
     const inFlight = this.#inFlight.get(key);
     if (inFlight) return inFlight;
-    const { idempotency, clock } = this.#parts;
-    const delivered = idempotency.find(key, clock.now());
+    const { idempotency, steady } = this.#parts;
+    const delivered = idempotency.find(key, steady.now());
     if (!delivered) return undefined;
     const published = Promise.resolve({ id: delivered.id, receivers: this.#isLocal ? 0 : null });
     return { fingerprint: delivered.fingerprint, published };

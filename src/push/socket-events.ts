@@ -58,12 +58,9 @@ export class SocketEvents {
     if (!socket.data.rejection) this.#parts.clientMessages.receive(socket, frame);
   }
 
-  pinged(socket: Socket): void {
+  /** A ping or a pong: it proves life, and counts as every frame does. */
+  heartbeat(socket: Socket): void {
     if (!socket.data.rejection) this.#parts.clientMessages.isWithinRate(socket);
-  }
-
-  ponged(socket: Socket): void {
-    socket.data.lastSeenAtMs = this.#parts.clock.now();
   }
 
   drained(socket: Socket): void {

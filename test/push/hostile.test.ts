@@ -116,11 +116,14 @@ describe("clients that mean no good", () => {
     expect((await client.ended()).code).toBe(4301);
   });
 
-  test("a flood of pings is a flood too", async () => {
+  test.each([
+    ["pings", 9],
+    ["unasked pongs", 10],
+  ])("a flood of %s is a flood too", async (_name, opcode) => {
     push = await startPushApp();
     const socket = new RawSocket(push.port);
     await socket.upgrade("/ws?code=mallory");
-    socket.write(Buffer.concat(Array.from({ length: 200 }, () => maskedFrame(9, Buffer.from("x")))));
+    socket.write(Buffer.concat(Array.from({ length: 200 }, () => maskedFrame(opcode, Buffer.from("x")))));
     expect(await socket.closeCode()).toBe(4301);
   });
 

@@ -106,6 +106,16 @@ describe("Idempotency-Key", () => {
     client.close();
   });
 
+  test("five minutes are five minutes, also while the system's clock is set", async () => {
+    const body = { targetType: "user", target: "ida", data: "once" };
+    const key = { "idempotency-key": "order-8" };
+    const first = await push.publish(body, key);
+    setSystemTime(new Date(Date.now() + 86_400_000));
+    const again = await push.publish(body, key);
+    setSystemTime();
+    expect(again.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
+  });
+
   test("equal requests that arrive together are delivered once", async () => {
     const client = await PushClient.open(`${push.wsUrl}?code=joe`);
     const body = { targetType: "user", target: "joe", data: "once" };
