@@ -191,11 +191,14 @@ interface Seen extends Arrived {
 
 /** Switch, secret and provider may have changed while the delivery waited for the lock, or on another instance. */
 function seenBy(hook: Hook, arrived: Arrived): Seen {
-  const { way, sent } = arrived;
-  const disabledNow = way.enabled && !hook.config.enabled ? disabled : null;
-  if (!sent || hook.config === arrived.hook.config) return { ...arrived, hook, refusal: disabledNow };
-  const unverified = sent.isVerifiedBy(hook) ? null : secretChanged;
-  return { ...arrived, ...sent.readBy(hook), hook, refusal: disabledNow ?? unverified };
+  const { way, known, sent } = arrived;
+  const isChanged = hook.config !== arrived.hook.config;
+  const reading = isChanged ? sent?.readBy(hook) : undefined;
+  const seen: Seen = { ...arrived, ...reading, hook, refusal: null };
+  if (way.enabled && !hook.config.enabled) return { ...seen, refusal: notEnabled(known.trace) };
+  if (isChanged && sent?.isVerifiedBy(hook) === false)
+    return { ...seen, refusal: secretChanged(known.trace) };
+  return seen;
 }
 
 function invalidPayload({ problem, known }: Seen): Outcome {
@@ -203,10 +206,11 @@ function invalidPayload({ problem, known }: Seen): Outcome {
   return { code: "invalid_payload", reason: problem };
 }
 
-export const disabled: Outcome = {
-  code: "webhook_disabled",
-  reason: "The webhook of this project is not enabled.",
-};
+export function notEnabled(trace: Trace): Outcome {
+  const reason = "The webhook of this project is not enabled.";
+  trace.add("enabled", "stop", "", "", reason);
+  return { code: "webhook_disabled", reason };
+}
 
 const endpointGone: Outcome = {
   code: "endpoint_not_found",
@@ -216,11 +220,11 @@ const endpointGone: Outcome = {
 /** All that a sender is told, whatever the mistake. */
 export const signatureFailed = "The signature failed.";
 
-const secretChanged: Outcome = {
-  code: "signature_invalid",
-  reason: "The secret was changed meanwhile.",
-  told: signatureFailed,
-};
+function secretChanged(trace: Trace): Outcome {
+  const reason = "The secret was changed meanwhile.";
+  trace.add("signature", "stop", "", "", reason);
+  return { code: "signature_invalid", reason, told: signatureFailed };
+}
 
 function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);

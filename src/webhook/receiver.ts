@@ -14,7 +14,7 @@ import {
 import { keptHeaders } from "./kept-headers.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import { disabled, type Pipeline, type Sent, signatureFailed } from "./pipeline.ts";
+import { notEnabled, type Pipeline, type Sent, signatureFailed } from "./pipeline.ts";
 import { rateLimited } from "./project-rate.ts";
 import { providerOf } from "./providers.ts";
 import type { Known } from "./record.ts";
@@ -78,8 +78,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const hook = await hooks.current(remembered);
     if (hook === null) return refuseUnknown(incoming, known);
     if (hook.config.enabled) return goOn(hook);
-    known.trace.add("enabled", "stop", "", "", disabled.reason);
-    return refuseFlooding(incoming, known, disabled);
+    return refuseFlooding(incoming, known, notEnabled(known.trace));
   }
 
   async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {

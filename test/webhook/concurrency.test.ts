@@ -185,7 +185,12 @@ for (const { name, make } of await availableDatabases())
         const turn = (enabled: boolean) => first.part.management.save(id, { enabled }, async () => {});
         expect((await deliverTo(remembered, push)).status).toBe(202);
         await turn(false);
-        for (let hit = 0; hit < 5; hit++) expect((await deliverTo(remembered, push)).status).toBe(403);
+        for (let hit = 0; hit < 5; hit++) {
+          const refused = await deliverTo(remembered, push);
+          expect(refused.status).toBe(403);
+          const record = await last.store.deliveries.byId(Number(refused.body.deliveryId));
+          expect(record?.trace.at(-1)).toMatchObject({ step: "enabled", result: "stop" });
+        }
         await turn(true);
         expect((await deliverTo(remembered, push)).status).toBe(202);
         expect((await deliverTo(remembered, push)).status).toBe(202);
