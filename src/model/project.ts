@@ -78,6 +78,11 @@ export interface ProjectChange {
 export interface ProjectKeeper {
   create(project: Omit<Project, "id" | "liveTaskId">): Promise<Project>;
   byId(id: number): Promise<Project | null>;
+  /**
+   * Reads a project in order to change it or its webhook: until the transaction ends nobody else gets it this way, so
+   * that of two changes at once the later one builds on the earlier.
+   */
+  hold(id: number): Promise<Project | null>;
   /** Alphabetical. `ids` restricts to visible projects. */
   list(
     filter: { ids?: number[]; groupId?: number; search?: string },

@@ -26,6 +26,12 @@ const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("projects").selectAll().where("id", "=", id),
 );
 
+const selectProjectToChange = fixedQuery(["id"], (db, { id }: { id: number }, dialect) => {
+  const one = db.selectFrom("projects").selectAll().where("id", "=", id);
+  // Where transactions run one after the other, being in one is enough.
+  return dialect.hasRowLocks ? one.forNoKeyUpdate() : one;
+});
+
 const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db
     .selectFrom("project_secrets")
@@ -52,6 +58,10 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     },
     async byId(id) {
       const [row] = await selectProject(scope, { id });
+      return row === undefined ? null : shape.read(row);
+    },
+    async hold(id) {
+      const [row] = await selectProjectToChange(scope, { id });
       return row === undefined ? null : shape.read(row);
     },
     async list({ ids, groupId, search }, request) {

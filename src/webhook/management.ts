@@ -71,6 +71,11 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
   const now = () => new Date(clock.now());
   const read = async (keepers: Keepers, projectId: number) =>
     (await keepers.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
+  /** By the project, which is there before its configuration is. */
+  const readToChange = async (keepers: Keepers, projectId: number) => {
+    await keepers.projects.hold(projectId);
+    return read(keepers, projectId);
+  };
 
   async function save(
     projectId: number,
@@ -78,7 +83,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
     audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
   ): Promise<WebhookConfig> {
     const config = await store.transaction(async (keepers) => {
-      const before = await read(keepers, projectId);
+      const before = await readToChange(keepers, projectId);
       const after = changedConfig(before, change, secrets, now());
       await keepers.webhookConfigs.save(after);
       await audited(keepers, changesOf(before, after));
@@ -90,7 +95,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
 
   async function resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>) {
     const { before, after } = await store.transaction(async (keepers) => {
-      const before = await read(keepers, projectId);
+      const before = await readToChange(keepers, projectId);
       if (before.key === null)
         throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
       const after = { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };

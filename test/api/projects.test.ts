@@ -75,6 +75,21 @@ describe("a project", () => {
     });
   });
 
+  test("keeps both of two changes that were sent at once", async () => {
+    const { id } = await make();
+    const path = `/api/projects/${id}`;
+    await Promise.all([
+      server.admin.expect(200, "PATCH", path, { stages: { build: { script: "make" } } }),
+      server.admin.expect(200, "PATCH", path, { stages: { deploy: { script: "ship" } } }),
+      server.admin.expect(200, "PATCH", path, { git: { ref: "release" } }),
+      server.admin.expect(200, "PATCH", path, { git: { submodules: true } }),
+    ]);
+    expect(await server.admin.expect(200, "GET", path)).toMatchObject({
+      git: { ref: "release", submodules: true },
+      stages: { build: { script: "make" }, deploy: { script: "ship" } },
+    });
+  });
+
   test("is refused with every wrong field named at once", async () => {
     const fields = await fieldsOf("POST", "/api/projects", {
       name: " ",

@@ -161,6 +161,29 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
+    test("of changes at once none is lost: a reset key stays dead whatever is saved beside it", async () => {
+      const { servers } = await startAll();
+      const [first, last = first] = servers;
+      if (!first || !last) throw new Error("no server");
+      const nobody = async () => {};
+      for (let round = 0; round < 10; round++) {
+        const { id } = await first.project();
+        const [reset] = await Promise.all([
+          first.part.management.resetKey(id, nobody),
+          last.part.management.save(id, { skipCiKeyword: "[later]" }, nobody),
+          last.part.management.save(id, { branchFilter: ["main"] }, nobody),
+          first.part.management.save(id, { queuePolicy: "skip" }, nobody),
+        ]);
+        const { key, skipCiKeyword, branchFilter, queuePolicy } = await last.part.management.read(id);
+        expect({ key, skipCiKeyword, branchFilter, queuePolicy }).toEqual({
+          key: reset.key,
+          skipCiKeyword: "[later]",
+          branchFilter: ["main"],
+          queuePolicy: "skip",
+        });
+      }
+    }, 60_000);
+
     test("a key that was reset on another instance is dead to wrong secrets and over the limit too", async () => {
       await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {
         const { id, url } = await first.project({ secret: "right" });

@@ -93,7 +93,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", usersApi({ store, passwords, clock }))
     .route("/api", groupsApi({ keepers: store, clock }))
     .route("/api", membersApi("group", store))
-    .route("/api", projectsApi({ keepers: store, clock, gitUrlRules, samples: webhook.samples }))
+    .route("/api", projectsApi({ store, clock, gitUrlRules, samples: webhook.samples }))
     .route("/api", membersApi("project", store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../webhook/sample.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { mergeStages, projectBodies, projectJson, projectList, projectShape } from "./project-shape.ts";
@@ -88,14 +88,14 @@ function changingRoutes(rules: GitUrlRules) {
 }
 
 export interface ProjectsDeps {
-  keepers: Pick<Keepers, "projects" | "groups">;
+  store: Pick<Store, "projects" | "groups" | "transaction">;
   clock: Clock;
   gitUrlRules: GitUrlRules;
   samples: Pick<Samples, "remove">;
 }
 
-export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDeps) {
-  const { projects, groups } = keepers;
+export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps) {
+  const { projects, groups } = store;
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
@@ -135,15 +135,18 @@ export function projectsApi({ keepers, clock, gitUrlRules, samples }: ProjectsDe
     })
     .openapi(getProject, async (c) => c.json(await written(projectOf(c)), 200))
     .openapi(updateProject, async (c) => {
-      const before = projectOf(c);
+      const { id, name, groupId } = projectOf(c);
       const { git, stages, ...body } = c.req.valid("json");
-      if (body.groupId !== undefined && body.groupId !== before.groupId) await mayPlaceIn(c, body.groupId);
-      const change: ProjectChange = {
-        ...onlyGiven(body),
-        ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
-        ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
-      };
-      const project = found(await projects.update(before.id, change), `project ${before.name}`);
+      if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
+      const { before, change, project } = await store.transaction(async (held) => {
+        const before = found(await held.projects.hold(id), `project ${name}`);
+        const change: ProjectChange = {
+          ...onlyGiven(body),
+          ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
+          ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
+        };
+        return { before, change, project: found(await held.projects.update(id, change), `project ${name}`) };
+      });
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
           ...(await membersOf(before.groupId)),
