@@ -22,6 +22,9 @@ type Operation = (request: Request, head: FeignHead) => Response | Promise<Respo
 /** What other services call. Every answer, also to what does not exist, is one of the two envelopes. */
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
+  const nothing: Handler = (request, server) =>
+    options.credentials.refusalOf(feignHeadOf(request.headers), request, server) ??
+    fail(404, 40401, "There is no such operation under /feign.");
   return {
     "/feign/publish": on("POST", publisherOf(gateway, options.maxMessageBytes)),
     "/feign/getOnlineUsers": on("GET", (request) => {
@@ -40,9 +43,8 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     "/feign/client-messages": on("GET", (request) =>
       clientMessageStream(gateway.clientMessages, request.signal),
     ),
-    "/feign/*": (request, server) =>
-      options.credentials.refusalOf(feignHeadOf(request.headers), request, server) ??
-      fail(404, 40401, "There is no such operation under /feign."),
+    "/feign": nothing,
+    "/feign/*": nothing,
   };
 }
 

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { Glob } from "bun";
 import { SlipwayPush } from "../../client/slipway-push.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
 /** The examples of docs/push.md, run as they are written. */
-const page = await Bun.file(join(import.meta.dir, "../../docs/push.md")).text();
+const root = join(import.meta.dir, "../..");
+const page = await Bun.file(join(root, "docs/push.md")).text();
 
 /** The block after this mark, and the JSON answer that the page shows right below it. */
 function example(mark: string): { code: string; answer: string | null } {
@@ -111,5 +113,21 @@ describe("docs/push.md", () => {
       expect(page).toContain(String(status));
     }
     for (const code of Object.values(closeCodes)) expect(page).toContain(String(code));
+  });
+
+  test("every failure of /feign stands on the page, with its status and what to do about it", async () => {
+    const answered = new Set<string>();
+    for await (const path of new Glob("src/{http,push}/**/*.ts").scan(root)) {
+      const text = await Bun.file(join(root, path)).text();
+      for (const [, status, code] of text.matchAll(/\b(?:fail|refusal)\(\s*(\d{3}),\s*(\d{5}),/g))
+        answered.add(`${status}: ${code}`);
+    }
+    expect(answered.size).toBeGreaterThan(15);
+    const [, table = ""] = /### Failed calls of `\/feign`\n([\s\S]*?)\n### /.exec(page) ?? [];
+    const onPage = [...table.matchAll(/(\d{3}): ([\d, ]+)/g)].flatMap(([, status, codes = ""]) =>
+      codes.split(",").map((code) => `${status}: ${code.trim()}`),
+    );
+    expect(onPage.sort()).toEqual([...answered].sort());
+    expect(page).toContain("Retry-After");
   });
 });

@@ -60,7 +60,7 @@ describe("refused publishes", () => {
   });
 
   test("404 and 40401 for what does not exist, 405 and 40501 for another method", async () => {
-    for (const path of ["/feign/", "/feign/publish/more", "/feign/Publish", "/feign/connections/7"])
+    for (const path of ["/feign", "/feign/", "/feign/publish/more", "/feign/Publish", "/feign/connections/7"])
       expect(await outcome(await send(path, { method: "GET" }))).toEqual([404, 40401]);
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       const answer = await send("/feign/publish", { method });
