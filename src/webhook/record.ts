@@ -2,7 +2,7 @@ import type { DeliverySummary, NewDelivery, NormalizedEvent } from "../model/del
 import type { ProviderName } from "../model/webhook-config.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
-import { cutAtBytes, storable, visible } from "./stored-body.ts";
+import { cutAtBytes, visible } from "./stored-body.ts";
 import type { Trace } from "./trace.ts";
 
 /** All that is known of a delivery when it is recorded. */
@@ -11,7 +11,7 @@ export interface Known {
   projectName: string;
   provider: ProviderName | "";
   event: NormalizedEvent | null;
-  /** Masked already. */
+  /** Masked, cut and storable already. */
   body: string;
   headers: Record<string, string>;
   hostDeliveryId: string | null;
@@ -44,13 +44,13 @@ export function recordOf(
     ref: fieldOf(event?.ref ?? ""),
     ref_type: event?.refType ?? "",
     commit: fieldOf(event?.commit ?? ""),
-    commit_message: visible(firstCharacters(firstLineOf(event?.message ?? ""), maxCommitMessage)),
+    commit_message: commitMessageOf(event?.message ?? ""),
     author: fieldOf(event?.author ?? ""),
     status,
     reason: visible(outcome.reason),
     task_id: 0,
     remote_ip: known.remoteIp,
-    body: storable(known.body),
+    body: known.body,
     created_at: createdAt,
     code: outcome.code,
     http_status: httpStatus,
@@ -69,9 +69,14 @@ function withMessage(event: NormalizedEvent, message: string): NormalizedEvent {
   return message === event.message ? event : { ...event, message };
 }
 
-/** Characters, not halves of them. */
+/** Cut before it is escaped, so that a long line costs little, and again after, because escapes are longer. */
+function commitMessageOf(message: string): string {
+  return firstCharacters(visible(firstCharacters(firstLineOf(message), maxCommitMessage)), maxCommitMessage);
+}
+
+/** Characters, not halves of them; each is at most two UTF-16 units. */
 function firstCharacters(text: string, count: number): string {
-  return text.length <= count ? text : [...text].slice(0, count).join("");
+  return text.length <= count ? text : [...text.slice(0, 2 * count)].slice(0, count).join("");
 }
 
 function fieldOf(text: string): string {
