@@ -19,7 +19,7 @@ export function consoleUserId(userId: number): string {
 const serviceRestart = 1012;
 
 export interface ConsoleAccessParts {
-  keepers: Pick<Keepers, "users" | "permissions">;
+  keepers: Pick<Keepers, "users" | "permissions" | "pushCodes">;
   grant: (userId: string, channels: string[]) => Promise<void>;
   disconnect: (who: { userId: string }, closeCode?: number) => Promise<unknown>;
   log: Log;
@@ -34,7 +34,7 @@ export interface ConsoleAccess {
   channelsFor(userId: number, isAdmin: boolean): Promise<string[]>;
   /** What these users may view has changed: their connections are granted anew; who was disabled is sent away. */
   permissionsChanged(userIds: readonly number[]): void;
-  /** A session of the user has ended: the connections end too, and those of other sessions come back. */
+  /** A session or token of the user has ended: the connections end too, and those of the others come back. */
   sessionEnded(userId: number): void;
 }
 
@@ -45,7 +45,13 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
     return channelsOfProjects(isAdmin ? "all" : await keepers.permissions.visibleProjectIds(userId));
   }
 
+  /** Codes that are out hold what their user might view when they were made. */
+  async function recall(userId: number): Promise<void> {
+    await keepers.pushCodes.deleteOfUser(consoleUserId(userId));
+  }
+
   async function follow(userId: number): Promise<void> {
+    await recall(userId);
     const user = await keepers.users.byId(userId);
     if (!user || user.disabled) await disconnect({ userId: consoleUserId(userId) });
     else await grant(consoleUserId(userId), await channelsFor(userId, user.role === "admin"));
@@ -66,7 +72,10 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
       for (const userId of new Set(userIds)) inOrder(userId, () => follow(userId));
     },
     sessionEnded(userId) {
-      inOrder(userId, () => disconnect({ userId: consoleUserId(userId) }, serviceRestart));
+      inOrder(userId, async () => {
+        await recall(userId);
+        await disconnect({ userId: consoleUserId(userId) }, serviceRestart);
+      });
     },
   };
 }

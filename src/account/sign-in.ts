@@ -88,7 +88,6 @@ export function buildSignIn({ keepers, passwords, clock, metrics, sessionMs }: S
         lastSeenAt: new Date(now),
         expiresAt: new Date(now + sessionMs),
       });
-      await keepers.sessions.deleteExpired(new Date(now));
       return { token, session, user };
     },
     async signOut(caller) {

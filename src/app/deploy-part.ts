@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
+import { buildExpiredSessions } from "../account/expired-sessions.ts";
 import { consolePages } from "../http/console.ts";
 import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../http/push-desk.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
@@ -66,6 +67,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     const codes = buildPushCodes(store.pushCodes, clock);
     const desk = pushDeskOf(config, push);
     const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });
+    const expiredSessions = buildExpiredSessions({ sessions: store.sessions, consoleAccess, clock, log });
     const management = await buildManagement(ground, {
       store,
       secrets,
@@ -81,6 +83,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       async started(server) {
         for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
         webhook.start();
+        expiredSessions.start();
         await tasks.start();
         await localRunner?.start(ownUrl.current().url);
       },
@@ -102,6 +105,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         localRunner?.drain();
       },
       async close() {
+        await expiredSessions.close();
         await webhook.close();
         await tasks.close();
         await store.close();

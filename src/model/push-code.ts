@@ -14,5 +14,7 @@ export interface PushCodeKeeper {
   create(code: PushCode): Promise<void>;
   /** Answers the code and deletes it, in one step: a second call answers null. Expired ones are null. */
   consume(codeHash: string, now: Date): Promise<PushCode | null>;
+  /** Those that are out and not used yet. */
+  deleteOfUser(userId: string): Promise<number>;
   deleteExpired(now: Date): Promise<number>;
 }

@@ -25,6 +25,10 @@ export function buildPushCodeKeeper({ db }: Scope): PushCodeKeeper {
       const code = shape.read(row);
       return code.expiresAt > now ? code : null;
     },
+    async deleteOfUser(userId) {
+      const result = await db.deleteFrom("push_codes").where("user_id", "=", userId).executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
     async deleteExpired(now) {
       const result = await db
         .deleteFrom("push_codes")

@@ -58,11 +58,12 @@ export function buildSessionKeeper({ db }: Scope): SessionKeeper {
       return Number(result.numDeletedRows);
     },
     async deleteExpired(now) {
-      const result = await db
+      const ended = await db
         .deleteFrom("sessions")
         .where("expires_at", "<=", now.getTime())
-        .executeTakeFirst();
-      return Number(result.numDeletedRows);
+        .returning("user_id")
+        .execute();
+      return ended.map((session) => session.user_id);
     },
   };
 }

@@ -17,14 +17,27 @@ afterAll(() => server.stop());
 
 const memberPath = (id: number) => `/api/projects/${projectId}/members/${id}`;
 
+async function codeFor(client: ApiClient): Promise<string> {
+  const { code } = await client.expect<{ code: string }>(201, "POST", "/api/push/codes", { for: "console" });
+  return code;
+}
+
+function liveUrl(code: string): string {
+  const channel = encodeURIComponent(`private-project-${projectId}`);
+  return `${server.url.replace("http", "ws")}/ws?code=${code}&temp=1&channel=${channel}`;
+}
+
 /** A live connection as the console opens it. */
 async function openConsole(client: ApiClient): Promise<PushClient> {
-  const { code } = await client.expect<{ code: string }>(201, "POST", "/api/push/codes", { for: "console" });
-  const channel = encodeURIComponent(`private-project-${projectId}`);
-  const url = `${server.url.replace("http", "ws")}/ws?code=${code}&temp=1&channel=${channel}`;
-  const socket = await PushClient.open(url, ["slipway.v1"]);
+  const socket = await PushClient.open(liveUrl(await codeFor(client)), ["slipway.v1"]);
   await socket.heardType("welcome");
   return socket;
+}
+
+async function isAdmitted(code: string): Promise<boolean> {
+  const socket = await PushClient.open(liveUrl(code), ["slipway.v1"]).catch(() => null);
+  socket?.socket.close();
+  return socket !== null;
 }
 
 async function viewer(username: string) {
@@ -57,6 +70,32 @@ describe("a live view of the console follows its user", () => {
   test("away when the user signs out", async () => {
     const { client, socket } = await viewer("leaver");
     await client.expect(204, "POST", "/api/auth/logout");
+    expect(await isSentAway(socket)).toBe(1012);
+  });
+
+  test("with a code that was made before: it admits nobody once its user lost a project, a session or itself", async () => {
+    const { id, client } = await viewer("code-holder");
+    const changes = [
+      () => server.admin.expect(204, "DELETE", memberPath(id)),
+      () => client.expect(204, "POST", "/api/auth/logout"),
+    ];
+    for (const change of changes) {
+      const code = await codeFor(client);
+      await change();
+      expect(await isAdmitted(code)).toBe(false);
+    }
+    const gone = await viewer("gone");
+    const code = await codeFor(gone.client);
+    await server.admin.expect(204, "DELETE", `/api/users/${gone.id}`);
+    expect(await isAdmitted(code)).toBe(false);
+  });
+
+  test("away when the token is revoked that it was made with", async () => {
+    const { client } = await viewer("token-owner");
+    const body = { name: "live", scopes: ["write"], expiresAt: null };
+    const made = await client.expect<{ id: number; token: string }>(201, "POST", "/api/tokens", body);
+    const socket = await openConsole(server.as(made.token));
+    await client.expect(204, "DELETE", `/api/tokens/${made.id}`);
     expect(await isSentAway(socket)).toBe(1012);
   });
 

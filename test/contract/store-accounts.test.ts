@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { buildConsoleAccess, consoleUserId } from "../../src/account/console-access.ts";
+import { buildExpiredSessions } from "../../src/account/expired-sessions.ts";
+import { manualClock } from "../../src/clock.ts";
 import type { Store } from "../../src/model/store.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -89,7 +93,7 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
       old.id,
       second.id,
     ]);
-    expect(await store.sessions.deleteExpired(sampleTime)).toBe(1);
+    expect(await store.sessions.deleteExpired(sampleTime)).toEqual([user.id]);
     expect(await store.sessions.deleteOfUser(user.id, first.id)).toBe(1);
     expect(await store.sessions.delete(first.id)).toBe(true);
     expect(await store.sessions.listOfUser(user.id)).toEqual([]);
@@ -168,6 +172,33 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
     expect(await store.pushCodes.consume("code-2", later)).toBeNull();
     await store.pushCodes.create({ ...code, codeHash: "code-3" });
     expect(await store.pushCodes.deleteExpired(later)).toBe(1);
+    await store.pushCodes.create({ ...code, codeHash: "code-4" });
+    expect(await store.pushCodes.deleteOfUser("ben")).toBe(0);
+    expect(await store.pushCodes.deleteOfUser("ann")).toBe(1);
+    expect(await store.pushCodes.consume("code-4", sampleTime)).toBeNull();
+  });
+
+  test("a session that lasted its time is deleted, and its user's live views are ended with their codes", async () => {
+    const user = await addUser("erna");
+    await store.sessions.create(sessionOf(user.id, "erna-1", sampleTime));
+    await store.sessions.create(sessionOf(user.id, "erna-2", later));
+    const code = { codeHash: "erna", userId: consoleUserId(user.id), console: true, channels: [] };
+    await store.pushCodes.create({ ...code, expiresAt: later });
+    const sentAway = Promise.withResolvers<string>();
+    const log = pino({ level: "silent" });
+    const consoleAccess = buildConsoleAccess({
+      keepers: store,
+      grant: async () => {},
+      disconnect: async ({ userId }) => sentAway.resolve(userId),
+      log,
+    });
+    const clock = manualClock(sampleTime.getTime());
+    const expired = buildExpiredSessions({ sessions: store.sessions, consoleAccess, clock, log });
+    expired.start();
+    expect(await sentAway.promise).toBe(consoleUserId(user.id));
+    await expired.close();
+    expect((await store.sessions.listOfUser(user.id)).map(({ tokenHash }) => tokenHash)).toEqual(["erna-2"]);
+    expect(await store.pushCodes.consume("erna", sampleTime)).toBeNull();
   });
 
   test("a push code used by two at once admits one", async () => {

@@ -150,6 +150,7 @@ export function tokensApi({ keepers: { apiTokens }, clock }: TokensDeps) {
       const isOurs = token !== null && (token.userId === caller.userId || actsAsAdmin(caller));
       const { name, userId } = found(isOurs ? token : null, `token ${id} of yours`);
       await apiTokens.delete(id);
+      c.var.consoleAccess.sessionEnded(userId);
       await audit(c, { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } });
       return c.body(null, 204);
     });
