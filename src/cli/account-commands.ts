@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { askPassword } from "./ask.ts";
-import { print, type Row, table } from "./output.ts";
-import { addRemote, apiRemote, forgetSignIn, keepSignIn, type RemoteOptions } from "./remote.ts";
+import { type OutputOptions, print, type Row, table } from "./output.ts";
+import { addRemote, apiRemote, endSignIn, keepSignIn, type RemoteOptions } from "./remote.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 interface List<T> {
@@ -25,12 +25,13 @@ export function addAccountCommands(program: Command): void {
       print(options, { url: api.url, expiresAt }, () => `Signed in at ${api.url} until ${expiresAt}.`);
     });
 
-  addRemote(program.command("logout"))
+  program
+    .command("logout")
     .description("end the session of `slipway login`")
-    .action(async (options: RemoteOptions) => {
-      await apiRemote(options).send("POST", "/api/auth/logout");
-      forgetSignIn();
-      print(options, {}, () => "Signed out.");
+    .option("--json", "print JSON")
+    .action(async (options: OutputOptions) => {
+      const url = await endSignIn();
+      print(options, { url }, () => (url === null ? "Nobody was signed in." : `Signed out at ${url}.`));
     });
 
   const user = program.command("user").description("users of the console and the API");

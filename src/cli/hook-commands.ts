@@ -185,6 +185,7 @@ async function replayMany(filter: Record<string, string>, options: ReplayOptions
   );
   const api = apiRemote(options);
   let after: string | null = null;
+  let failed = 0;
   do {
     const body = { filter: { ...rest, ...Object.fromEntries(ids) }, preview: !options.yes, after };
     const bulk: BulkReplay = await api.send("POST", "/api/webhooks/deliveries/replay", body);
@@ -199,8 +200,11 @@ async function replayMany(filter: Record<string, string>, options: ReplayOptions
     );
     if (!options.yes && !options.json && rows.length > 0)
       process.stdout.write("Nothing was replayed: add --yes to do it.\n");
+    failed += bulk.items.filter(({ problem }) => problem !== null).length;
     after = bulk.next;
   } while (options.yes && after !== null);
+  if (options.yes && failed > 0)
+    throw new Fault("conflict", `${failed} could not be replayed; their outcomes above say why.`);
 }
 
 function traceTable(trace: TraceStep[]): string {

@@ -129,8 +129,20 @@ export function keepSignIn(signIn: SignIn): void {
   chmodSync(signInFile(), 0o600);
 }
 
-export function forgetSignIn(): void {
+/**
+ * Ends the session that is kept, at the server where it was made, whatever else options or environment name. Answers
+ * that server's address, or null when none is kept. A session that is over already is as good as ended.
+ */
+export async function endSignIn(): Promise<string | null> {
+  const kept = readSignIn();
+  if (kept !== null)
+    await remote(kept.url, { authorization: `Bearer ${kept.token}` })
+      .send("POST", "/api/auth/logout")
+      .catch((error: unknown) => {
+        if (!(error instanceof Fault && error.code === "unauthenticated")) throw error;
+      });
   rmSync(signInFile(), { force: true });
+  return kept?.url ?? null;
 }
 
 /** Lines of a stream as they come. */

@@ -57,8 +57,19 @@ test("sign in, make a project, test its hook, list deliveries, make and revoke a
   await slipway(["token", "revoke", String(listed.items[0]?.id)]);
   expect((await withToken(["project", "list"])).exitCode).toBe(4);
 
-  expect((await slipway(["logout"])).exitCode).toBe(0);
+  expect((await withToken(["logout"])).stdout).toContain("Nobody was signed in.");
+  expect((await slipway(["logout"])).stdout).toContain(`Signed out at ${server.url}.`);
   expect((await slipway(["project", "list"])).exitCode).toBe(4);
+
+  await slipway(["login", "admin"], `${adminPassword}\n`);
+  const sessions = await server.admin.expect<{ items: { id: number; current: boolean }[] }>(
+    200,
+    "GET",
+    "/api/auth/sessions",
+  );
+  for (const { id, current } of sessions.items)
+    if (!current) await server.admin.expect(204, "DELETE", `/api/auth/sessions/${id}`);
+  expect(await slipway(["logout"])).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
 test("deliveries are found, explained, tried and replayed from a shell", async () => {
@@ -97,6 +108,9 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   const real = await shell(["hook", "replay", "--project", project, "--status", "ignored", "--yes"]);
   expect(real.stdout).toMatch(/accepted: [\s\S]*1 found, 1 replayed\./);
   expect((await shell(["hook", "replay", String(deliveryId)])).stdout).toMatch(/delivery \d+ accepted/);
+  await hook.save({ enabled: false });
+  const refused = await shell(["hook", "replay", "--project", project, "--status", "accepted", "--yes"]);
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("1 could not be replayed") });
   for (const wrong of [
     ["hook", "replay"],
     ["hook", "replay", "1", "--project", project],
