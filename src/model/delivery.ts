@@ -131,7 +131,7 @@ export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "
 
 export type ScannedDelivery = Pick<
   Delivery,
-  "id" | "created_at" | "project_id" | "event" | "ref" | "code" | "normalized"
+  "id" | "created_at" | "project_id" | "code" | "remote_ip" | "normalized"
 >;
 
 /** A place in the order of all lists: by time, then by id. */

@@ -8,9 +8,8 @@ const shape = rowShape<ScannedDelivery, "deliveries">({
   id: plain(),
   created_at: time,
   project_id: plain(),
-  event: plain(),
-  ref: plain(),
   code: plain(),
+  remote_ip: plain(),
   normalized: optional(json()),
 });
 
@@ -33,19 +32,23 @@ export async function scanDeliveries(
 
 /**
  * Of the deliveries, those whose ref has a newer one that was built, by a task of its own or one that it was merged
- * into, or that deleted the ref; a test or a replay deletes nothing. Asked by the index of refs: few are as busy as a
- * project, and "not empty" is stated because that index serves only queries that say so.
+ * into, or that deleted the ref. A replay is as new as what it replays; it deletes nothing, and neither does a test.
+ * Asked by the index of refs: few are as busy as a project, and "not empty" is stated because that index serves only
+ * queries that say so. Branches of forks have names alike, so the whole ref is compared as well.
  */
 export async function overtakenDeliveries(
   { lists, dialect }: Scope,
   ids: readonly number[],
 ): Promise<number[]> {
+  const wholeRefOf = (table: string) => dialect.textIn(`${table}.normalized`, "rawRef");
   const newer = sql`select 1 from deliveries as newer ${dialect.byIndex("deliveries_ref")}
     where newer.ref = older.ref and newer.ref <> '' and newer.created_at >= older.created_at
-      and newer.project_id = older.project_id and newer.event = older.event
+      and newer.project_id = older.project_id
       and (newer.created_at > older.created_at or newer.id > older.id)
+      and (newer.replay_of is null or newer.replay_of >= older.id)
       and (newer.status in ('accepted', 'merged')
-        or (newer.code = 'ref_deleted' and newer.remote_ip not in ('test', 'replay')))`;
+        or (newer.code = 'ref_deleted' and newer.remote_ip not in ('test', 'replay')))
+      and ${wholeRefOf("newer")} = ${wholeRefOf("older")}`;
   const { rows } = await sql<{ id: number }>`select older.id from deliveries as older
     where ${dialect.isAmong("older.id", ids)} and exists (${newer})`.execute(lists);
   return rows.map(({ id }) => id);

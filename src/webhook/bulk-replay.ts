@@ -4,10 +4,10 @@ import type {
   DeliveryFilter,
   DeliveryKeeper,
   DeliveryPlace,
-  NormalizedEvent,
   ScannedDelivery,
 } from "../model/delivery.ts";
 import { type DeliveryAnswer, isRefused } from "./outcome.ts";
+import { waysIn } from "./ways-in.ts";
 
 /** What a bulk replay takes of a filtered list, and what becomes of the rest. The counts add up to `matched`. */
 export interface BulkReplay {
@@ -17,7 +17,7 @@ export interface BulkReplay {
   older: number;
   /** Those of a ref that has a newer delivery outside of the list, which was accepted or merged, or deleted it. */
   overtaken: number;
-  /** Those that hold nothing to build, or whose signature had failed. */
+  /** Those that hold nothing to build, whose signature had failed, or that are replays or tests themselves. */
   nothing: number;
   /** The latest of further refs, for the next call. */
   left: number;
@@ -128,20 +128,24 @@ const overtakenMeanwhile = "Its ref was delivered again, or deleted, while the l
 
 /** What the choice needs of a delivery; its event is let go. */
 interface Entry extends DeliveryPlace {
-  /** Project, event and ref: what a newer delivery takes the place of. */
+  /** Project and ref: what a newer delivery takes the place of. */
   target: string;
   kind: "builds" | "deletes" | "nothing";
 }
 
-function entryOf({ id, created_at, project_id, event, ref, code, normalized }: ScannedDelivery): Entry {
-  return { id, created_at, target: `${project_id} ${event} ${ref}`, kind: kindOf(code, normalized) };
+function entryOf(scanned: ScannedDelivery): Entry {
+  const { id, created_at, project_id, normalized } = scanned;
+  return { id, created_at, target: `${project_id} ${normalized?.rawRef}`, kind: kindOf(scanned) };
 }
 
 /** Who sent it is not known, or no rule will ever let its ref through. */
 const neverBuilding: readonly Delivery["code"][] = ["signature_invalid", "ref_invalid"];
 
-function kindOf(code: Delivery["code"], event: NormalizedEvent | null): Entry["kind"] {
-  if (event === null || neverBuilding.includes(code)) return "nothing";
+/** Newer than what they repeat or try: the host's own delivery is the one to replay. */
+const notOfHosts: readonly string[] = [waysIn.test.remoteIp, waysIn.replay.remoteIp];
+
+function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry["kind"] {
+  if (event === null || neverBuilding.includes(code) || notOfHosts.includes(remote_ip)) return "nothing";
   if (event.nothing === null) return "builds";
   return event.nothing.code === "ref_deleted" ? "deletes" : "nothing";
 }

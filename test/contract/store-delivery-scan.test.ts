@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
+import type { Delivery, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
+import { normalized } from "../../src/webhook/normalized.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { sampleDelivery, sampleProject, sampleTime } from "../support/samples.ts";
 
@@ -44,40 +45,53 @@ describe.each(await availableDatabases())(
       }
     });
 
-    test("a delivery is overtaken by a newer accepted one of the same project, event and ref", async () => {
-      const [projectId, other] = [await addProject(), await addProject()];
-      const add = (change: Parameters<typeof sampleDelivery>[0]) =>
-        store.deliveries.create(sampleDelivery({ project_id: projectId, ref: "main", ...change }));
-      const before = await add({ created_at: at(1) });
-      const old = await add({ created_at: at(2), status: "ignored", code: "skip_keyword" });
-      expect(await store.deliveries.overtaken([old, before])).toEqual([]);
-      await add({ created_at: at(3), ref: "next" });
-      await add({ created_at: at(3), project_id: other });
-      await add({ created_at: at(3), event: "tag" });
-      await add({ created_at: at(3), status: "ignored", code: "skip_keyword" });
-      expect(await store.deliveries.overtaken([old])).toEqual([]);
-      const accepted = await add({ created_at: at(2) });
-      expect(await store.deliveries.overtaken([accepted, old, before])).toEqual(
-        expect.arrayContaining([old, before]),
-      );
-      expect(await store.deliveries.overtaken([accepted])).toEqual([]);
+    const add = ({
+      ref = "main",
+      rawRef = `refs/heads/${ref}`,
+      ...change
+    }: Partial<Delivery> & { rawRef?: string }) =>
+      store.deliveries.create(sampleDelivery({ ref, normalized: normalized({ ref, rawRef }), ...change }));
+    const overtaken = async (...ids: number[]) =>
+      (await store.deliveries.overtaken(ids)).toSorted((a, b) => a - b);
+
+    test("a delivery is overtaken by a newer accepted one of the same project and ref", async () => {
+      const [project_id, other] = [await addProject(), await addProject()];
+      const before = await add({ project_id, created_at: at(1) });
+      const old = await add({ project_id, created_at: at(2), status: "ignored", code: "skip_keyword" });
+      expect(await overtaken(old, before)).toEqual([]);
+      await add({ project_id, created_at: at(3), ref: "next" });
+      await add({ project_id: other, created_at: at(3) });
+      await add({ project_id, created_at: at(3), rawRef: "refs/tags/main", event: "tag" });
+      await add({ project_id, created_at: at(3), rawRef: "refs/pull/7/head", event: "merge_request" });
+      await add({ project_id, created_at: at(3), status: "ignored", code: "skip_keyword" });
+      expect(await overtaken(old)).toEqual([]);
+      const accepted = await add({ project_id, created_at: at(2), event: "merge_request" });
+      expect(await overtaken(accepted, old, before)).toEqual([before, old]);
+    });
+
+    test("a delivery is overtaken by a replay of itself or of a newer one, not by one of an older", async () => {
+      const project_id = await addProject();
+      const [first, second, third] = [
+        await add({ project_id, created_at: at(1), status: "ignored" }),
+        await add({ project_id, created_at: at(2), status: "ignored" }),
+        await add({ project_id, created_at: at(3), status: "ignored" }),
+      ];
+      await add({ project_id, created_at: at(4), remote_ip: "replay", replay_of: second });
+      expect(await overtaken(first, second, third)).toEqual([first, second]);
     });
 
     test("a delivery is overtaken by a newer merged one, and by a deletion that the host told", async () => {
-      const projectId = await addProject();
-      const add = (change: Parameters<typeof sampleDelivery>[0]) =>
-        store.deliveries.create(sampleDelivery({ project_id: projectId, created_at: at(2), ...change }));
+      const project_id = await addProject();
       const [merged, deleted, tried] = [
-        await add({ ref: "merged" }),
-        await add({ ref: "deleted" }),
-        await add({ ref: "tried" }),
+        await add({ project_id, ref: "merged" }),
+        await add({ project_id, ref: "deleted" }),
+        await add({ project_id, ref: "tried" }),
       ];
-      await add({ ref: "merged", status: "merged", code: "debounced" });
-      await add({ ref: "deleted", status: "ignored", code: "ref_deleted" });
+      await add({ project_id, ref: "merged", status: "merged", code: "debounced" });
+      await add({ project_id, ref: "deleted", status: "ignored", code: "ref_deleted" });
       for (const remote_ip of ["test", "replay"])
-        await add({ ref: "tried", status: "ignored", code: "ref_deleted", remote_ip });
-      const overtaken = await store.deliveries.overtaken([merged, deleted, tried]);
-      expect(overtaken.toSorted((a, b) => a - b)).toEqual([merged, deleted]);
+        await add({ project_id, ref: "tried", status: "ignored", code: "ref_deleted", remote_ip });
+      expect(await overtaken(merged, deleted, tried)).toEqual([merged, deleted]);
     });
   },
 );

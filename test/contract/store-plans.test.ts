@@ -15,12 +15,12 @@ const hour = (n: number) => new Date(sampleTime.getTime() + n * 3_600_000);
 /** Every row is one second after the one before; most are accepted pushes to main. */
 const bulk = (series: string) => `insert into deliveries (
     project_id, project_name, provider, event, ref, ref_type, "commit", commit_message, author, status, reason,
-    task_id, remote_ip, created_at, code, http_status, count, host_delivery_id, headers, trace, body)
+    task_id, remote_ip, created_at, code, http_status, count, host_delivery_id, headers, normalized, trace, body)
   select i % ${projectCount} + 1, 'shop', 'github', 'push', case when i % 10 = 0 then 'feature/' || i else 'main' end,
     'branch', 'commit ' || i, 'Sell more', 'ann', case when i % 5 = 0 then 'ignored' else 'accepted' end, 'reason',
     i, '192.0.2.1', ${sampleTime.getTime()} + i * 1000,
     case when i % 1000 = 0 then 'probe' when i % 5 = 0 then 'skip_keyword' else 'accepted' end,
-    200, 1, 'host ' || i, '{}', '[]', 'a body that is not read by lists'
+    200, 1, 'host ' || i, '{}', '{"rawRef":"refs/heads/main"}', '[]', 'a body that is not read by lists'
   from ${series}`;
 const bulkTasks = (series: string) => `insert into tasks (
     project_id, state, trigger_type, triggered_by, ref, message, author, stages, reason, priority, attempt, created_at)

@@ -128,9 +128,62 @@ test("what came later counts also when the filter does not find it: a merged del
   expect(bulk.message).toContain("2 overtaken by a newer delivery of their ref, or deleted since");
 });
 
+test("a ref is what is built, whatever event told of it", async () => {
+  const hook = await makeHook(server, {
+    provider: "github",
+    events: ["push", "merge_request"],
+    branchFilter: ["release"],
+    allowForks: true,
+    debounceSeconds: 0,
+  });
+  const deliver = (event: string, payload: object) =>
+    hook.deliver({ payload, headers: { "X-GitHub-Event": event } });
+  const request = (number: number, source: object, change: object = {}) =>
+    deliver("pull_request", {
+      action: "merged" in change ? "closed" : "opened",
+      number,
+      pull_request: {
+        number,
+        merged: false,
+        title: "Sell more",
+        head: { ref: "main", sha: sha(`head ${number}`), repo: source },
+        base: { ref: "main", repo: { full_name: "shop/shop" } },
+        ...change,
+      },
+      repository: { full_name: "shop/shop" },
+      sender: { login: "ann" },
+    });
+  await deliver("push", { ref: "refs/heads/main", after: sha("pushed"), pusher: { name: "ann" } });
+  for (const number of [7, 8]) await request(number, { full_name: `fork-${number}/shop`, fork: true });
+  const filter = { projectId: hook.projectId, code: "branch_not_matched" };
+  const commits = async () => (await replay({ filter })).items.map(({ delivery }) => delivery.commit);
+  expect(await commits()).toEqual([sha("pushed"), sha("head 7"), sha("head 8")]);
+  await hook.save({ branchFilter: [] });
+  const merged = { merged: true, merge_commit_sha: sha("merge"), merged_at: "2026-01-31T09:30:00Z" };
+  const answer = await request(9, { full_name: "fork-9/shop", fork: true }, merged);
+  expect(answer.status).toBe(202);
+  expect(await commits()).toEqual([sha("head 7"), sha("head 8")]);
+});
+
+test("replays and tests stand aside: what the host sent is replayed, the newest of it", async () => {
+  const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
+  const old = (await push(hook, "main", "old")).body.deliveryId;
+  await push(hook, "main", "new");
+  await server.admin.expect(200, "POST", `/api/webhooks/deliveries/${old}/replay`, {});
+  await hook.save({ queuePolicy: "skip", branchFilter: [] });
+  const filter = { projectId: hook.projectId };
+  const commits = async () => (await replay({ filter })).items.map(({ delivery }) => delivery.commit);
+  expect(await commits()).toEqual([sha("new")]);
+  await server.admin.expect(202, "POST", `/api/webhooks/deliveries/${old}/replay`, {});
+  expect(await commits()).toEqual([sha("new")]);
+  const test = { dryRun: false, commit: sha("test") };
+  await server.admin.expect(200, "POST", `/api/projects/${hook.projectId}/webhook/test`, test);
+  expect(await commits()).toEqual([sha("new")]);
+});
+
 test("a push that arrives while the list is being replayed is not undone by it", async () => {
   const rows: Delivery[] = ["first", "second"].map((ref, n) => ({
-    ...sampleDelivery({ ref, normalized: normalized({ ref }) }),
+    ...sampleDelivery({ ref, normalized: normalized({ rawRef: `refs/heads/${ref}` }) }),
     id: n + 1,
     repeat_of: null,
   }));

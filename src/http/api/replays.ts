@@ -81,7 +81,9 @@ const replayDeliveries = route({
             description:
               "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
           }),
-          nothing: count.openapi({ description: "Hold nothing to build, or their signature had failed." }),
+          nothing: count.openapi({
+            description: "Hold nothing to build, their signature had failed, or are replays or tests.",
+          }),
           left: count.openapi({ description: "For the next call." }),
           isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
           next: z.string().nullable(),
