@@ -9,7 +9,7 @@ import {
 } from "./config.ts";
 import { messageOf } from "./errors.ts";
 import { nearest } from "./nearest.ts";
-import type { Kind, Reading } from "./setting-kinds.ts";
+import { hostAndPort, type Kind, type Reading } from "./setting-kinds.ts";
 
 /** What `config print` shows of a secret; no secret itself. */
 const mask = "********";
@@ -187,8 +187,11 @@ function readEnvironment(
       });
   }
   if (env.PORT !== undefined && env.PORT !== "") {
-    const listen = String(given.get("server.listen")?.raw ?? settings["server.listen"].default);
-    given.set("server.listen", { raw: `${listen.replace(/:?\d+$/, "")}:${env.PORT}`, source: "PORT" });
+    // Of an address that is wrong itself, the mistake is told, not the port.
+    const { kind, default: unset } = settings["server.listen"];
+    const address = kind.read(given.get("server.listen")?.raw ?? unset);
+    if ("value" in address)
+      given.set("server.listen", { raw: hostAndPort(address.value.host, env.PORT), source: "PORT" });
   }
 }
 

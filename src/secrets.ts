@@ -73,3 +73,12 @@ export function isSameSecret(a: string | Uint8Array, b: string | Uint8Array): bo
   const digest = (value: string | Uint8Array) => createHmac("sha256", compareKey).update(value).digest();
   return timingSafeEqual(digest(a), digest(b));
 }
+
+export const keyBytes = 32;
+
+/** The key that a text of base64 or hex stands for; null when it stands for none. */
+export function keyIn(text: string): Uint8Array | null {
+  const trimmed = text.trim();
+  const key = Buffer.from(trimmed, /^[0-9a-f]{64}$/i.test(trimmed) ? "hex" : "base64");
+  return key.length === keyBytes && /^[\w+/=-]+$/.test(trimmed) ? key : null;
+}

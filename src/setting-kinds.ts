@@ -1,3 +1,5 @@
+import { keyBytes, keyIn } from "./secrets.ts";
+
 /**
  * The kinds of value a setting can have. A kind reads what stands in the file, the environment or a flag
  * and answers the value or, as a plain sentence, what is wrong and how to write it instead.
@@ -75,6 +77,9 @@ export const duration: Kind<number> = {
   write: (ms) => (ms === 0 ? "0s" : inLargestUnit(ms, durationUnitMs, "")),
 };
 
+/** For what would never happen, or always, with 0. */
+export const positiveDuration: Kind<number> = positive(duration, '"1s"');
+
 const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 export const bytes: Kind<number> = {
@@ -86,6 +91,21 @@ export const bytes: Kind<number> = {
   },
   write: (count) => (count === 0 || count % 1024 ? count : inLargestUnit(count, byteUnits, " ")),
 };
+
+export const positiveBytes: Kind<number> = positive(bytes, '"64 KiB"');
+
+function positive(kind: Kind<number>, example: string): Kind<number> {
+  return {
+    ...kind,
+    name: `${kind.name}, more than 0`,
+    read(raw) {
+      const reading = kind.read(raw);
+      return "value" in reading && reading.value === 0
+        ? wrong(`must be more than 0, such as ${example}`)
+        : reading;
+    },
+  };
+}
 
 /** In the largest unit that leaves no fraction; the units stand from small to large. */
 function inLargestUnit(value: number, units: Record<string, number>, space: string): string {
@@ -102,6 +122,26 @@ export const perSecond: Kind<number> = {
     return ok(Number(match[1]));
   },
   write: (rate) => `${rate}/s`,
+};
+
+/** What may stand in the name of a queue or topic without quoting. */
+export const queueName: Kind<string> = {
+  name: "1 to 64 letters, digits, `.`, `_` or `-`",
+  read: (raw) =>
+    /^[A-Za-z0-9._-]{1,64}$/.test(String(raw))
+      ? ok(String(raw))
+      : wrong("must be 1 to 64 letters, digits, dots, underscores or hyphens"),
+};
+
+/** A key of 32 bytes as text. */
+export const encryptionKey: Kind<string> = {
+  name: `${keyBytes} bytes, base64 or hex`,
+  read: (raw) =>
+    typeof raw === "string" && keyIn(raw) !== null
+      ? ok(raw)
+      : wrong(
+          `must be ${keyBytes} bytes in base64 or hex, as \`openssl rand -base64 ${keyBytes}\` prints them`,
+        ),
 };
 
 export function oneOf<const T extends string>(...values: T[]): Kind<T> {
@@ -152,14 +192,43 @@ export function url(...schemes: string[]): Kind<string> {
         : null;
       if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1)) || !parsed.hostname)
         return wrong(expected);
+      if (!isDecodable(parsed.username) || !isDecodable(parsed.password))
+        return wrong("has a % in its user or password that encodes nothing; write % itself as %25");
       return ok(raw);
     },
   };
 }
 
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An origin as browsers send it, or all hosts below a name. */
+export const originPattern: Kind<string> = {
+  name: "origin",
+  read: (raw) =>
+    typeof raw === "string" && (raw === "*" || raw === "null" || isOrigin(raw.replace("://*.", "://any.")))
+      ? ok(raw)
+      : wrong('must be "*", an origin such as "https://app.example.com", or "https://*.example.com"'),
+};
+
+/** A scheme of its own, as desktop programs have, has no origin to the parser. */
+function isOrigin(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+$/i.test(text) && URL.canParse(text);
+}
+
 export interface ListenAddress {
   host: string;
   port: number;
+}
+
+export function hostAndPort(host: string, port: number | string): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export const listen: Kind<ListenAddress> = {
@@ -170,7 +239,7 @@ export const listen: Kind<ListenAddress> = {
     if (!match || port > 65535) return wrong('must be host:port such as "127.0.0.1:8080" or "[::]:8080"');
     return ok({ host: (match[1] ?? "127.0.0.1").replaceAll(/[[\]]/g, ""), port });
   },
-  write: ({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`),
+  write: ({ host, port }) => hostAndPort(host, port),
 };
 
 export const baseUrl: Kind<string> = {

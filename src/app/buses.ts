@@ -1,12 +1,14 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Broker, BrokerBus } from "../bus/broker-bus.ts";
 import type { Bus } from "../bus/bus.ts";
 import { stableInstanceId } from "../bus/instance-id.ts";
+import { type KafkaSasl, parseKafkaAddress } from "../bus/kafka-address.ts";
 import { localBus } from "../bus/local.ts";
 import { steadyClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { ConfigError } from "../config-load.ts";
-import { Fault, messageOf } from "../errors.ts";
+import { ConfigError, type ConfigFault } from "../config-load.ts";
+import { messageOf } from "../errors.ts";
 import { randomToken } from "../secrets.ts";
 import type { Ground } from "./part.ts";
 
@@ -25,8 +27,10 @@ export async function openBuses({ config, log, metrics }: Ground): Promise<Buses
   const isCluster = config["push.cluster-enabled"];
   if (!url || !(isCluster || config["push.queue-client-messages"]))
     return { bus: localBus(), outbound: null, node: randomToken(6, "hex") };
-  const node = await settled(stableInstanceId(config["data.dir"], config["push.queue.instance-id"]));
-  const queue = new BrokerBus(await settled(brokerOf(url, node, config)), {
+  const faults = await queueFaults(config);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const node = await stableInstanceId(config["data.dir"], config["push.queue.instance-id"]);
+  const queue = new BrokerBus(await brokerOf(url, node, config), {
     prefix: config["push.queue.prefix"],
     log,
     clock: steadyClock,
@@ -36,13 +40,50 @@ export async function openBuses({ config, log, metrics }: Ground): Promise<Buses
   return { bus: isCluster ? queue : localBus(), outbound: queue, node };
 }
 
+/** Mistakes in the settings of the queue that show only when they are held against each other, and against files. */
+export async function queueFaults(config: Config): Promise<ConfigFault[]> {
+  const url = config["push.queue.url"];
+  if (!url) return [];
+  const found = [
+    addressFault(url, config["push.queue.sasl"]),
+    await authorityFault(config["push.queue.tls-ca"], url),
+  ];
+  return found.filter((fault) => fault !== null);
+}
+
+function addressFault(url: string, sasl: KafkaSasl): ConfigFault | null {
+  if (!url.startsWith("kafka")) return null;
+  try {
+    parseKafkaAddress(url, sasl);
+    return null;
+  } catch (error) {
+    const [, key = "push.queue.url", message = messageOf(error)] =
+      /^(push\.queue\.[\w-]+) (.*)$/s.exec(messageOf(error)) ?? [];
+    return { key, source: "settings", message };
+  }
+}
+
+async function authorityFault(file: string | undefined, url: string): Promise<ConfigFault | null> {
+  if (file === undefined) return null;
+  const fault = (message: string) => ({ key: "push.queue.tls-ca", source: "settings", message });
+  if (!/^(amqps|kafkas):/.test(url))
+    return fault("is for amqps:// and kafkas://; push.queue.url asks for a connection without TLS");
+  try {
+    new X509Certificate(await readFile(file));
+    return null;
+  } catch (error) {
+    return fault(`names ${file}, which holds no certificate (PEM) that can be read: ${messageOf(error)}`);
+  }
+}
+
 async function brokerOf(url: string, instanceId: string, config: Config): Promise<Broker> {
+  const authority = config["push.queue.tls-ca"];
   const options = {
     url,
     prefix: config["push.queue.prefix"],
     instanceId,
     isDurable: config["push.queue.durability"] === "durable",
-    tlsCa: await authorityIn(config["push.queue.tls-ca"]),
+    tlsCa: authority === undefined ? undefined : await readFile(authority, "utf8"),
   };
   // Only the client that is used is loaded: Kafka's alone is most of the start-up time and half of the memory.
   if (url.startsWith("amqp")) {
@@ -51,25 +92,4 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
   }
   const { kafkaBroker } = await import("../bus/kafka.ts");
   return kafkaBroker({ ...options, sasl: config["push.queue.sasl"] });
-}
-
-async function authorityIn(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new Fault("invalid", `push.queue.tls-ca names a file that cannot be read: ${messageOf(error)}`);
-  }
-}
-
-/** What is wrong with a setting and shows only here is told as every other mistake in the settings is. */
-async function settled<T>(building: Promise<T>): Promise<T> {
-  try {
-    return await building;
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "invalid") throw error;
-    const [, key = "push.queue.url", message = error.message] =
-      /^(push\.queue\.[\w-]+) (.*)$/s.exec(error.message) ?? [];
-    throw new ConfigError([{ key, source: "settings", message }]);
-  }
 }

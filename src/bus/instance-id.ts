@@ -2,16 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../errors.ts";
-
-/** What may stand in the name of a queue without quoting. */
-const valid = /^[A-Za-z0-9._-]{1,64}$/;
+import { queueName } from "../setting-kinds.ts";
 
 /**
  * The stable name of this instance at the broker: the setting, or one kept in the data folder since the first start.
  * Stable, because the queue of this name keeps what is published while the instance restarts.
  */
 export async function stableInstanceId(dataDir: string, setting: string | undefined): Promise<string> {
-  if (setting !== undefined) return checked(setting, "push.queue.instance-id");
+  if (setting !== undefined) return setting;
   const file = join(dataDir, "instance-id");
   await mkdir(dataDir, { recursive: true });
   try {
@@ -21,14 +19,12 @@ export async function stableInstanceId(dataDir: string, setting: string | undefi
     return made;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return checked((await readFile(file, "utf8")).trim(), file);
+    return nameIn(file, (await readFile(file, "utf8")).trim());
   }
 }
 
-function checked(id: string, source: string): string {
-  if (valid.test(id)) return id;
-  throw new Fault(
-    "invalid",
-    `${source} must be 1 to 64 letters, digits, dots, underscores or hyphens; it is "${id}".`,
-  );
+function nameIn(file: string, text: string): string {
+  const reading = queueName.read(text);
+  if ("value" in reading) return reading.value;
+  throw new Fault("invalid", `${file} ${reading.wrong}; it is "${text}". Delete it to get a new name.`);
 }

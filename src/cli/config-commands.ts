@@ -12,7 +12,9 @@ export function addConfigCommands(program: Command): void {
     .option("--json", "print JSON")
     .action(async (options: Record<string, unknown>) => {
       try {
-        await configFrom(options);
+        const [config, { queueFaults }] = await Promise.all([configFrom(options), import("../app/buses.ts")]);
+        const faults = await queueFaults(config);
+        if (faults.length > 0) throw new ConfigError(faults);
       } catch (error) {
         if (options.json && error instanceof ConfigError)
           print(options, { ok: false, faults: error.faults }, String);

@@ -2,9 +2,8 @@ import { link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { Fault } from "../errors.ts";
 import type { MetaKeeper, Store } from "../model/store.ts";
-import { buildSecrets, randomToken, type Secrets } from "../secrets.ts";
+import { buildSecrets, keyBytes, keyIn, randomToken, type Secrets } from "../secrets.ts";
 
-const keyBytes = 32;
 export const keyFileName = "slipway.key";
 /** Stands beside the key file while a rotation is under way. */
 export const nextKeyFileName = "slipway.key.next";
@@ -95,9 +94,8 @@ function opensCheck(secrets: Secrets, check: string): boolean {
 }
 
 export function parseKey(text: string, source: string): Uint8Array {
-  const trimmed = text.trim();
-  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, "hex") : Buffer.from(trimmed, "base64");
-  if (key.length !== keyBytes || !/^[\w+/=-]+$/.test(trimmed))
+  const key = keyIn(text);
+  if (key === null)
     throw new Fault("invalid", `The key in ${source} must be ${keyBytes} bytes in base64 or hex.`);
   return key;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { openBuses } from "../../src/app/buses.ts";
+import { openBuses, queueFaults } from "../../src/app/buses.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { ConfigError, configOf } from "../../src/config-load.ts";
@@ -48,9 +48,10 @@ test.each([
   [
     { "push.queue.url": "amqps://host", "push.queue.tls-ca": "/nowhere.pem" },
     "push.queue.tls-ca",
-    "cannot be read",
+    "holds no certificate",
   ],
-  [{ "push.queue.url": "amqp://host", "push.queue.instance-id": "a b" }, "push.queue.instance-id", "1 to 64"],
+  [{ "push.queue.url": "amqps://host", "push.queue.tls-ca": import.meta.path }, "push.queue.tls-ca", "PEM"],
+  [{ "push.queue.url": "amqp://host", "push.queue.tls-ca": "/ca.pem" }, "push.queue.tls-ca", "without TLS"],
 ])("a mistake in the settings of the queue is told as one: %p", async (settings, key, message) => {
   const error = await open({ "push.cluster-enabled": true, ...settings }).then(
     () => undefined,
@@ -58,4 +59,14 @@ test.each([
   );
   if (!(error instanceof ConfigError)) throw new Error(`Expected a ConfigError, got ${error}.`);
   expect(error.faults).toEqual([{ key, source: "settings", message: expect.stringContaining(message) }]);
+});
+
+test("several mistakes in the settings of the queue are told together", async () => {
+  const settings = {
+    "push.queue.url": "kafkas://host",
+    "push.queue.sasl": "plain" as const,
+    "push.queue.tls-ca": "/nowhere.pem",
+  };
+  const faults = await queueFaults(configOf(settings));
+  expect(faults.map(({ key }) => key)).toEqual(["push.queue.sasl", "push.queue.tls-ca"]);
 });

@@ -60,6 +60,7 @@ const serviceSchema = {
         test: { type: "array", items: text, minItems: 2 },
         interval: text,
         timeout: text,
+        start_period: text,
         retries: { type: "integer" },
       },
     },
@@ -125,7 +126,7 @@ test("what its services name is there", () => {
         required: !isOptional,
       });
       const isHealthy = service.depends_on?.[other]?.condition === "service_healthy";
-      const hasCheck = compose.services[other]?.healthcheck !== undefined || other === "deploy";
+      const hasCheck = compose.services[other]?.healthcheck !== undefined;
       expect({ name, other, isChecked: !isHealthy || hasCheck }).toEqual({ name, other, isChecked: true });
     }
     for (const network of service.networks ?? []) expect(compose.networks).toHaveProperty([network]);
@@ -134,6 +135,12 @@ test("what its services name is there", () => {
       if (!source.startsWith(".")) expect(compose.volumes).toHaveProperty([source]);
     }
   }
+});
+
+test("what serves is asked whether it is alive; a runner listens nowhere", () => {
+  for (const name of ["push-1", "push-2", "deploy"])
+    expect(JSON.stringify(compose.services[name]?.healthcheck)).toContain(":8080/livez");
+  expect(compose.services.runner?.healthcheck).toBeUndefined();
 });
 
 test("only the load balancer is reachable from outside, and of it only the public side", () => {

@@ -132,6 +132,8 @@ describe("the environment", () => {
   test("PORT replaces the port and keeps the host", async () => {
     const config = await load('server:\n  listen: "0.0.0.0:8080"\n', { env: { PORT: "9000" } });
     expect(config["server.listen"]).toEqual({ host: "0.0.0.0", port: 9000 });
+    const portAlone = await load("server:\n  listen: 8080\n", { env: { PORT: "9000" } });
+    expect(portAlone["server.listen"]).toEqual({ host: "127.0.0.1", port: 9000 });
     const v6 = await load('server:\n  listen: "[::]:8080"\n', { env: { PORT: "9000" } });
     expect(v6["server.listen"]).toEqual({ host: "::", port: 9000 });
     expect((await load("", { env: { PORT: "9000" } }))["server.listen"]).toEqual({
@@ -168,6 +170,15 @@ describe("a value", () => {
     ["push.internal-networks", "10.0.0.0/33"],
     ["push.internal-networks", "10.0.0.256"],
     ["push.queue.url", "redis://broker"],
+    ["push.queue.url", "kafka://user:p%zz@broker"],
+    ["push.queue.url", "amqp://user:p%zz@broker"],
+    ["push.queue.prefix", "a b/ü"],
+    ["push.queue.instance-id", "a b"],
+    ["data.encryptionKey", "short"],
+    ["push.max-message-bytes", "0"],
+    ["push.ping-interval", "0"],
+    ["push.allowed-origins", "example.com"],
+    ["push.allowed-origins", "https://example.com/path"],
     ["server.listen", "127.0.0.1:99999"],
     ["server.baseUrl", "https://deploy.example.com/"],
     ["webhook.maxBodyKB", "0"],

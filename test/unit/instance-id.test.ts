@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -12,7 +12,8 @@ test("an instance keeps its id in the data folder", async () => {
   expect(first).toMatch(/^[0-9a-f]{12}$/);
   expect(await stableInstanceId(folder, undefined)).toBe(first);
   expect(await stableInstanceId(folder, "pod-7")).toBe("pod-7");
-  await expect(stableInstanceId(folder, "a b")).rejects.toThrow("push.queue.instance-id must be");
+  writeFileSync(join(folder, "instance-id"), "a b");
+  await expect(stableInstanceId(folder, undefined)).rejects.toThrow("instance-id must be 1 to 64 letters");
 });
 
 test("recent ids are known at least for their capacity and at most for twice that", () => {
