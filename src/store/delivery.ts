@@ -12,7 +12,7 @@ import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
-import { idOf } from "./made-unit.ts";
+import { idOf, newIdIn } from "./made-unit.ts";
 import { insertTask, nameDelivery, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
@@ -62,7 +62,11 @@ const newColumns = shape.columns.filter((column) => column !== "id");
 /** Null in `repeatable_host_id` finds nothing: a replay is no repeat, nor is a delivery without an id of the host. */
 const insertDelivery = fixedQuery(
   [...newColumns, "repeatable_host_id"],
-  (db, { repeatable_host_id, ...row }: Insertable<DeliveryTable> & { repeatable_host_id: string | null }) =>
+  (
+    db,
+    { repeatable_host_id, ...row }: Insertable<DeliveryTable> & { repeatable_host_id: string | null },
+    { tellsNewIds },
+  ) =>
     db
       .insertInto("deliveries")
       .values({
@@ -77,7 +81,7 @@ const insertDelivery = fixedQuery(
           .orderBy("id")
           .limit(1),
       })
-      .returning("id"),
+      .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
 function rowOf(delivery: NewDelivery) {
@@ -151,9 +155,7 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
 
   return {
     async create(delivery) {
-      const [row] = await insertDelivery(scope, rowOf(delivery));
-      if (row === undefined) throw new Error("The database answered no id for a new delivery.");
-      return row.id;
+      return newIdIn(await scope.execute(insertDelivery.made(scope, rowOf(delivery))));
     },
     async createWithTask(delivery, task) {
       const made = queuedTask(task);
@@ -164,10 +166,8 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         nameDelivery.made(scope, { id: taskId, delivery_id: id }),
       ];
       const answers = await orFault(scope.dialect, scope.executeTogether(unit), noProject(task));
-      const [newTaskId, deliveryId] = answers.map(({ rows }) => (rows as { id: number }[])[0]?.id);
-      if (newTaskId === undefined || deliveryId === undefined)
-        throw new Error("The database answered no id for a new delivery and its task.");
-      return { id: deliveryId, task: { ...made, id: newTaskId, deliveryId } };
+      const deliveryId = newIdIn(answers[1]);
+      return { id: deliveryId, task: { ...made, id: newIdIn(answers[0]), deliveryId } };
     },
     async byId(id) {
       const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();

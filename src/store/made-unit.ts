@@ -15,18 +15,24 @@ export function idOf(position: number): IdOf {
 export type MadeUnit = readonly Query[];
 
 /** The parameters of a query, with the ids that earlier ones of its unit answered. */
-export function withIds(parameters: readonly unknown[], answers: readonly QueryResult<unknown>[]): unknown[] {
-  return parameters.map((value) => (isIdOf(value) ? idIn(answers[value.idOf]) : value));
+export function withIds(
+  parameters: readonly unknown[],
+  answers: readonly QueryResult<unknown>[],
+): readonly unknown[] {
+  if (!parameters.some(isIdOf)) return parameters;
+  return parameters.map((value) => (isIdOf(value) ? newIdIn(answers[value.idOf]) : value));
 }
 
 function isIdOf(value: unknown): value is IdOf {
   return typeof value === "object" && value !== null && "idOf" in value;
 }
 
-function idIn(answer: QueryResult<unknown> | undefined): number {
+/** The id of the row that an insert made. */
+export function newIdIn(answer: QueryResult<unknown> | undefined): number {
   const [row] = (answer?.rows ?? []) as { id: number }[];
-  if (row === undefined) throw new Error("An earlier query of the unit answered no id.");
-  return row.id;
+  const id = Number(row?.id ?? answer?.insertId ?? 0);
+  if (id === 0) throw new Error("The database answered no id for a new row.");
+  return id;
 }
 
 /** Runs the queries of a unit one after the other in one transaction. */

@@ -21,9 +21,16 @@ export function queuedTask(task: NewTask): Omit<Task, "id"> {
   return { ...task, ...queued };
 }
 
+const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;
+
+/** What a new task cannot have yet is left out: a null costs as much to hand over as any value. */
 export const insertTask = fixedQuery(
-  taskShape.columns.filter((column) => column !== "id"),
-  (db, row: Insertable<TaskTable>) => db.insertInto("tasks").values(row).returning("id"),
+  taskShape.columns.filter((column) => column !== "id" && start[column] !== null),
+  (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
+    db
+      .insertInto("tasks")
+      .values(row)
+      .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
 /** Names the delivery that made a task. */

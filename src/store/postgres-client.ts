@@ -46,7 +46,7 @@ function nameOf(text: string): string | undefined {
 
 export async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryResult<R>> {
   const name = nameOf(sql);
-  const query = { text: sql, values: storable(parameters), ...(name === undefined ? {} : { name }) };
+  const query = { text: sql, values: [...storable(parameters)], ...(name === undefined ? {} : { name }) };
   try {
     const { rows, rowCount } = await (target as pg.ClientBase).query(query);
     return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(rowCount ?? 0) };

@@ -6,10 +6,13 @@ export type Stored = string | number | null;
 export type StoredRow = Record<string, Stored>;
 
 /** PostgreSQL cannot hold a NUL in text. Both databases store the replacement character in its place. */
-export function storable(parameters: readonly unknown[]): unknown[] {
-  return parameters.map((value) =>
-    typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value,
-  );
+export function storable(parameters: readonly unknown[]): readonly unknown[] {
+  if (!parameters.some(hasNul)) return parameters;
+  return parameters.map((value) => (hasNul(value) ? value.replaceAll("\0", "\ufffd") : value));
+}
+
+function hasNul(value: unknown): value is string {
+  return typeof value === "string" && value.includes("\0");
 }
 
 /** How one field of a model stands in its column. */

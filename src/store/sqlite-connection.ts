@@ -45,8 +45,8 @@ export function connect(path: string, options: { readonly: boolean }): SqliteCon
     const { statement, isReader } = prepare(sql);
     const values = storable(parameters) as Parameter[];
     if (isReader) return { rows: statement.all(...values) as R[] };
-    const { changes } = statement.run(...values);
-    return { rows: [], numAffectedRows: BigInt(changes) };
+    const { changes, lastInsertRowid } = statement.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
   return {

@@ -25,8 +25,8 @@ export interface Failure {
   code: string;
 }
 
-/** Of each query its rows and how many it changed. */
-export type UnitAnswer = { answers: [rows: unknown[], changes: number][] } | { failure: Failure };
+export type QueryAnswer = [rows: unknown[], changes: number, insertId: number];
+export type UnitAnswer = { answers: QueryAnswer[] } | { failure: Failure };
 
 export type UnitOutcome = { results: QueryResult<unknown>[] } | { error: Error };
 
@@ -104,7 +104,11 @@ const programPath = import.meta.url.includes("/$bunfs/")
 function outcomeOf(answer: UnitAnswer): UnitOutcome {
   if ("failure" in answer) return { error: errorOf(answer.failure) };
   return {
-    results: answer.answers.map(([rows, changes]) => ({ rows, numAffectedRows: BigInt(changes) })),
+    results: answer.answers.map(([rows, changes, insertId]) => ({
+      rows,
+      numAffectedRows: BigInt(changes),
+      insertId: BigInt(insertId),
+    })),
   };
 }
 

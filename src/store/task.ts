@@ -1,6 +1,7 @@
 import { type TaskKeeper, type TaskState, taskStates } from "../model/task.ts";
 import type { Database } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
+import { newIdIn } from "./made-unit.ts";
 import { insertTask, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount } from "./page.ts";
 import { orFault, type Scope } from "./scope.ts";
@@ -33,9 +34,8 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     ...buildTaskLogKeeper(scope),
     async create(task) {
       const queued = queuedTask(task);
-      const [row] = await orFault(dialect, insertTask(scope, taskShape.insert(queued)), noProject(task));
-      if (row === undefined) throw new Error("The database answered no id for a new task.");
-      return { ...queued, id: row.id };
+      const insert = scope.execute(insertTask.made(scope, taskShape.insert(queued)));
+      return { ...queued, id: newIdIn(await orFault(dialect, insert, noProject(task))) };
     },
     async byId(id) {
       const [row] = await selectTask(scope, { id });
