@@ -30,11 +30,14 @@ export function largestChannels(membersOf: ReadonlyMap<string, number>, limit: n
   const channelsOfSize = new Map<number, number>();
   for (const members of membersOf.values())
     channelsOfSize.set(members, (channelsOfSize.get(members) ?? 0) + 1);
+  /** The size of which not all are listed; 0 when all are. */
   let least = 0;
   let placesForLeast = limit;
   for (const [members, channels] of [...channelsOfSize].sort(([left], [right]) => right - left)) {
-    least = members;
-    if (channels >= placesForLeast) break;
+    if (channels >= placesForLeast) {
+      least = members;
+      break;
+    }
     placesForLeast -= channels;
   }
   const listed: { name: string; members: number }[] = [];
