@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect } from "react";
-import { Route, Switch } from "wouter";
+import { Route, Switch, useLocation, useSearch } from "wouter";
 import { ApiProblem, onSignedOut } from "./api.ts";
+import { Boundary } from "./components/boundary.tsx";
 import { Empty, PageHead, Problem, Rows } from "./components/page.tsx";
 import { Shell } from "./components/shell.tsx";
 import { live } from "./live.ts";
@@ -26,6 +27,8 @@ const Account = lazy(() => import("./pages/account.tsx"));
 
 export function App() {
   const me = useQuery(meQuery);
+  const [path] = useLocation();
+  const search = useSearch();
   const isSignedIn = me.data !== undefined && me.data !== null;
   useEffect(() => onSignedOut(forgetSession), []);
   useEffect(() => {
@@ -36,9 +39,11 @@ export function App() {
   if (me.data) {
     return (
       <Shell me={me.data}>
-        <Suspense fallback={<Rows count={8} />}>
-          <Pages />
-        </Suspense>
+        <Boundary place={`${path}?${search}`}>
+          <Suspense fallback={<Rows count={8} />}>
+            <Pages />
+          </Suspense>
+        </Boundary>
       </Shell>
     );
   }

@@ -13,7 +13,7 @@ export const statusChoices: string[] = statuses;
 export const filterNames = ["projectId", "status", "code", "from", "to", "search"] as const;
 export type DeliveryFilters = Record<(typeof filterNames)[number], string>;
 
-/** The API's form of the filters: only what is set, times in UTC. */
+/** The API's form of the filters: only what is set and can be asked, times in UTC. */
 export function filterOf({ projectId, status, code, from, to, search }: DeliveryFilters) {
   const known = statuses.find((each) => each === status);
   return {
@@ -21,9 +21,14 @@ export function filterOf({ projectId, status, code, from, to, search }: Delivery
     ...(known === undefined ? {} : { status: known }),
     ...(code === "" ? {} : { code: code as DeliverySummary["code"] }),
     ...(projectId === "" ? {} : { projectId: Number(projectId) }),
-    ...(from === "" ? {} : { from: new Date(from).toISOString() }),
-    ...(to === "" ? {} : { to: new Date(to).toISOString() }),
+    ...(isTime(from) ? { from: new Date(from).toISOString() } : {}),
+    ...(isTime(to) ? { to: new Date(to).toISOString() } : {}),
   };
+}
+
+/** Whether it is what a field for date and time gives; the address bar holds whatever somebody typed. */
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 export function deliveriesQuery(filters: DeliveryFilters, page: number) {

@@ -32,23 +32,30 @@ interface Form<T> {
   children: (fields: Fields<T>) => ReactNode;
 }
 
-/** A small form over the page, which holds what is typed into its fields and says at each what the server refused. */
+/** A small form over the page. What was typed is forgotten when it closes: it may be a password. */
 export function FormModal<T extends object>({
-  title,
+  isOpen,
+  onClose,
+  ...form
+}: Form<T> & { isOpen: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title={<Text fw={620}>{form.title}</Text>}>
+      <ModalForm {...form} onClose={onClose} />
+    </Modal>
+  );
+}
+
+/** Holds what is typed into its fields and says at each what the server refused. The modal mounts it while it is open. */
+function ModalForm<T extends object>({
   submit,
   initial,
   onSubmit,
   children,
-  isOpen,
   onClose,
-}: Form<T> & { isOpen: boolean; onClose: () => void }) {
+}: Form<T> & { onClose: () => void }) {
   const [value, setValue] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const close = () => {
-    setProblem(null);
-    onClose();
-  };
   const send = async (event: FormEvent) => {
     event.preventDefault();
     // The dialog may be opened from within another form, which would take this for its own.
@@ -57,7 +64,7 @@ export function FormModal<T extends object>({
     setProblem(null);
     try {
       await onSubmit(value);
-      close();
+      onClose();
     } catch (thrown) {
       setProblem(thrown);
     } finally {
@@ -76,22 +83,20 @@ export function FormModal<T extends object>({
   // Upon what is there by then: a browser fills several fields in one go.
   const set = (change: Partial<T>) => setValue((before) => ({ ...before, ...change }));
   return (
-    <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{title}</Text>}>
-      <form onSubmit={send}>
-        <Stack gap="md">
-          {children({ value, set, text, errorOf })}
-          {problem !== null && <Problem problem={problem} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isBusy}>
-              {submit}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <form onSubmit={send}>
+      <Stack gap="md">
+        {children({ value, set, text, errorOf })}
+        {problem !== null && <Problem problem={problem} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={isBusy}>
+            {submit}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }
 

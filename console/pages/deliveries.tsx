@@ -16,6 +16,9 @@ import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
 import { shortCommit } from "../time-text.ts";
 
+/** Without it browsers let years of six digits be typed, which are no times to JavaScript. */
+const lastTime = "9999-12-31T23:59";
+
 export default function Deliveries() {
   const projects = useQuery(allProjectsQuery);
   useLiveProjects((projects.data?.items ?? []).map((project) => project.id));
@@ -210,6 +213,7 @@ function Filters({
         label="From"
         className="wide"
         type="datetime-local"
+        max={lastTime}
         value={filters.from}
         onChange={(event) => change({ from: event.currentTarget.value })}
       />
@@ -217,6 +221,7 @@ function Filters({
         label="To"
         className="wide"
         type="datetime-local"
+        max={lastTime}
         value={filters.to}
         onChange={(event) => change({ to: event.currentTarget.value })}
       />

@@ -130,6 +130,36 @@ test("a credential is stored from within the settings, and what is typed there b
   expect(name).toBe("shop");
 }, 60_000);
 
+test("a dialog that is opened again holds nothing of what was typed into it before", async () => {
+  const { page, go } = view;
+  await go("/projects/1/settings");
+  const form = page.getByRole("dialog");
+  const token = form.getByLabel(/^Token/);
+  const openAndType = async () => {
+    await page.getByRole("button", { name: "Replace it" }).first().click();
+    expect(await token.inputValue()).toBe("");
+    expect(await token.getAttribute("type")).toBe("password");
+    await token.fill("another token of the host");
+  };
+  await openAndType();
+  await form.getByRole("button", { name: "Store the credential" }).click();
+  await form.waitFor({ state: "detached" });
+  await openAndType();
+  await form.getByRole("button", { name: "Cancel" }).click();
+  await form.waitFor({ state: "detached" });
+  await openAndType();
+
+  await go("/users");
+  await page.getByRole("button", { name: "Add a user" }).click();
+  await form.getByLabel("Username").fill("cy");
+  await form.getByLabel("Password").first().fill("a good long sentence");
+  await form.getByRole("button", { name: "Add the user" }).click();
+  await form.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Add a user" }).click();
+  expect(await form.getByLabel("Username").inputValue()).toBe("");
+  expect(await form.getByLabel("Password").first().inputValue()).toBe("");
+}, 60_000);
+
 test("the push page connects, publishes, counts the receivers and kicks", async () => {
   const { page, go } = view;
   await go("/push");

@@ -1,6 +1,9 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { provide } from "./services.ts";
 
+/** A name of this machine to which browsers grant less than to localhost: what people see over http in their own network. */
+export const plainHost = "slipway.example";
+
 const flags = [
   "--headless",
   "--no-sandbox",
@@ -11,6 +14,7 @@ const flags = [
   "--disable-sync",
   "--no-first-run",
   "--mute-audio",
+  `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
 ];
 
 /** Chromium of the system, driven by Playwright. */

@@ -8,7 +8,8 @@ import { exactText } from "../../time-text.ts";
 const kept = 200;
 
 interface Entry {
-  key: string;
+  /** Counts up; the newest stands first. */
+  key: number;
   at: number;
   text: string;
   isNote: boolean;
@@ -25,7 +26,7 @@ export function TestConnection() {
 
   const write = (text: string, isNote: boolean) =>
     setEntries((before) =>
-      [{ key: crypto.randomUUID(), at: Date.now(), text, isNote }, ...before].slice(0, kept),
+      [{ key: (before[0]?.key ?? 0) + 1, at: Date.now(), text, isNote }, ...before].slice(0, kept),
     );
   const connect = () => {
     const made = new SlipwayPush({

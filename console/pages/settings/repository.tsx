@@ -2,6 +2,7 @@ import {
   Button,
   Checkbox,
   Group,
+  PasswordInput,
   SegmentedControl,
   Select,
   TagsInput,
@@ -181,7 +182,7 @@ function CredentialForm({ projectId, label }: { projectId: number; label: string
                 description="What the host expects beside the token; most take any."
                 {...text("username")}
               />
-              <TextInput label="Token" required autoComplete="off" {...text("token")} />
+              <PasswordInput label="Token" required autoComplete="off" {...text("token")} />
             </>
           ) : (
             <Textarea

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { adminPassword } from "../support/api-server.ts";
+import { collectFaults, plainHost, startBrowser } from "../support/browser.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+/** Signed in over http under a name that is not localhost, where browsers offer neither clipboard nor random ids. */
+async function openPlainly(path: string): Promise<{ page: Page; faults: string[] }> {
+  const context = await browser.newContext(wide);
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  const faults = collectFaults(page);
+  await page.goto(`http://${plainHost}:${new URL(server.url).port}${path}`);
+  await page.getByLabel("Username").fill("admin");
+  await page.getByLabel("Password").first().fill(adminPassword);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("main#main h1").waitFor();
+  expect(await page.evaluate(() => isSecureContext)).toBe(false);
+  return { page, faults };
+}
+
+test("an address with times that are none shows the list as if they were not there", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  for (const query of ["from=abc", "from=20265-01-01T01:01", "to=99999"]) {
+    await go(`/deliveries?${query}`);
+    await page.getByText("No such deliveries").waitFor();
+    await page.getByRole("button", { name: "Replay these…" }).waitFor();
+  }
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.waitForURL("**/deliveries");
+  expect(faults).toEqual([]);
+  await close();
+}, 60_000);
+
+test("a page that fails to draw says so, keeps the navigation, and is well again elsewhere or after another try", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  await server.admin.expect(201, "POST", "/api/groups", { name: "Storefront" });
+  const broken = (url: URL) => url.pathname === "/api/audit";
+  await page.route(broken, (route) =>
+    route.fulfill({ json: { items: [null], total: 1, page: 1, pageSize: 50 } }),
+  );
+  await go("/audit");
+  await page.getByRole("heading", { name: "This page failed" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { name: "This page failed" }).waitFor();
+  await page.unroute(broken);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("cell", { name: "group.create" }).waitFor();
+  await close();
+}, 60_000);
+
+test("over plain http the test connection opens and writes down what arrives", async () => {
+  const { page, faults } = await openPlainly("/push");
+  await page.getByRole("button", { name: "Connect", exact: true }).click();
+  await page.getByLabel("What arrived").getByText("connected as").waitFor();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByLabel("What arrived").getByText("all: Hello from the console").waitFor();
+  expect(faults).toEqual([]);
+  await page.context().close();
+}, 60_000);
+
+test("over plain http a token is copied all the same, or selected with the keys to press", async () => {
+  const { page } = await openPlainly("/tokens");
+  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("nightly");
+  await page.getByRole("button", { name: "Make the token" }).click();
+  const shown = page.getByRole("dialog").filter({ hasText: "Your new token" });
+  const token = String(await shown.locator(".copy-text code").textContent());
+  const copied = page.evaluate(
+    () =>
+      new Promise<string>((resolve) =>
+        document.addEventListener("copy", () => resolve(String(getSelection())), { once: true }),
+      ),
+  );
+  await shown.getByRole("button", { name: "Copy the token" }).click();
+  await shown.getByRole("status").getByText("Copied").waitFor();
+  expect(await copied).toBe(token);
+
+  await page.evaluate(() => {
+    document.execCommand = () => false;
+    getSelection()?.removeAllRanges();
+  });
+  await shown.getByRole("button", { name: "Copy the token" }).click();
+  await shown.getByRole("status").getByText("press Ctrl+C").waitFor();
+  expect(await page.evaluate(() => String(getSelection()))).toBe(token);
+  await page.context().close();
+}, 60_000);
