@@ -15,38 +15,59 @@ export interface ProcessTree {
 export const markVariable = "SLIPWAY_RUN_MARK";
 
 const pollEveryMs = 20;
+/** What SIGKILL has not ended by then it will not end: it belongs to another user, or hangs in the kernel. */
+const killPatienceMs = 5000;
 
-/** SIGTERM to all of it, SIGKILL after `graceMs`. Resolves when nothing of it is alive. */
-export function endTree(tree: ProcessTree, graceMs: number): Promise<void> {
-  return endAll(() => targetsOf(tree), graceMs);
+type Signal = "SIGTERM" | "SIGKILL" | 0;
+/** Answers whether the process is there and may be signalled. */
+export type SendSignal = (pid: number, signal: Signal) => boolean;
+
+/**
+ * SIGTERM to all of it, SIGKILL after `graceMs`. Answers the processes that are alive nevertheless, normally none;
+ * without /proc, their group as a negative number.
+ */
+export function endTree(
+  tree: ProcessTree,
+  graceMs: number,
+  send: SendSignal = sendSignal,
+): Promise<number[]> {
+  return endAll(() => targetsOf(tree), graceMs, send);
 }
 
 /** The same for processes of which only the mark is still sure, because pids are used again. */
-export function endMarked(mark: string, graceMs: number): Promise<void> {
-  return endAll(() => livingProcesses((pid) => hasMark(pid, mark)), graceMs);
+export function endMarked(mark: string, graceMs: number): Promise<number[]> {
+  return endAll(() => livingProcesses((pid) => hasMark(pid, mark)), graceMs, sendSignal);
+}
+
+/** For people: what is left, and that it is theirs to end. */
+export function survivorsText(what: string, survivors: number[]): string {
+  return `${what} was ended, but not its processes ${survivors.map(Math.abs).join(", ")}: they belong to another user or hang in the kernel. End them by hand.`;
 }
 
 export function isTreeAlive(tree: ProcessTree): boolean {
   return targetsOf(tree).length > 0;
 }
 
-async function endAll(find: () => number[], graceMs: number): Promise<void> {
-  for (const target of find()) signalOne(target, "SIGTERM");
+async function endAll(find: () => number[], graceMs: number, send: SendSignal): Promise<number[]> {
+  for (const target of find()) send(target, "SIGTERM");
   const killAt = performance.now() + graceMs;
   while (performance.now() < killAt) {
-    if (find().length === 0) return;
+    if (find().length === 0) return [];
     await Bun.sleep(pollEveryMs);
   }
   // Repeated, because a process may fork between being seen and being killed.
-  for (let alive = find(); alive.length > 0; alive = find()) {
-    for (const target of alive) signalOne(target, "SIGKILL");
+  const giveUpAt = performance.now() + killPatienceMs;
+  for (;;) {
+    const alive = find();
+    if (alive.length === 0 || performance.now() > giveUpAt) return alive;
+    for (const target of alive) send(target, "SIGKILL");
     await Bun.sleep(pollEveryMs);
   }
 }
 
 /** Living processes of the session or with the mark; without /proc, the group as a whole (a negative pid). */
 function targetsOf(tree: ProcessTree): number[] {
-  if (processIds() === null) return signalOne(-tree.leader, 0) ? [-tree.leader] : [];
+  if (processIds() === null) return sendSignal(-tree.leader, 0) ? [-tree.leader] : [];
   return livingProcesses((pid, status) => status.session === tree.leader || hasMark(pid, tree.mark));
 }
 
@@ -59,7 +80,7 @@ function livingProcesses(isWanted: (pid: number, status: ProcessStatus) => boole
   });
 }
 
-function signalOne(pid: number, signal: "SIGTERM" | "SIGKILL" | 0): boolean {
+function sendSignal(pid: number, signal: Signal): boolean {
   try {
     process.kill(pid, signal);
     return true;
@@ -121,6 +142,6 @@ export function identityOf(pid: number): ProcessIdentity {
 
 export function isSameProcessAlive(identity: ProcessIdentity): boolean {
   const status = statusOf(identity.pid);
-  if (status === null) return processIds() === null && signalOne(identity.pid, 0);
+  if (status === null) return processIds() === null && sendSignal(identity.pid, 0);
   return status.state !== "Z" && status.startedAt === identity.startedAt;
 }

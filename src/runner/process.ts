@@ -1,4 +1,4 @@
-import { endTree, isTreeAlive, markVariable, type ProcessTree } from "./process-tree.ts";
+import { endTree, isTreeAlive, markVariable, type ProcessTree, type SendSignal } from "./process-tree.ts";
 
 export interface RunOptions {
   command: string[];
@@ -16,11 +16,15 @@ export interface RunOptions {
   mark: string;
   /** Told of the processes once they exist; the caller releases them. */
   watch(tree: ProcessTree): void;
+  send?: SendSignal;
 }
 
 export interface RunResult {
   end: "exited" | "stopped" | "timeout";
-  exitCode: number;
+  /** Null: the command itself could not be ended. */
+  exitCode: number | null;
+  /** What was to be ended and is alive nevertheless. */
+  survivors: number[];
   /** The command had left processes behind: alive when it may, else ended. */
   hadLeftovers: boolean;
   /** A process that lives on still holds the output, which nobody reads any more. */
@@ -38,7 +42,7 @@ const outputDrainMs = 5000;
 
 /**
  * Runs one command in a session of its own with stdout and stderr in one pipe, so that their order is kept. After a stop
- * or a timeout nothing of it is alive.
+ * or a timeout nothing of it is alive but the `survivors`.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...options.command], {
@@ -55,10 +59,11 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
 
   const end = await firstEnd(child.exited, options);
   const hadLeftovers = end === "exited" && isTreeAlive(tree);
-  if (end !== "exited" || (hadLeftovers && !options.mayLeaveProcesses))
-    await endTree(tree, options.stopGraceMs);
-  const exitCode = await child.exited;
-  return { end, exitCode, hadLeftovers, isOutputHeld: !(await output.finish()), tree };
+  const mustEnd = end !== "exited" || (hadLeftovers && !options.mayLeaveProcesses);
+  const survivors = mustEnd ? await endTree(tree, options.stopGraceMs, options.send) : [];
+  const isLeaderAlive = survivors.some((pid) => Math.abs(pid) === child.pid);
+  const exitCode = isLeaderAlive ? null : await child.exited;
+  return { end, exitCode, survivors, hadLeftovers, isOutputHeld: !(await output.finish()), tree };
 }
 
 function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {

@@ -6,7 +6,7 @@ import type { HeldTask } from "./held-task.ts";
 import type { Lifeline } from "./lifeline.ts";
 import type { LogStream } from "./log-stream.ts";
 import { type RunResult, runProcess } from "./process.ts";
-import { endTree, type ProcessTree } from "./process-tree.ts";
+import { endTree, type ProcessTree, survivorsText } from "./process-tree.ts";
 import type { RunTask, StageRequest } from "./protocol.ts";
 import { scriptEnvironment } from "./script-environment.ts";
 import type { Workspace } from "./workspace.ts";
@@ -57,12 +57,23 @@ export async function runStage(stage: Stage, context: StageContext): Promise<Sta
   sayLeftovers(stage, result, context.log);
   const ill =
     end.state === "success" && stage.healthCheck
-      ? await checkStarted(stage.healthCheck, context, cwd, env)
+      ? await checkStarted(stage, stage.healthCheck, context, { cwd, env })
       : null;
   const checkedEnd = ill ?? end;
-  if (checkedEnd.state !== "success") await endTree(result.tree, context.instruction.limits.stopGraceMs);
-  context.lifeline.release(result.tree);
-  return checkedEnd;
+  const isTried = checkedEnd.state === "success" || result.survivors.length > 0;
+  const survivors = isTried
+    ? result.survivors
+    : await endTree(result.tree, context.instruction.limits.stopGraceMs);
+  release(result.tree, context);
+  return survivors.length === 0 ? checkedEnd : withSurvivors(stage, checkedEnd, survivors, context.log);
+}
+
+/** Nobody waits for what cannot be ended; a stage that leaves it behind has not succeeded. */
+function withSurvivors(stage: Stage, end: StageEnd, survivors: number[], log: LogStream): StageEnd {
+  const reason = survivorsText(stage.name, survivors);
+  log.say(stage.name, `[${reason}]`);
+  if (end.state === "success") return { ...end, state: "failed", reason };
+  return { ...end, reason: `${end.reason}. ${reason}` };
 }
 
 interface Command {
@@ -100,14 +111,21 @@ function endOf(stage: Stage, result: RunResult, context: StageContext): StageEnd
       exitCode,
       reason: `${stage.name} ran longer than ${stage.timeoutMs / 1000} s`,
     };
-  if (result.end === "stopped") {
-    const why = context.held.why();
-    return why === "timeout"
-      ? { state: "timeout", exitCode, reason: `${stage.name} ran longer than allowed` }
-      : { state: "canceled", exitCode, reason: why ?? "canceled" };
-  }
+  if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
   if (exitCode !== 0) return { ...failed(`${stage.name} failed with exit code ${exitCode}`), exitCode };
   return { state: "success", exitCode, reason: "" };
+}
+
+/** The end of work that the server, or the end of the runner, has stopped. */
+export function stoppedEnd(what: string, held: HeldTask): StageEnd {
+  const why = held.why() ?? "lease_lost";
+  if (why !== "timeout") return { state: "canceled", exitCode: null, reason: why };
+  return { state: "timeout", exitCode: null, reason: `${what} ran longer than allowed` };
+}
+
+function release(tree: ProcessTree, { lifeline, workspace }: StageContext): void {
+  lifeline.release(tree);
+  workspace.forgetTree(tree);
 }
 
 function failed(reason: string): StageEnd {
@@ -126,36 +144,26 @@ function sayLeftovers(stage: Stage, result: RunResult, log: LogStream): void {
 }
 
 async function checkStarted(
+  stage: Stage,
   check: HealthCheck,
   context: StageContext,
-  cwd: string,
-  env: Record<string, string>,
+  where: Pick<Command, "cwd" | "env">,
 ): Promise<StageEnd | null> {
-  const { held, log, instruction } = context;
-  log.say("start", `[waiting for ${describeCheck(check)}]`);
+  const { held, log } = context;
+  log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
   const found = await checkHealth(check, {
     stop: held.stopped,
     fetch,
-    async runCommand(command, timeoutMs) {
-      const output = log.stageOutput("start");
-      const result = await runProcess({
-        command: ["sh", "-c", command],
-        cwd,
-        env,
-        onOutput: output.write,
-        stop: held.stopped,
-        timeoutMs,
-        stopGraceMs: instruction.limits.stopGraceMs,
-        mayLeaveProcesses: false,
-        mark: context.newMark(),
-        watch: () => {},
-      });
-      output.end();
-      return result.exitCode;
+    async runCommand(text, timeoutMs) {
+      const command = ["sh", "-c", text];
+      const result = await run(stage, context, { ...where, command, timeoutMs, mayLeaveProcesses: false });
+      release(result.tree, context);
+      if (result.survivors.length > 0) throw new Error(survivorsText("the check", result.survivors));
+      return result.exitCode ?? 1;
     },
   });
   if (found === null) return null;
-  if (held.stopped.aborted) return { state: "canceled", exitCode: null, reason: held.why() ?? "canceled" };
+  if (held.stopped.aborted) return stoppedEnd(stage.name, held);
   return failed(
     `The health check of ${describeCheck(check)} did not pass within ${check.timeoutSeconds} s: ${found}`,
   );

@@ -8,8 +8,9 @@ import type { Lifeline } from "./lifeline.ts";
 import { buildLogStream, type LogStream } from "./log-stream.ts";
 import { maskText } from "./masker.ts";
 import { runProcess } from "./process.ts";
+import { survivorsText } from "./process-tree.ts";
 import type { RunTask } from "./protocol.ts";
-import { runStage, type StageEnd } from "./run-stage.ts";
+import { runStage, type StageEnd, stoppedEnd } from "./run-stage.ts";
 import type { ServerClient } from "./server-client.ts";
 import type { Workspace, Workspaces } from "./workspace.ts";
 
@@ -77,18 +78,13 @@ interface Work extends RunTaskParts {
   workspace: Workspace;
 }
 
-const canceled = (held: HeldTask): StageEnd => ({
-  state: held.why() === "timeout" ? "timeout" : "canceled",
-  exitCode: null,
-  reason: held.why() ?? "lease_lost",
-});
-
 async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
   const { held } = parts;
   const isGoing = async (said: Parameters<HeldTask["stage"]>[0]) =>
     (await held.stage(said))?.continue === true && !held.stopped.aborted;
 
-  if (!(await isGoing({ stage: "checkout", state: "running", exitCode: null }))) return canceled(held);
+  if (!(await isGoing({ stage: "checkout", state: "running", exitCode: null })))
+    return stoppedEnd("checkout", held);
   const checkedOut = await checkOut(instruction, parts);
   if ("state" in checkedOut) {
     await held.stage({ stage: "checkout", state: checkedOut.state, exitCode: null });
@@ -96,15 +92,16 @@ async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
   }
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing({ stage: "checkout", state: "success", exitCode: 0, ...commit })))
-    return canceled(held);
+    return stoppedEnd("checkout", held);
 
   for (const stage of instruction.stages) {
-    if (!(await isGoing({ stage: stage.name, state: "running", exitCode: null }))) return canceled(held);
+    if (!(await isGoing({ stage: stage.name, state: "running", exitCode: null })))
+      return stoppedEnd(stage.name, held);
     const end = await runStage(stage, { ...parts, instruction, checkedOut, log: parts.stream });
     const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
     if (end.state !== "success") return end;
     // The last stage is done: a cancel that comes now is too late to be true.
-    if (answer === null) return canceled(held);
+    if (answer === null) return stoppedEnd(stage.name, held);
   }
   return { state: "success", exitCode: 0, reason: "" };
 }
@@ -115,6 +112,7 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
   const { limits, repo } = instruction;
   const environment = openGitEnvironment(repo, workspaces, parts.env);
   const endsAt = performance.now() + limits.checkoutTimeoutMs;
+  let state: "failed" | "timeout" = "failed";
   try {
     return await checkout({
       repo,
@@ -138,16 +136,19 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
           watch: (tree) => lifeline.watch(tree),
         });
         lifeline.release(result.tree);
-        if (result.end === "timeout")
+        if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
+        if (result.end === "timeout") {
+          state = "timeout";
           throw new CheckoutError(`git did not finish within ${limits.checkoutTimeoutMs / 1000} s`);
-        return { exitCode: result.exitCode, output: Buffer.concat(chunks).toString("utf8") };
+        }
+        return { exitCode: result.exitCode ?? 1, output: Buffer.concat(chunks).toString("utf8") };
       },
     });
   } catch (error) {
-    if (held.stopped.aborted) return canceled(held);
+    if (held.stopped.aborted) return stoppedEnd("checkout", held);
     if (!(error instanceof CheckoutError)) throw error;
     for (const line of error.details) stream.say("checkout", line);
-    return { state: "failed", exitCode: null, reason: error.message };
+    return { state, exitCode: null, reason: error.message };
   } finally {
     environment.remove();
   }

@@ -44,7 +44,7 @@ const strangeWaitMs = 500;
 export async function runRunner(options: RunnerOptions): Promise<void> {
   const { log, drain } = options;
   const client = buildServerClient(options.address);
-  const workspaces = openWorkspaces(options.root, options.workspacePolicy);
+  const workspaces = openWorkspaces({ root: options.root, policy: options.workspacePolicy, log });
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0) log.warn({ swept }, "ended and removed what a killed runner had left");
   const running = new Map<number, Promise<void>>();

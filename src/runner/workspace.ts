@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { chmod, lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
 import {
   endMarked,
   identityOf,
@@ -24,6 +25,8 @@ export interface Workspace {
   scripts: string;
   /** Written down, so that the next start can end what a killed runner left. */
   noteTree(tree: ProcessTree): void;
+  /** It has ended, or may live on. */
+  forgetTree(tree: ProcessTree): void;
   /** The task is over: keeps or removes the folder by the policy. */
   close(hasSucceeded: boolean): Promise<void>;
 }
@@ -39,18 +42,45 @@ export interface Workspaces {
   temp: string;
   knownHosts: string;
   open(projectId: number, taskId: number, attempt: number): Promise<Workspace>;
-  /** Ends processes and removes folders of runners that are dead; answers how many folders. */
+  /** Ends processes and removes folders of runners that are dead; answers how many folders. What resists is logged. */
   sweep(stopGraceMs: number): Promise<number>;
 }
 
 const recordName = "run.json";
 
+export interface WorkspacesOptions {
+  root: string;
+  policy: WorkspacePolicy;
+  log: Log;
+  /** Removes a folder with all that is in it. */
+  remove?: typeof rm;
+}
+
 /** All that a runner keeps on disk: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
-export function openWorkspaces(root: string, policy: WorkspacePolicy): Workspaces {
+export function openWorkspaces({ root, policy, log, remove = rm }: WorkspacesOptions): Workspaces {
   const work = join(root, "work");
   const temp = join(root, "tmp");
   for (const folder of [work, temp, join(root, "cache")]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const owner = identityOf(process.pid);
+
+  /** One folder that resists, as with files that a container wrote as root, must not keep the others or the runner. */
+  async function tryToRemove(folder: string): Promise<boolean> {
+    try {
+      await removeFolder(folder, remove);
+      return true;
+    } catch (error) {
+      log.error({ folder }, messageOf(error));
+      return false;
+    }
+  }
+
+  async function endOrphans(record: RunRecord | null, stopGraceMs: number): Promise<void> {
+    for (const { mark } of record?.trees ?? []) {
+      const survivors = await endMarked(mark, stopGraceMs);
+      if (survivors.length > 0)
+        log.error({ pids: survivors }, "processes of a killed runner could not be ended; end them by hand");
+    }
+  }
 
   return {
     temp,
@@ -59,7 +89,7 @@ export function openWorkspaces(root: string, policy: WorkspacePolicy): Workspace
     async open(projectId, taskId, attempt) {
       const ofProject = join(work, `project-${projectId}`);
       const folder = join(ofProject, `task-${taskId}-${attempt}`);
-      await removeFolder(folder);
+      await removeFolder(folder, remove);
       const scripts = join(folder, "scripts");
       mkdirSync(scripts, { recursive: true, mode: 0o700 });
       const record: RunRecord = { owner, trees: [], isKept: false };
@@ -71,29 +101,42 @@ export function openWorkspaces(root: string, policy: WorkspacePolicy): Workspace
           record.trees.push(tree);
           writeRecord(folder, record);
         },
+        forgetTree({ mark }) {
+          record.trees = record.trees.filter((tree) => tree.mark !== mark);
+          writeRecord(folder, record);
+        },
         async close(hasSucceeded) {
-          if (!hasSucceeded || policy === "none") return removeFolder(folder);
+          if (!hasSucceeded || policy === "none") {
+            await tryToRemove(folder);
+            return;
+          }
           writeRecord(folder, { owner, trees: [], isKept: true });
-          for (const name of readdirSync(ofProject))
-            if (join(ofProject, name) !== folder) await removeFolder(join(ofProject, name));
+          for (const name of foldersIn(ofProject))
+            if (join(ofProject, name) !== folder) await tryToRemove(join(ofProject, name));
         },
       };
     },
     async sweep(stopGraceMs) {
       let swept = 0;
-      for (const project of readdirSync(work)) {
-        for (const name of readdirSync(join(work, project))) {
+      for (const project of foldersIn(work)) {
+        for (const name of foldersIn(join(work, project))) {
           const folder = join(work, project, name);
           const record = readRecord(folder);
           if (record?.isKept || (record && isSameProcessAlive(record.owner))) continue;
-          for (const tree of record?.trees ?? []) await endMarked(tree.mark, stopGraceMs);
-          await removeFolder(folder);
-          swept += 1;
+          await endOrphans(record, stopGraceMs);
+          if (await tryToRemove(folder)) swept += 1;
         }
       }
       return swept;
     },
   };
+}
+
+/** Files that somebody else put there are none of ours. */
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
 }
 
 function writeRecord(folder: string, record: RunRecord): void {
@@ -109,20 +152,27 @@ function readRecord(folder: string): RunRecord | null {
 }
 
 /** Removes a folder even when a build made parts of it read-only, as package caches do. */
-async function removeFolder(folder: string): Promise<void> {
+async function removeFolder(folder: string, remove: typeof rm): Promise<void> {
   if (!existsSync(folder)) return;
   try {
-    await rm(folder, { recursive: true, force: true });
+    await remove(folder, { recursive: true, force: true });
   } catch {
     await makeWritable(folder);
-    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-      throw new Error(`The workspace ${folder} could not be removed: ${messageOf(error)}`);
+    await remove(folder, { recursive: true, force: true }).catch((error: unknown) => {
+      throw new Error(
+        `The workspace ${folder} could not be removed: ${messageOf(error)}. Remove it by hand, as the user its files belong to.`,
+      );
     });
   }
 }
 
+/** As far as it goes: what belongs to another user stays as it is. */
 async function makeWritable(folder: string): Promise<void> {
-  if (!(await lstat(folder)).isDirectory()) return;
-  await chmod(folder, 0o700);
-  for (const name of await readdir(folder)) await makeWritable(join(folder, name));
+  try {
+    if (!(await lstat(folder)).isDirectory()) return;
+    await chmod(folder, 0o700);
+    for (const name of await readdir(folder)) await makeWritable(join(folder, name));
+  } catch {
+    // The removal that follows says what is in its way.
+  }
 }

@@ -86,4 +86,17 @@ describe("kill -9 of the runner", () => {
     expect((await server.task(id)).attempt).toBe(1);
     expect(await watch.all(1)).toHaveLength(1);
   }, 60_000);
+
+  test("during a health check: its command and the service that it asks end too", async () => {
+    const watch = watchProcesses();
+    const sleeper = `sh -c 'echo $$ >>${watch.file}; exec sleep 300'`;
+    const healthCheck = { type: "command", command: sleeper, timeoutSeconds: 60 };
+    const start = { script: `${sleeper} >/dev/null 2>&1 &`, healthCheck };
+    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const { id } = await server.run(projectId);
+    await watch.all(2);
+    await killRunner();
+    await eventually("nothing of it is alive", () => watch.alive().length === 0);
+    await server.reach(id, "lost");
+  }, 60_000);
 });

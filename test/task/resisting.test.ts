@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { runProcess } from "../../src/runner/process.ts";
+import { openWorkspaces } from "../../src/runner/workspace.ts";
+import { watchProcesses } from "../support/process-watch.ts";
+
+let root: string;
+let logLines: string[];
+const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "slipway-resisting-"));
+  logLines = [];
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+describe("a folder that cannot be removed", () => {
+  /** As for files that a container wrote as another user. */
+  const remove: typeof rm = async (path, options) => {
+    if (String(path).includes("task-1-1")) throw new Error("EACCES: permission denied");
+    await rm(path, options);
+  };
+  const open = () => openWorkspaces({ root, policy: "live", log, remove });
+
+  test("is logged at the start of a runner, and the others are removed", async () => {
+    const workspaces = open();
+    for (const name of ["task-1-1", "task-2-1"]) {
+      mkdirSync(join(root, "work/project-7", name), { recursive: true });
+      writeFileSync(join(root, "work/project-7", name, "built.txt"), "built");
+    }
+    expect(await workspaces.sweep(100)).toBe(1);
+    expect(readdirSync(join(root, "work/project-7"))).toEqual(["task-1-1"]);
+    expect(logLines.join("")).toContain("task-1-1 could not be removed: EACCES: permission denied");
+  });
+
+  test("does not keep the workspaces after it when a task succeeds", async () => {
+    const workspaces = open();
+    for (const taskId of [1, 2]) await workspaces.open(7, taskId, 1);
+    const last = await workspaces.open(7, 3, 1);
+    await last.close(true);
+    expect(readdirSync(join(root, "work/project-7")).toSorted()).toEqual(["task-1-1", "task-3-1"]);
+  });
+});
+
+describe("a process that cannot be killed", () => {
+  test("is given up after a while and named", async () => {
+    const watch = watchProcesses();
+    const stop = new AbortController();
+    const running = runProcess({
+      command: ["sh", "-c", `echo $$ >>${watch.file}; exec sleep 300`],
+      cwd: root,
+      env: { PATH: process.env.PATH ?? "" },
+      onOutput() {},
+      stop: stop.signal,
+      timeoutMs: 60_000,
+      stopGraceMs: 50,
+      mayLeaveProcesses: false,
+      mark: "resisting",
+      watch() {},
+      // As for a process of another user.
+      send: () => false,
+    });
+    const [pid = 0] = await watch.all(1);
+    stop.abort();
+    expect(await running).toMatchObject({ end: "stopped", exitCode: null, survivors: [pid] });
+    process.kill(pid, "SIGKILL");
+  }, 30_000);
+});
