@@ -78,6 +78,8 @@ export class BrokerBus implements Bus {
         if (this.#supervisor.session()) this.#supervisor.break(new Error("the broker stopped confirming"));
       },
     });
+    // A broker that takes messages again confirms first what it was given before.
+    this.#supervisor.onStateChange(({ ready }) => ready && this.#inFlight.heard());
     if (!metrics) return;
     registerBusMetrics(metrics, {
       figures: this.#figures,

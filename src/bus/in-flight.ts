@@ -6,7 +6,7 @@ export interface InFlightOptions {
   maxBytes: number;
   deadlineMs: number;
   clock: Clock;
-  /** Called when a publish ran out of time and nothing at all was confirmed since it was sent. */
+  /** Called when a publish ran out of time and nothing at all was heard since it was sent. */
   onSilence(): void;
 }
 
@@ -40,7 +40,7 @@ export class InFlight {
   readonly #sweeper: ReturnType<typeof setInterval>;
   #bytes = 0;
   #unanswered = 0;
-  #lastConfirmedAt = 0;
+  #lastHeardAt = 0;
   #onAnswered: (() => void)[] = [];
 
   constructor(options: InFlightOptions) {
@@ -70,6 +70,11 @@ export class InFlight {
     });
   }
 
+  /** The broker gave a sign of life: what it has had since before is not silence yet. */
+  heard(): void {
+    this.#lastHeardAt = this.#options.clock.now();
+  }
+
   /** The session is gone: nobody will confirm these any more. */
   rejectAll(detail: string): void {
     for (const entry of [...this.#entries]) this.#settle(entry, new Error(detail));
@@ -88,7 +93,7 @@ export class InFlight {
   #settle(entry: Entry, cause?: unknown): void {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
-    if (cause === undefined) this.#lastConfirmedAt = this.#options.clock.now();
+    if (cause === undefined) this.heard();
     if (cause === undefined) this.#answer(entry);
     else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(messageOf(cause), cause));
   }
@@ -106,12 +111,12 @@ export class InFlight {
   #sweep(): void {
     const { clock, deadlineMs, onSilence } = this.#options;
     const latest = clock.now() - deadlineMs;
-    let oldestLate: Entry | undefined;
+    let late: Entry | undefined;
     for (const entry of this.#entries) {
       if (entry.startedAt > latest) break;
-      oldestLate ??= entry;
+      late = entry;
       this.#answer(entry, queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
     }
-    if (oldestLate && this.#lastConfirmedAt <= oldestLate.startedAt) onSilence();
+    if (late && this.#lastHeardAt <= late.startedAt) onSilence();
   }
 }

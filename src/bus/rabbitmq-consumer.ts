@@ -132,6 +132,7 @@ export class Backlog {
   }
 
   arrived(count: number): void {
+    if (this.#count === 0) return;
     this.#count = Math.max(0, this.#count - count);
     if (this.#count === 0) this.#onEmpty?.();
   }

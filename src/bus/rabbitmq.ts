@@ -23,31 +23,43 @@ const catchUpLimitMs = 10_000;
 const frameMaxBytes = 128 * 1024;
 
 /**
- * Three durable fanout exchanges; per instance one queue per exchange that it consumes. Every session has a
- * connection of its own: the library would reconnect by itself, but then two parties would decide when we are ready.
+ * Three durable fanout exchanges; per instance one queue per exchange that it consumes. Every session has connections
+ * of its own: the library would reconnect by itself, but then two parties would decide when we are ready. One of them
+ * only consumes, because RabbitMQ reads nothing from a publisher that it blocks, not even that it has gone.
  */
 export function rabbitmqBroker(options: RabbitmqOptions): Broker {
   return {
     name: "rabbitmq",
     async open(link) {
-      const connection = await connect(options, link);
-      await declareExchanges(connection, options.prefix);
-      const publisher = await Publisher.open(connection, options);
-      const { backlog, channels } = await consumeAll(connection, options, link);
-      watch(connection, link, backlog);
+      const [consuming, publishing] = await Promise.all([
+        connect(options, link, "consuming"),
+        connect(options, link, "publishing"),
+      ]);
+      publishing.on("connection.blocked", (reason) =>
+        link.paused("blocked", `RabbitMQ takes no messages: ${reason}`),
+      );
+      publishing.on("connection.unblocked", () => link.resumed("blocked"));
+      await declareExchanges(consuming, options.prefix);
+      const publisher = await Publisher.open(publishing, options);
+      const { backlog, channels } = await consumeAll(consuming, options, link);
+      catchUp(backlog, link);
       publisher.onClose((reason) => link.broken(reason));
       return {
         send: (topic, _key, id, body) => publisher.send(topic, id, body),
-        close: () => closeInOrder(connection, [...channels, publisher.channel]),
+        async close() {
+          await closeInOrder([...channels, publisher.channel]);
+          consuming.unsafeDestroy();
+          publishing.unsafeDestroy();
+        },
       };
     },
   };
 }
 
-function connect(options: RabbitmqOptions, link: BrokerLink): Promise<Connection> {
+function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): Promise<Connection> {
   const connection = new Connection({
     url: options.url,
-    connectionName: `slipway ${options.instanceId}`,
+    connectionName: `slipway ${options.instanceId}, ${purpose}`,
     heartbeat: heartbeatSeconds,
     connectionTimeout: connectTimeoutMs,
     acquireTimeout: connectTimeoutMs,
@@ -74,18 +86,17 @@ async function declareExchanges(connection: Connection, prefix: string): Promise
   await channel.close();
 }
 
-function watch(connection: Connection, link: BrokerLink, backlog: Backlog): void {
-  connection.on("connection.blocked", (reason) => link.paused(`RabbitMQ takes no messages: ${reason}`));
-  connection.on("connection.unblocked", () => link.resumed());
+function catchUp(backlog: Backlog, link: BrokerLink): void {
   if (backlog.count === 0) return;
-  link.paused(`catching up with ${backlog.count} messages`);
-  // A queue that was purged meanwhile never delivers them.
-  const limit = setTimeout(() => link.resumed(), catchUpLimitMs);
-  link.signal.addEventListener("abort", () => clearTimeout(limit), { once: true });
-  backlog.onEmpty(() => {
+  link.paused("backlog", `catching up with ${backlog.count} messages`);
+  const end = () => {
     clearTimeout(limit);
-    link.resumed();
-  });
+    link.resumed("backlog");
+  };
+  // A queue that was purged meanwhile never delivers them.
+  const limit = setTimeout(end, catchUpLimitMs);
+  link.signal.addEventListener("abort", () => clearTimeout(limit), { once: true });
+  backlog.onEmpty(end);
 }
 
 /** One channel in confirm mode: order is kept, confirmations are pipelined. */
@@ -144,12 +155,11 @@ class Publisher {
 }
 
 /** A channel that is closed sends first what it still has to say: what was handed over is acknowledged. */
-async function closeInOrder(connection: Connection, channels: Channel[]): Promise<void> {
+async function closeInOrder(channels: Channel[]): Promise<void> {
   const tooLong = new AbortController();
   const closing = Promise.all(channels.map((channel) => channel.close()));
   await Promise.race([closing, pause(closeTimeoutMs, tooLong.signal)]);
   tooLong.abort();
-  connection.unsafeDestroy();
 }
 
 /** A queue that the operator has declared, with arguments of his own, is taken as it is. */

@@ -7,9 +7,9 @@ import type { BusState } from "./bus.ts";
 export interface SessionEvents {
   /** The session is over; a new one is opened. */
   broken(reason: unknown): void;
-  /** Connected, but not usable for now: publishing waits for `resumed`. */
-  paused(detail: string): void;
-  resumed(): void;
+  /** Connected, but not usable for now: until `resumed` was called for this and every other reason. */
+  paused(reason: string, detail: string): void;
+  resumed(reason: string): void;
   /** Aborted when the session must give up, also while it is still being opened. */
   signal: AbortSignal;
 }
@@ -107,10 +107,11 @@ export class Supervisor<Session extends Closeable> {
       this.#options.openTimeoutMs,
     );
     // Set before `open` returns: a session may say that it is paused while it is being opened.
-    let pausedDetail: string | undefined;
+    const pauses = new Map<string, string>();
     const isOver = () => abort.signal.aborted || this.#isClosed;
     const show = () => {
       if (isOver() || !this.#session) return;
+      const [pausedDetail] = pauses.values();
       this.#change(
         pausedDetail === undefined
           ? { ready: true, detail: this.#options.readyDetail }
@@ -123,13 +124,12 @@ export class Supervisor<Session extends Closeable> {
       broken: (cause) => {
         if (!this.#isClosed) abort.abort(cause);
       },
-      paused: (detail) => {
-        pausedDetail = detail;
+      paused: (reason, detail) => {
+        pauses.set(reason, detail);
         show();
       },
-      resumed: () => {
-        pausedDetail = undefined;
-        show();
+      resumed: (reason) => {
+        if (pauses.delete(reason)) show();
       },
     };
     const opening = this.#options.open(events).then(

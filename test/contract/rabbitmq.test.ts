@@ -3,13 +3,13 @@ import { connect as connectPlain } from "node:net";
 import { createServer, type Server } from "node:tls";
 import { Connection } from "rabbitmq-client";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
-import type { Bus } from "../../src/bus/bus.ts";
+import type { Bus, BusState } from "../../src/bus/bus.ts";
 import { type RabbitmqOptions, rabbitmqBroker } from "../../src/bus/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
 import { freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
-import { startRabbitmq } from "../support/rabbitmq.ts";
+import { memoryLimits, startRabbitmq } from "../support/rabbitmq.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
@@ -115,24 +115,58 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     await eventually("it arrived", () => received.length === 1);
   });
 
-  test("a broker that blocks its publishers is not ready, and publishing is refused in time", async () => {
-    const service = await startRabbitmq("vm_memory_high_watermark.absolute = 1MB");
-    const bus = rabbitmqUnderTest(service.url).bus({ prefix: freshPrefix(), instanceId: "one" });
-    start(bus);
-    await eventually("the bus is ready", () => bus.state().ready);
-    // The alarm is raised a moment after the start; and the broker blocks who publishes, not who might.
+  test("while the broker blocks publishers, consuming goes on and publishing is refused, until it is eased", async () => {
+    const service = await startRabbitmq();
+    const blocking = rabbitmqUnderTest(service.url);
+    const prefix = freshPrefix();
+    const sender = blocking.bus({ prefix, instanceId: "sender" });
+    start(sender);
+    const before = blocking.bus({ prefix, instanceId: "one" });
+    start(before);
+    await eventually("both are ready", () => sender.state().ready && before.state().ready);
+    await before.close();
+    const send = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, () => sender.publish("broadcast", "", { id: crypto.randomUUID() })),
+      );
+    // An instance that had to catch up once must not take every later message for the end of it.
+    await send(10);
+    const bus = blocking.bus({ prefix, instanceId: "one" });
+    let held = Promise.resolve();
+    let received = 0;
+    bus.subscribe("broadcast", async (messages) => {
+      await held;
+      received += messages.length;
+    });
+    bus.start();
+    opened.push(bus);
+    await eventually("it has caught up", () => bus.state().ready && received === 10);
+    const gate = Promise.withResolvers<void>();
+    held = gate.promise;
+    await send(1_000);
+    await service.control("set_vm_memory_high_watermark", memoryLimits.alarm);
+    // The broker blocks who publishes, not who might.
     await eventually("a publish is refused", () =>
-      bus.publish("broadcast", "user:1", { id: crypto.randomUUID() }).then(
+      bus.publish("control", "", { id: crypto.randomUUID() }).then(
         () => false,
         () => true,
       ),
     );
+    const states: BusState[] = [];
+    bus.onStateChange((state) => states.push(state));
     expect(bus.state()).toEqual({
       ready: false,
       detail: expect.stringContaining("RabbitMQ takes no messages"),
     });
-    await expect(bus.publish("broadcast", "user:1", { id: "at once" })).rejects.toThrow("takes no messages");
-    await bus.close();
+    await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("takes no messages");
+    gate.resolve();
+    await eventually("all that waited arrived", () => received === 1_010);
+    expect(states).toEqual([]);
+    await service.control("set_vm_memory_high_watermark", memoryLimits.ease);
+    await eventually("it is ready again", () => bus.state().ready);
+    await bus.publish("control", "", { id: "after" });
+    expect(states.map(({ ready }) => ready)).toEqual([true]);
+    await Promise.all([bus.close(), sender.close()]);
     await service.stop();
   }, 60_000);
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { hasDocker, inDocker } from "./docker.ts";
-import { installPackages, ServiceUnavailable } from "./service-install.ts";
+import { installPackages, run, ServiceUnavailable } from "./service-install.ts";
 import {
   answers,
   endWithUs,
@@ -16,8 +16,16 @@ const wayToGetIt =
 
 const protocolHeader = new Uint8Array([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 
+export interface RunningRabbitmq extends RunningService {
+  /** What an operator does with `rabbitmqctl`. */
+  control(...command: string[]): Promise<void>;
+}
+
+/** Above what the broker uses and below it: the second raises the alarm that blocks publishers. */
+export const memoryLimits = { ease: "0.9", alarm: "0.000001" };
+
 /** A RabbitMQ node of our own: the installed one, else Debian's package, else a container. */
-export async function startRabbitmq(...settings: string[]): Promise<RunningService> {
+export async function startRabbitmq(...settings: string[]): Promise<RunningRabbitmq> {
   const port = await freePort();
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const isReady = () => answers(port, protocolHeader);
@@ -26,13 +34,20 @@ export async function startRabbitmq(...settings: string[]): Promise<RunningServi
   if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
   const name = `slipway-rabbitmq-${port}`;
   const options = ["--hostname", name, "-v", `${name}:/var/lib/rabbitmq`, "-p", `127.0.0.1:${port}:5672`];
-  return launch({
+  const service = await launch({
     name: "RabbitMQ",
     url,
     folder: serviceFolder("rabbitmq"),
     isReady,
     ...inDocker({ name, image: "rabbitmq:4", options }),
   });
+  return Object.assign(service, { control: controlWith(["docker", "exec", name, "rabbitmqctl"]) });
+}
+
+function controlWith(program: string[], env: Record<string, string> = {}) {
+  return async (...command: string[]) => {
+    if (!(await run([...program, ...command], { env }))) throw new Error(`rabbitmqctl ${command[0]} failed.`);
+  };
 }
 
 /** The script itself: the wrapper in /usr/sbin changes the user and drops our environment. */
@@ -47,7 +62,7 @@ async function startInstalled(
   url: string,
   isReady: () => Promise<boolean>,
   settings: string[],
-): Promise<RunningService> {
+): Promise<RunningRabbitmq> {
   const folder = serviceFolder("rabbitmq");
   const [epmdPort, distributionPort] = [await freePort(), await freePort()];
   await Bun.write(
@@ -72,7 +87,14 @@ async function startInstalled(
     detached: true,
   });
   epmd.unref();
-  return launch({
+  const env = {
+    // The Erlang cookie is made there.
+    HOME: folder,
+    ERL_EPMD_PORT: String(epmdPort),
+    RABBITMQ_NODENAME: `slipway-${port}@localhost`,
+    RABBITMQ_CONF_ENV_FILE: join(folder, "none"),
+  };
+  const service = await launch({
     name: "RabbitMQ",
     url,
     folder,
@@ -80,13 +102,9 @@ async function startInstalled(
     isReady,
     onStop: () => epmd.kill("SIGKILL"),
     env: {
-      // The Erlang cookie is made there.
-      HOME: folder,
-      ERL_EPMD_PORT: String(epmdPort),
-      RABBITMQ_NODENAME: `slipway-${port}@localhost`,
+      ...env,
       RABBITMQ_DIST_PORT: String(distributionPort),
       RABBITMQ_NODE_PORT: String(port),
-      RABBITMQ_CONF_ENV_FILE: join(folder, "none"),
       RABBITMQ_CONFIG_FILE: join(folder, "rabbitmq.conf"),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "enabled_plugins"),
       RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
@@ -98,4 +116,5 @@ async function startInstalled(
       RABBITMQ_SERVER_START_ARGS: "-noinput",
     },
   });
+  return Object.assign(service, { control: controlWith([join(dirname(server), "rabbitmqctl")], env) });
 }

@@ -13,12 +13,12 @@ export function progress(message: string): void {
 /** Runs a command to its end; false when it failed, with its last words on the terminal. */
 export async function run(
   command: string[],
-  options: { cwd?: string; uid?: number; gid?: number; quiet?: boolean } = {},
+  options: { cwd?: string; uid?: number; gid?: number; env?: Record<string, string>; quiet?: boolean } = {},
 ): Promise<boolean> {
-  const { quiet, ...place } = options;
+  const { quiet, env, ...place } = options;
   const child = Bun.spawn(command, {
     ...place,
-    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive", ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

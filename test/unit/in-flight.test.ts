@@ -73,6 +73,20 @@ test("one slow confirmation among others is no silence", async () => {
   expect(silences()).toBe(0);
 });
 
+test("a broker that gave a sign of life has the deadline again before it counts as silent", async () => {
+  const { inFlight, clock, silences } = build();
+  const blocked = faultOf(inFlight.run(10, forEver));
+  clock.advance(3_999);
+  inFlight.heard();
+  clock.advance(2);
+  await blocked;
+  expect(silences()).toBe(0);
+  const late = faultOf(inFlight.run(10, forEver));
+  clock.advance(4_001);
+  await late;
+  expect(silences()).toBeGreaterThan(0);
+});
+
 test("when the session is lost all are refused and their places are free", async () => {
   const { inFlight } = build();
   const lost = faultOf(inFlight.run(10, forEver));

@@ -52,7 +52,7 @@ test("a broken session is replaced, and what the old one still says is ignored",
   await eventually("it is ready", () => supervisor.state().ready);
   sessions[0]?.broken(new Error("connection lost"));
   await eventually("a second one is open", () => sessions.length === 2 && supervisor.state().ready);
-  sessions[0]?.paused("of the past");
+  sessions[0]?.paused("blocked", "of the past");
   sessions[0]?.broken(new Error("of the past"));
   expect(supervisor.state()).toEqual({ ready: true, detail: "consuming" });
   await supervisor.close();
@@ -62,15 +62,33 @@ test("a paused session is open but not ready", async () => {
   let events: SessionEvents | undefined;
   const { supervisor } = supervise(async (given) => {
     events = given;
-    given.paused("catching up");
+    given.paused("backlog", "catching up");
     return session();
   });
   await eventually("it says why", () => supervisor.state().detail === "catching up");
   expect(supervisor.session()).toBeUndefined();
-  events?.resumed();
+  events?.resumed("backlog");
   expect(supervisor.state().ready).toBe(true);
   await supervisor.close();
   expect(supervisor.state()).toEqual({ ready: false, detail: "closed" });
+});
+
+test("a session that is paused for two reasons is ready when both have passed", async () => {
+  let events: SessionEvents | undefined;
+  const { supervisor } = supervise(async (given) => {
+    events = given;
+    given.paused("backlog", "catching up");
+    return session();
+  });
+  await eventually("it says why", () => supervisor.state().detail === "catching up");
+  events?.paused("blocked", "it takes no messages");
+  events?.resumed("backlog");
+  expect(supervisor.state()).toEqual({ ready: false, detail: "it takes no messages" });
+  events?.resumed("backlog");
+  expect(supervisor.state().ready).toBe(false);
+  events?.resumed("blocked");
+  expect(supervisor.state().ready).toBe(true);
+  await supervisor.close();
 });
 
 test("an opening that never ends is given up, and its signal tells it so", async () => {
