@@ -1,11 +1,12 @@
 import type { Clock } from "../clock.ts";
+import { CatchUp } from "./catch-up.ts";
 import type { Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { type BroadcastMessage, messageFrame, type TargetType } from "./message.ts";
 import type { PushFigures } from "./push-metrics.ts";
 import type { ResumeRing } from "./resume-ring.ts";
-import { patienceMs, type SendBuffers } from "./send-buffer.ts";
-import { hears, rawTopic, topicsOf, v1TopicOf } from "./topics.ts";
+import type { SendBuffers } from "./send-buffer.ts";
+import { rawTopic, v1TopicOf } from "./topics.ts";
 
 /** The runtime's fan-out: one call reaches every subscriber of a topic. */
 export interface Fanout {
@@ -25,31 +26,38 @@ export interface HubParts {
 
 /** Between bursts a sweep of everybody is due this often; it costs about 0.1 µs per connection. */
 const sweepIntervalMs = 1000;
-/** How often a publisher that waits for readers looks again. */
-const waitStepMs = 5;
+
+/** A message that waits for the next turn. */
+interface Waiting {
+  message: BroadcastMessage;
+  bytes: number;
+  /** Told when it is out. */
+  onSent: (() => void) | null;
+}
 
 /**
  * Fans messages out to the connections of this instance, through native topics only. What arrives together goes out in
  * one turn of the loop; a turn ends after half a send buffer, because the runtime counts unsent bytes only between turns.
+ * Whoever has no room for the next message leaves the topics and catches up by itself: nobody waits for anybody.
  */
 export class Hub {
   readonly #parts: HubParts;
   #fanout: Fanout | null = null;
-  #waiting: BroadcastMessage[] = [];
+  readonly #catchUp: CatchUp;
+  /** In order; once one waits, all that follow do. */
+  readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #lastReceivers = 0;
-  /** Resolves once everything that waits has gone out; null while nothing does. */
-  #draining: Promise<void> | null = null;
   #publishedSinceSweep = 0;
   #sweptAtMs = 0;
   /** Users that were sent something since the last sweep; null: everybody was. */
   #touchedUsers: Set<string> | null = new Set();
-  readonly #catchingUp = new Set<Socket>();
   /** When the last connection that can resume went. */
   #v1LeftAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: HubParts) {
     this.#parts = parts;
+    this.#catchUp = new CatchUp(parts);
   }
 
   /** The runtime's server exists only after the routes do. */
@@ -57,14 +65,18 @@ export class Hub {
     this.#fanout = fanout;
   }
 
-  /** Delivers in order. Answers a promise only when the turn had to end before all of it was out. */
+  /** Delivers in order. Answers a promise, of the last one's going out, only when the turn had to end before it. */
   deliver(messages: readonly BroadcastMessage[]): Promise<void> | undefined {
     for (const message of messages) {
-      if (this.#draining || this.#publishedSinceSweep >= this.#parts.sendBuffers.turnBytes)
-        this.#defer(message);
-      else this.#send(message);
+      const bytes = Buffer.byteLength(message.data);
+      if (this.#waiting.length > 0 || !this.#fitsTurn(bytes)) this.#defer(message, bytes);
+      else this.#send(message, bytes);
     }
-    return this.#draining ?? undefined;
+    const last = this.#waiting.at(-1);
+    if (!last || last.message !== messages.at(-1)) return undefined;
+    return new Promise((resolve) => {
+      last.onSent = resolve;
+    });
   }
 
   /** Bytes that wait for the next turn. */
@@ -72,10 +84,34 @@ export class Hub {
     return this.#waitingBytes;
   }
 
-  #defer(message: BroadcastMessage): void {
-    this.#waiting.push(message);
-    this.#waitingBytes += message.data.length;
-    this.#draining ??= this.#drain();
+  /** A message that is larger than a turn has one of its own. */
+  #fitsTurn(bytes: number): boolean {
+    return (
+      this.#publishedSinceSweep === 0 ||
+      this.#publishedSinceSweep + bytes <= this.#parts.sendBuffers.turnBytes
+    );
+  }
+
+  #defer(message: BroadcastMessage, bytes: number): void {
+    if (this.#waiting.length === 0) setImmediate(() => this.#nextTurn());
+    this.#waiting.push({ message, bytes, onSent: null });
+    this.#waitingBytes += bytes;
+  }
+
+  #nextTurn(): void {
+    let sent = 0;
+    try {
+      this.#sweep();
+      for (const { message, bytes } of this.#waiting) {
+        if (!this.#fitsTurn(bytes)) break;
+        sent++;
+        this.#waitingBytes -= bytes;
+        this.#send(message, bytes);
+      }
+    } finally {
+      for (const { onSent } of this.#waiting.splice(0, sent)) onSent?.();
+      if (this.#waiting.length > 0) setImmediate(() => this.#nextTurn());
+    }
   }
 
   /** Connections that the message sent last was handed to. */
@@ -87,23 +123,22 @@ export class Hub {
   receiversOf(targetType: TargetType, target: string): number {
     const topic = rawTopic(targetType, target);
     const v1 = this.#parts.connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-    return this.#count(topic) + v1;
+    return this.#count(topic) + v1 + this.#catchUp.hearing(targetType, target);
   }
 
   /** Lets a connection hear its topics from the next message on, or first what it missed since `from`. */
   enter(socket: Socket, from: number): void {
-    socket.data.resumeAt = from;
-    this.#catchUp(socket);
+    this.#catchUp.enter(socket, from);
   }
 
   /** Called when the runtime could write to the socket again. */
   drained(socket: Socket): void {
     this.#parts.sendBuffers.progressed(socket);
-    if (socket.data.resumeAt >= 0) this.#catchUp(socket);
+    this.#catchUp.advance(socket);
   }
 
   leave(socket: Socket): void {
-    this.#catchingUp.delete(socket);
+    this.#catchUp.leave(socket);
     this.#parts.sendBuffers.forget(socket);
     if (socket.data.isV1) this.#v1LeftAtMs = this.#parts.clock.now();
   }
@@ -111,70 +146,41 @@ export class Hub {
   /** Between messages: looks after those who are behind. */
   tick(): void {
     const isDue = this.#parts.clock.now() - this.#sweptAtMs >= sweepIntervalMs;
-    if (isDue && this.#publishedSinceSweep > 0 && !this.#draining) this.#sweep();
-    else this.#parts.sendBuffers.sweepLagging();
-    for (const socket of this.#catchingUp) this.#catchUp(socket);
+    if (isDue && this.#publishedSinceSweep > 0 && this.#waiting.length === 0) this.#sweep();
+    else this.#sweepLagging();
+    this.#catchUp.tick();
   }
 
-  async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      for (const message of batch) {
-        if (this.#publishedSinceSweep >= this.#parts.sendBuffers.turnBytes) await this.#endTurn(message);
-        this.#waitingBytes -= message.data.length;
-        this.#send(message);
-      }
-    }
-    this.#draining = null;
-  }
-
-  /** Lets the runtime write, then waits, briefly, for readers that keep reading but have no room for the next message. */
-  async #endTurn(next: BroadcastMessage): Promise<void> {
-    const { sendBuffers, clock } = this.#parts;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#sweep();
-    const bytes = Buffer.byteLength(next.data);
-    const untilMs = clock.now() + patienceMs;
-    while (!sendBuffers.hasRoomFor(bytes)) {
-      if (clock.now() >= untilMs) {
-        sendBuffers.giveUpWaitingFor(bytes);
-        return;
-      }
-      await Bun.sleep(waitStepMs);
-      sendBuffers.sweepLagging();
-    }
-  }
-
-  #send(message: BroadcastMessage): void {
+  #send(message: BroadcastMessage, bytes: number): void {
     const { connections, ring, sendBuffers, figures, clock } = this.#parts;
     const { targetType, target, data } = message;
-    const bytes = Buffer.byteLength(data);
+    const topic = rawTopic(targetType, target);
+    const raw = this.#count(topic);
+    const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
+    const frame = v1 === 0 ? "" : messageFrame(message);
+    const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frame));
+    const turn = this.#publishedSinceSweep + frameBytes;
+    if (turn > sendBuffers.turnBytes && this.#fallBehind(turn)) {
+      // Fewer hear it live now.
+      this.#send(message, bytes);
+      return;
+    }
     const nowMs = clock.now();
     if (this.#canBeResumed(nowMs)) ring.add(message, bytes, nowMs);
     else ring.pass();
     figures.messages[targetType]++;
-    const topic = rawTopic(targetType, target);
-    let frameBytes = 0;
-    let isDropped = false;
-    const raw = this.#count(topic);
-    if (raw > 0) {
-      frameBytes = bytes;
-      isDropped = this.#fanout?.publish(topic, data) === 0 && bytes > 0;
-    }
-    const v1 = connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-    if (v1 > 0) {
-      const frame = messageFrame(message);
-      frameBytes = Math.max(frameBytes, Buffer.byteLength(frame));
-      if (this.#fanout?.publish(v1TopicOf(topic), frame) === 0) isDropped = true;
-    }
-    this.#lastReceivers = raw + v1;
+    const behind = this.#catchUp.hearing(targetType, target);
+    if (behind > 0) this.#catchUp.keep(message);
+    this.#lastReceivers = raw + v1 + behind;
+    figures.deliveries += this.#lastReceivers;
     if (raw + v1 === 0) return;
-    figures.deliveries += raw + v1;
     sendBuffers.noteFrame(frameBytes);
-    this.#publishedSinceSweep += frameBytes;
+    this.#publishedSinceSweep = turn;
     if (targetType === "user" || targetType === "temp_user") this.#touchedUsers?.add(target);
     else this.#touchedUsers = null;
+    let isDropped = false;
+    if (raw > 0 && this.#fanout?.publish(topic, data) === 0) isDropped = bytes > 0;
+    if (v1 > 0 && this.#fanout?.publish(v1TopicOf(topic), frame) === 0) isDropped = true;
     if (isDropped) this.#closeDropped();
   }
 
@@ -191,49 +197,32 @@ export class Hub {
   }
 
   #sweep(): void {
-    this.#parts.sendBuffers.sweep(this.#touched());
+    const { sendBuffers } = this.#parts;
+    sendBuffers.sweep(this.#touched());
     this.#sweptAtMs = this.#parts.clock.now();
     this.#publishedSinceSweep = 0;
     this.#touchedUsers = new Set();
+    this.#fallBehind(sendBuffers.turnBytes);
+  }
+
+  #sweepLagging(): void {
+    const { sendBuffers } = this.#parts;
+    sendBuffers.sweepLagging();
+    this.#fallBehind(sendBuffers.turnBytes);
+  }
+
+  /** Takes those out of the topics who have no room for so much more; answers whether there was one. */
+  #fallBehind(bytes: number): boolean {
+    let isOne = false;
+    for (const socket of this.#parts.sendBuffers.withoutRoomFor(bytes))
+      if (this.#catchUp.fallBehind(socket)) isOne = true;
+    return isOne;
   }
 
   *#touched(): Generator<Socket> {
     const { connections } = this.#parts;
     if (this.#touchedUsers === null) yield* connections.all();
     else for (const userId of this.#touchedUsers) yield* connections.ofUser(userId);
-  }
-
-  /** Sends from the ring while there is room; at its end, in the same turn, the connection starts to hear its topics. */
-  #catchUp(socket: Socket): void {
-    const { ring, sendBuffers } = this.#parts;
-    const { data } = socket;
-    for (; data.resumeAt < ring.end; data.resumeAt++) {
-      const message = ring.at(data.resumeAt);
-      if (!message) {
-        // Slower than the ring forgets: what it missed is gone, and only a new connection can be told so.
-        sendBuffers.closeSlow(socket);
-        return;
-      }
-      if (hears(data, message.targetType, message.target) && !this.#sendIfRoom(socket, message)) break;
-    }
-    // Live messages do not ask for room, and a turn brings up to half a buffer of them.
-    if (data.resumeAt < ring.end || !sendBuffers.hasRoom(socket, sendBuffers.turnBytes)) {
-      this.#catchingUp.add(socket);
-      return;
-    }
-    data.resumeAt = -1;
-    this.#catchingUp.delete(socket);
-    for (const topic of topicsOf(data)) socket.subscribe(topic);
-  }
-
-  #sendIfRoom(socket: Socket, message: BroadcastMessage): boolean {
-    const { sendBuffers } = this.#parts;
-    // Asked before it is encoded, too: a frame is never shorter than its data.
-    if (!sendBuffers.hasRoom(socket, message.data.length)) return false;
-    const frame = messageFrame(message);
-    if (!sendBuffers.hasRoom(socket, Buffer.byteLength(frame))) return false;
-    sendBuffers.send(socket, frame);
-    return true;
   }
 
   #count(topic: string): number {

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { Backlog } from "./backlog.ts";
 import { closeCodes, type Socket } from "./connection.ts";
 
 export interface SendBufferOptions {
@@ -12,8 +13,6 @@ export interface SendBufferOptions {
 interface Lag {
   bytes: number;
   progressAtMs: number;
-  /** A publisher has waited once for it in vain; nobody waits again until its buffer has been empty. */
-  isGivenUp: boolean;
 }
 
 /** JSON writes one byte as up to six: a control character becomes `\u0001`. */
@@ -23,8 +22,8 @@ const envelopeBytes = 64 * 1024;
 /** Answers and pings that may stand beside messages: they alone close nobody. */
 const answerBytes = 64 * 1024;
 
-/** A reader that has taken nothing for this long is not waited for. */
-export const patienceMs = 250;
+/** A reader that has no room for its next message is closed when it has taken nothing for this long. */
+const patienceMs = 1000;
 
 /**
  * Watches unsent bytes, so that memory stays bounded and nobody is skipped silently: over the limit of one connection,
@@ -34,6 +33,8 @@ export class SendBuffers {
   readonly #options: SendBufferOptions;
   readonly #clock: Clock;
   readonly #lagging = new Map<Socket, Lag>();
+  /** What those who are behind have yet to be sent; its bytes are unsent ones too. */
+  readonly backlog = new Backlog();
   #bufferedBytes = 0;
   /** A single message larger than the send buffer must still fit, or it would close even those who keep up. */
   #largestFrameBytes = 0;
@@ -62,6 +63,11 @@ export class SendBuffers {
 
   get lagging(): number {
     return this.#lagging.size;
+  }
+
+  /** The rest of the limit of all is for what the runtime holds. */
+  get maxBacklogBytes(): number {
+    return this.#options.sendBufferTotalBytes / 4;
   }
 
   /** A turn ends once this much was published: no buffer can grow by more than that, and one message, unseen. */
@@ -115,8 +121,8 @@ export class SendBuffers {
         this.closeSlow(socket);
       else total += bytes;
     }
-    this.#bufferedBytes = total;
-    if (total > this.#options.sendBufferTotalBytes) this.#closeLargest();
+    this.#bufferedBytes = total + this.backlog.bytes;
+    if (this.#bufferedBytes > this.#options.sendBufferTotalBytes) this.#closeLargest();
     if (this.#lagging.size === 0) this.#largestFrameBytes = 0;
   }
 
@@ -130,23 +136,26 @@ export class SendBuffers {
     this.#lagging.delete(socket);
   }
 
-  /** Whether the next message can go out without pushing somebody over the limit who is still reading. */
-  hasRoomFor(bytes: number): boolean {
-    const nowMs = this.#clock.now();
-    for (const lag of this.#lagging.values())
-      if (!lag.isGivenUp && lag.bytes + bytes > this.#limit && nowMs - lag.progressAtMs < patienceMs)
-        return false;
-    return true;
+  /** Those who were behind at the last sweep and could not take so much more. */
+  withoutRoomFor(bytes: number): Socket[] {
+    const found: Socket[] = [];
+    for (const [socket, lag] of this.#lagging)
+      if (lag.bytes + bytes > this.#options.sendBufferBytes) found.push(socket);
+    return found;
   }
 
-  /** The wait is over; those that still have no room have had their chance. */
-  giveUpWaitingFor(bytes: number): void {
-    for (const lag of this.#lagging.values()) if (lag.bytes + bytes > this.#limit) lag.isGivenUp = true;
+  /** Whether it has taken nothing for so long that its next message need not wait for it. */
+  isStalled(socket: Socket): boolean {
+    const { progressAtMs } = this.#watch(socket, socket.getBufferedAmount());
+    return this.#clock.now() - progressAtMs >= patienceMs;
   }
 
-  #watch(socket: Socket, bytes: number): void {
-    if (!this.#lagging.has(socket))
-      this.#lagging.set(socket, { bytes, progressAtMs: this.#clock.now(), isGivenUp: false });
+  #watch(socket: Socket, bytes: number): Lag {
+    const known = this.#lagging.get(socket);
+    if (known) return known;
+    const lag = { bytes, progressAtMs: this.#clock.now() };
+    this.#lagging.set(socket, lag);
+    return lag;
   }
 
   get #limit(): number {
