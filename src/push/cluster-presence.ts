@@ -26,12 +26,14 @@ export const presenceBeatMs = 5_000;
 /** Heard for the last time before it died, an instance is gone within three beats of its death. */
 const beatsUntilDead = 2.5;
 const usersPerPart = 2_000;
+/** Names of instances that never come back must not gather. */
+const maxGivenUp = 1_000;
 /** What the instance that spoke until now told in its last moment may be told twice; nothing may be told never. */
 const takeOverMarginMs = 1_000;
 
 type Announced = PresenceNote extends infer Note
   ? Note extends PresenceNote
-    ? Omit<Note, "boot" | "startedAt">
+    ? Omit<Note, "boot" | "startedAt" | "mayTell">
     : never
   : never;
 
@@ -46,23 +48,22 @@ export class ClusterPresence {
   readonly #own: NodeView;
   readonly #grace: Presence;
   readonly #journal: EventJournal;
-  readonly #startedAtMs: number;
-  readonly #startedAt: number;
+  /** Instances that were given up, by the life they had. */
+  readonly #givenUp = new Map<string, string>();
   #joined = new Set<string>();
   #left = new Set<string>();
   #owesList = true;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #lastTickMs: number;
   #askedAtMs = new Map<string, number>();
-  #speaker: { node: string; heardAtMs: number } | null = null;
-  #wasReady = false;
+  #speaker: { node: string; toldAtMs: number } | null = null;
+  /** Since when the others can be heard; null: they cannot. */
+  #readySinceMs: number | null = null;
 
   constructor(parts: ClusterPresenceParts) {
     const { steady, graceMs, beatMs, node, boot, clock } = parts;
     this.#parts = parts;
-    this.#startedAtMs = steady.now();
-    this.#lastTickMs = this.#startedAtMs;
-    this.#startedAt = clock.now();
+    this.#lastTickMs = steady.now();
     this.#journal = new EventJournal({
       tell: parts.tell,
       clock: steady,
@@ -79,7 +80,7 @@ export class ClusterPresence {
       graceMs,
       tell: (type, userId) => this.#journal.add(type, userId),
     });
-    const own = this.#view.nodeOf(node, { boot, startedAt: this.#startedAt });
+    const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
     if (!own) throw new Error("A new view knows no other life of this instance.");
     this.#own = own;
   }
@@ -121,7 +122,10 @@ export class ClusterPresence {
     const view = this.#view.nodeOf(message.node, note);
     if (!view) return;
     view.heardAtMs = this.#parts.steady.now();
-    if (note.kind !== "ask") this.#view.apply(view, note);
+    if (note.mayTell !== false) view.toldAtMs = view.heardAtMs;
+    this.#greetRisen(message.node, note.boot);
+    if (note.kind === "risen") this.#heardRisen(note.of, note.life);
+    else if (note.kind !== "ask") this.#view.apply(view, note);
     else if (note.of === null || note.of === node) this.#owesList = true;
   }
 
@@ -129,10 +133,11 @@ export class ClusterPresence {
     const { bus, beatMs } = this.#parts;
     const isReady = bus.state().ready;
     // While the queue was away, or this process asleep, nobody could be heard: that is no sign of death.
-    if (!isReady || !this.#wasReady || nowMs - this.#lastTickMs > beatMs) this.#hearAll(nowMs);
+    const wasReady = this.#readySinceMs !== null;
+    if (!isReady || !wasReady || nowMs - this.#lastTickMs > beatMs) this.#hearAll(nowMs);
     this.#lastTickMs = nowMs;
-    if (isReady && !this.#wasReady) this.#say({ kind: "ask", of: null });
-    this.#wasReady = isReady;
+    if (isReady && !wasReady) this.#say({ kind: "ask", of: null });
+    this.#readySinceMs = isReady ? (this.#readySinceMs ?? nowMs) : null;
     this.#grace.tick(nowMs);
     if (!isReady) return;
     this.#announce(nowMs);
@@ -187,9 +192,29 @@ export class ClusterPresence {
 
   #buryDead(nowMs: number): void {
     for (const [node, view] of this.#view.nodes) {
-      if (view !== this.#own && nowMs - view.heardAtMs > beatsUntilDead * this.#parts.beatMs)
-        this.#view.drop(node);
+      if (view === this.#own || nowMs - view.heardAtMs <= beatsUntilDead * this.#parts.beatMs) continue;
+      this.#view.drop(node);
+      this.#givenUp.set(node, view.boot);
+      if (this.#givenUp.size > maxGivenUp) this.#givenUp.delete(this.#givenUp.keys().next().value ?? node);
     }
+  }
+
+  /** It was not dead, only cut off: it has to know that its users were told offline. */
+  #greetRisen(node: string, life: string): void {
+    const given = this.#givenUp.get(node);
+    if (given === undefined) return;
+    this.#givenUp.delete(node);
+    if (given === life) this.#say({ kind: "risen", of: node, life });
+  }
+
+  /**
+   * This instance was given up while it was cut off. Of what was told about its users it knows nothing, so that it must
+   * not be the one who tells: it joins again as the youngest, and those who saw its users go tell that they are back.
+   */
+  #heardRisen(node: string, life: string): void {
+    if (node !== this.#parts.node || life !== this.#parts.boot) return;
+    this.#own.startedAt = this.#parts.clock.now();
+    this.#owesList = true;
   }
 
   #askStale(nowMs: number): void {
@@ -203,22 +228,28 @@ export class ClusterPresence {
   }
 
   #speak(nowMs: number): void {
-    // A newcomer cannot know yet that it is not alone.
-    if (nowMs - this.#startedAtMs < this.#parts.beatMs) return;
+    if (!this.#mayTell(nowMs)) return;
     const before = this.#speaker;
     const oldest = this.#oldest();
-    this.#speaker = { node: oldest, heardAtMs: this.#view.nodes.get(oldest)?.heardAtMs ?? nowMs };
-    if (oldest !== this.#parts.node) {
-      this.#journal.forgetOld(nowMs);
+    const isOwn = oldest === this.#parts.node;
+    const toldAtMs = isOwn ? nowMs : (this.#view.nodes.get(oldest)?.toldAtMs ?? nowMs);
+    this.#speaker = { node: oldest, toldAtMs };
+    if (!isOwn) {
+      this.#journal.forgetTold(toldAtMs);
       return;
     }
-    if (before && before.node !== oldest) this.#journal.forgetBefore(before.heardAtMs - takeOverMarginMs);
+    if (before && before.node !== oldest) this.#journal.forgetBefore(before.toldAtMs - takeOverMarginMs);
     void this.#journal.flush();
+  }
+
+  /** Who has only just begun to hear cannot know yet that it is not alone, nor that it was given up. */
+  #mayTell(nowMs: number): boolean {
+    return this.#readySinceMs !== null && nowMs - this.#readySinceMs >= this.#parts.beatMs;
   }
 
   #oldest(): string {
     let oldest = this.#parts.node;
-    let since = this.#startedAt;
+    let since = this.#own.startedAt;
     for (const [node, { startedAt }] of this.#view.nodes) {
       if (startedAt > since || (startedAt === since && node >= oldest)) continue;
       oldest = node;
@@ -235,14 +266,15 @@ export class ClusterPresence {
   }
 
   #publish(note: Announced): Promise<void> {
-    const { bus, node, boot, newId } = this.#parts;
+    const { bus, node, boot, newId, steady } = this.#parts;
     const message: ControlMessage = {
       v: 1,
       id: newId(),
       node,
       type: "presence",
       boot,
-      startedAt: this.#startedAt,
+      startedAt: this.#own.startedAt,
+      mayTell: this.#mayTell(steady.now()),
       ...note,
     };
     return bus.publish("control", node, message);

@@ -3,12 +3,16 @@ import type { Digest, PresenceNote } from "./presence-note.ts";
 /** What is known of one instance. */
 export interface NodeView {
   readonly boot: string;
-  readonly startedAt: number;
+  /** Its age among the others; later than its start when it was given up and came back. */
+  startedAt: number;
   readonly users: Set<string>;
   hash: number;
   /** Number of the last change that was applied. */
   n: number;
+  /** When it last gave a sign of life, or could not have been heard. */
   heardAtMs: number;
+  /** When it was last heard as one that tells, if that is for it to do. */
+  toldAtMs: number;
   /** True while what is known is known to be wrong: its list has to be asked for. */
   isStale: boolean;
   /** Parts of a list that is arriving. */
@@ -47,7 +51,10 @@ export class ClusterView {
   /** The instance in this life of it; what an earlier life had said is forgotten. Null for one that speaks too late. */
   nodeOf(node: string, { boot, startedAt }: { boot: string; startedAt: number }): NodeView | null {
     const known = this.nodes.get(node);
-    if (known?.boot === boot) return known;
+    if (known?.boot === boot) {
+      known.startedAt = startedAt;
+      return known;
+    }
     if (known && known.startedAt > startedAt) return null;
     const fresh: NodeView = {
       boot,
@@ -56,6 +63,7 @@ export class ClusterView {
       hash: 0,
       n: 0,
       heardAtMs: 0,
+      toldAtMs: 0,
       // Nothing is known of it yet: its whole list has to come first.
       isStale: true,
       parts: [],

@@ -12,7 +12,7 @@ export interface EventJournalParts {
   /** Tells other services; rejects while the queue is away. */
   tell(type: PresenceEventType, userId: string): Promise<void>;
   clock: Clock;
-  /** How long those who do not speak keep what the speaker has to tell. */
+  /** So long after an event the speaker, if it is heard, has told it. */
   keepMs: number;
   /** Events were given up because too many wait. */
   onLost(): void;
@@ -48,9 +48,9 @@ export class EventJournal {
     this.#entries.push({ type, userId, atMs: this.#parts.clock.now() });
   }
 
-  /** For those who do not speak. */
-  forgetOld(nowMs: number): void {
-    this.forgetBefore(nowMs - this.#parts.keepMs);
+  /** For those who do not speak. Who spoke for the last time long ago may have told nothing since. */
+  forgetTold(toldAtMs: number): void {
+    this.forgetBefore(toldAtMs - this.#parts.keepMs);
   }
 
   /** From now on this instance speaks; what happened before was told by another. */

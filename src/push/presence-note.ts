@@ -11,6 +11,8 @@ export interface Digest {
 interface Speaker {
   boot: string;
   startedAt: number;
+  /** False: it hears the others for too short a time to tell anything yet. */
+  mayTell?: boolean;
 }
 
 /**
@@ -24,6 +26,8 @@ export type PresenceNote = Speaker &
     | { kind: "part"; n: number; digest: Digest; index: number; parts: number; users: string[] }
     /** Asks one instance, or all of them, for their whole list. */
     | { kind: "ask"; of: string | null }
+    /** An instance that was given up is heard again; whoever gave it up has told its users offline. */
+    | { kind: "risen"; of: string; life: string }
     /** The instance ends in order. */
     | { kind: "bye" }
   );
@@ -35,6 +39,10 @@ export function readPresenceNote(value: Record<string, unknown>): PresenceNote |
   if (kind === "bye") return value as unknown as PresenceNote;
   if (kind === "ask")
     return value.of === null || typeof value.of === "string" ? (value as unknown as PresenceNote) : null;
+  if (kind === "risen")
+    return typeof value.of === "string" && typeof value.life === "string"
+      ? (value as unknown as PresenceNote)
+      : null;
   if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
   const isUsable =
     kind === "beat" ||
