@@ -108,6 +108,7 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   const real = await shell(["hook", "replay", "--project", project, "--status", "ignored", "--yes"]);
   expect(real.stdout).toMatch(/accepted: [\s\S]*1 found, 1 replayed\./);
   expect((await shell(["hook", "replay", String(deliveryId)])).stdout).toMatch(/delivery \d+ accepted/);
+  await hook.deliver({ payload, headers });
   await hook.save({ enabled: false });
   const refused = await shell(["hook", "replay", "--project", project, "--status", "accepted", "--yes"]);
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("1 could not be replayed") });
