@@ -6,7 +6,7 @@ import { type BroadcastMessage, messageFrame, type TargetType } from "./message.
 import type { PushFigures } from "./push-metrics.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
-import { rawTopic, v1TopicOf } from "./topics.ts";
+import { hears, rawTopic, v1TopicOf } from "./topics.ts";
 
 /** The runtime's fan-out: one call reaches every subscriber of a topic. */
 export interface Fanout {
@@ -160,7 +160,8 @@ export class Hub {
     const frame = v1 === 0 ? "" : messageFrame(message);
     const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frame));
     const turn = this.#publishedSinceSweep + frameBytes;
-    if (turn > sendBuffers.turnBytes && this.#fallBehind(turn)) {
+    const isLarge = turn > sendBuffers.turnBytes;
+    if (isLarge && this.#fallBehind(turn, (socket) => hears(socket.data, targetType, target))) {
       // Fewer hear it live now.
       this.#send(message, bytes);
       return;
@@ -212,11 +213,11 @@ export class Hub {
   }
 
   /** Takes those out of the topics who have no room for so much more; answers whether there was one. */
-  #fallBehind(bytes: number): boolean {
-    let isOne = false;
-    for (const socket of this.#parts.sendBuffers.withoutRoomFor(bytes))
-      if (this.#catchUp.fallBehind(socket)) isOne = true;
-    return isOne;
+  #fallBehind(bytes: number, isConcerned: (socket: Socket) => boolean = () => true): boolean {
+    const fallen = this.#parts.sendBuffers
+      .withoutRoomFor(bytes)
+      .filter((socket) => isConcerned(socket) && this.#catchUp.fallBehind(socket));
+    return fallen.length > 0;
   }
 
   *#touched(): Generator<Socket> {

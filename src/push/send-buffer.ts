@@ -136,11 +136,10 @@ export class SendBuffers {
     this.#lagging.delete(socket);
   }
 
-  /** Those who were behind at the last sweep and could not take so much more. */
+  /** Those who were behind at the last sweep and cannot take so much more. */
   withoutRoomFor(bytes: number): Socket[] {
     const found: Socket[] = [];
-    for (const [socket, lag] of this.#lagging)
-      if (lag.bytes + bytes > this.#options.sendBufferBytes) found.push(socket);
+    for (const socket of this.#lagging.keys()) if (!this.hasRoom(socket, bytes)) found.push(socket);
     return found;
   }
 
