@@ -4,15 +4,17 @@ import type { Dialect } from "./dialect.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { outgoingCalls } from "./migrations/0002-outgoing-calls.ts";
 import { leanIndexes } from "./migrations/0003-lean-indexes.ts";
+import { windowIndex } from "./migrations/0004-window-index.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
   "0002-outgoing-calls": outgoingCalls(dialect),
   "0003-lean-indexes": leanIndexes,
+  "0004-window-index": windowIndex,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0003-lean-indexes";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0004-window-index";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

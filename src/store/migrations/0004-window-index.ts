@@ -1,0 +1,16 @@
+import { type Kysely, type Migration, sql } from "kysely";
+
+/**
+ * The first delivery of a debounce window is looked for among all that were merged into it: with the status in the
+ * index they are passed over without reading a record of each.
+ */
+const statements = [
+  "drop index deliveries_project",
+  "create index deliveries_project on deliveries (project_id, created_at, id, status)",
+];
+
+export const windowIndex: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const statement of statements) await sql.raw(statement).execute(db);
+  },
+};
