@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { ForManagers } from "./permission.tsx";
 import { Loaded } from "./query.tsx";
 
 type Permission = "view" | "manage";
@@ -70,14 +71,16 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
                       />
                     </Table.Td>
                     <Table.Td w={90}>
-                      <Button
-                        size="compact-sm"
-                        variant="default"
-                        aria-label={`Remove ${member.username}`}
-                        onClick={() => remove.mutate(member.userId)}
-                      >
-                        Remove
-                      </Button>
+                      <ForManagers>
+                        <Button
+                          size="compact-sm"
+                          variant="default"
+                          aria-label={`Remove ${member.username}`}
+                          onClick={() => remove.mutate(member.userId)}
+                        >
+                          Remove
+                        </Button>
+                      </ForManagers>
                     </Table.Td>
                   </Table.Tr>
                 ))}
@@ -86,28 +89,30 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
           )
         }
       </Loaded>
-      <form onSubmit={submit}>
-        <Group align="flex-end" mt="md" gap="sm">
-          <TextInput
-            label="User"
-            placeholder="username"
-            required
-            value={username}
-            onChange={(event) => setUsername(event.currentTarget.value)}
-          />
-          <Select
-            label="May"
-            w={120}
-            data={["view", "manage"]}
-            allowDeselect={false}
-            value={permission}
-            onChange={(value) => setPermission(value === "manage" ? "manage" : "view")}
-          />
-          <Button type="submit" loading={add.isPending}>
-            Add
-          </Button>
-        </Group>
-      </form>
+      <ForManagers>
+        <form onSubmit={submit}>
+          <Group align="flex-end" mt="md" gap="sm">
+            <TextInput
+              label="User"
+              placeholder="username"
+              required
+              value={username}
+              onChange={(event) => setUsername(event.currentTarget.value)}
+            />
+            <Select
+              label="May"
+              w={120}
+              data={["view", "manage"]}
+              allowDeselect={false}
+              value={permission}
+              onChange={(value) => setPermission(value === "manage" ? "manage" : "view")}
+            />
+            <Button type="submit" loading={add.isPending}>
+              Add
+            </Button>
+          </Group>
+        </form>
+      </ForManagers>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import type { UseMutationResult } from "@tanstack/react-query";
 import { Problem } from "./page.tsx";
+import { ForManagers } from "./permission.tsx";
 
 /** Foot of a settings form: saves when something was changed, and says what the server refused. */
 export function SaveBar({
@@ -13,7 +14,7 @@ export function SaveBar({
   onReset: () => void;
 }) {
   return (
-    <>
+    <ForManagers>
       {save.isError && <Problem problem={save.error} />}
       <Group gap="sm">
         <Button type="submit" disabled={!isChanged} loading={save.isPending}>
@@ -25,6 +26,6 @@ export function SaveBar({
           </Button>
         )}
       </Group>
-    </>
+    </ForManagers>
   );
 }

@@ -10,6 +10,7 @@ import { Icon } from "../components/icon.tsx";
 import { Members } from "../components/members.tsx";
 import { Empty, PageHead, Panel } from "../components/page.tsx";
 import { Pages } from "../components/pages.tsx";
+import { Permitted } from "../components/permission.tsx";
 import { Loaded } from "../components/query.tsx";
 import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
@@ -81,7 +82,9 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
         </Row>
       }
     >
-      <Members of="groups" id={group.id} />
+      <Permitted permission={group.permission}>
+        <Members of="groups" id={group.id} />
+      </Permitted>
     </Panel>
   );
 }

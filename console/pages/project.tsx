@@ -6,6 +6,7 @@ import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
+import { Permitted } from "../components/permission.tsx";
 import { Loaded } from "../components/query.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
@@ -33,10 +34,16 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
         title={<span className="foreign">{project.name}</span>}
         about={<LiveVersion project={project} />}
       >
-        <RunButton project={project} />
+        {project.permission === "manage" && <RunButton project={project} />}
       </PageHead>
+      {project.permission === "view" && (
+        <Text size="sm" className="note">
+          You may look at this project. To run or change it, ask one of its managers for the permission
+          “manage”.
+        </Text>
+      )}
       {project.sample && (
-        <Text size="sm" className="sample-note">
+        <Text size="sm" className="note">
           This is a sample, to look around in. Run it again, break its scripts under Settings, and delete it
           there when you have seen enough: nothing of it stays behind.
         </Text>
@@ -56,13 +63,17 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
           <TaskList projectId={project.id} />
         </Tabs.Panel>
         <Tabs.Panel value="webhook">
-          <WebhookPage project={project} />
+          <Permitted permission={project.permission}>
+            <WebhookPage project={project} />
+          </Permitted>
         </Tabs.Panel>
         <Tabs.Panel value="deliveries">
           <DeliveryList projectId={project.id} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
-          <ProjectSettings project={project} />
+          <Permitted permission={project.permission}>
+            <ProjectSettings project={project} />
+          </Permitted>
         </Tabs.Panel>
       </Tabs>
     </>

@@ -1,34 +1,38 @@
 import { Button, TextInput } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { Link, useLocation } from "wouter";
-import { useAct } from "../act.ts";
+import { Link } from "wouter";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
-import { FormModal } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { TaskState } from "../components/task-parts.tsx";
 import { TryIt } from "../components/try-it.tsx";
+import { useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
-import type { Project, Task } from "../shapes.ts";
+import type { Group, Project, Task } from "../shapes.ts";
 import { useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
+import { AddProject } from "./add-project.tsx";
 
 export default function Projects() {
   const [filters, change] = useAddressFilters(["search", "groupId", "add"]);
   const { search, groupId } = filters;
   const { data: me } = useQuery(meQuery);
+  const isAdmin = me?.role === "admin";
+  const groups = useGroups().filter(isManaged);
+  const mayAdd = isAdmin || groups.length > 0;
   const refetchInterval = usePolling();
   const query = useListPage(
     ["projects", search, groupId],
     (page) => answerOf(api.projects.$get({ query: { page, ...given({ search, groupId }) } })),
     { refetchInterval },
   );
-  const ids = (query.data?.items ?? []).map((project) => project.id);
+  const items = query.data?.items ?? [];
+  const ids = items.map((project) => project.id);
   useLiveProjects(ids);
   const tasks = useProjectTasks(ids);
   // Not after the page was left for the new project: that would lead back here.
@@ -39,12 +43,14 @@ export default function Projects() {
   return (
     <>
       <PageHead title="Projects" about="What you deploy: the last task of each, and what is live.">
-        <Button leftSection={<Icon name="plus" size={16} />} onClick={() => change({ add: "1" })}>
-          Add a project
-        </Button>
+        {mayAdd && (
+          <Button leftSection={<Icon name="plus" size={16} />} onClick={() => change({ add: "1" })}>
+            Add a project
+          </Button>
+        )}
       </PageHead>
       {isEmpty ? (
-        <TryIt isAdmin={me?.role === "admin"} />
+        <TryIt isAdmin={isAdmin} />
       ) : (
         <>
           <div className="filters">
@@ -81,14 +87,31 @@ export default function Projects() {
                 ),
                 isWide: true,
               },
-              { title: "Actions", cell: (project) => <Run project={project} /> },
+              ...(items.some(isManaged)
+                ? [
+                    {
+                      title: "Actions",
+                      cell: (project: Project) => isManaged(project) && <Run project={project} />,
+                    },
+                  ]
+                : []),
             ]}
           />
         </>
       )}
-      <AddProject isOpen={filters.add !== ""} onClose={stopAdding} />
+      <AddProject
+        isOpen={mayAdd && filters.add !== ""}
+        onClose={stopAdding}
+        groups={groups}
+        groupId={groupId}
+        isAdmin={isAdmin}
+      />
     </>
   );
+}
+
+function isManaged({ permission }: Pick<Project | Group, "permission">): boolean {
+  return permission === "manage";
 }
 
 interface ProjectTasks {
@@ -160,40 +183,5 @@ function Run({ project }: { project: Project }) {
     >
       Run
     </Button>
-  );
-}
-
-function AddProject({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const [, go] = useLocation();
-  const add = useAct(
-    ({ name, url, ref }: { name: string; url: string; ref: string }) =>
-      answerOf(api.projects.$post({ json: { name, git: { url, ref } } })),
-    { done: ({ name }) => `${name} was added. Next: say what its stages do.`, refresh: ["projects"] },
-  );
-  return (
-    <FormModal
-      title="Add a project"
-      submit="Add the project"
-      isOpen={isOpen}
-      onClose={onClose}
-      initial={{ name: "", url: "", ref: "main" }}
-      onSubmit={async (fields) => {
-        const project = await add.mutateAsync(fields);
-        go(`/projects/${project.id}/settings`);
-      }}
-    >
-      {({ text }) => (
-        <>
-          <TextInput label="Name" required data-autofocus {...text("name")} />
-          <TextInput
-            label="Clone address"
-            placeholder="https://git.example.com/shop.git"
-            required
-            {...text("url", "git.url")}
-          />
-          <TextInput label="Branch or tag" required {...text("ref", "git.ref")} />
-        </>
-      )}
-    </FormModal>
   );
 }

@@ -43,7 +43,7 @@ function TaskView({ task }: { task: Task }) {
         }
         about={<Commit task={task} />}
       >
-        <Actions task={task} isFinished={isFinished} />
+        {project.data?.permission === "manage" && <Actions task={task} isFinished={isFinished} />}
       </PageHead>
       <div className="stack">
         <div className="task-facts">

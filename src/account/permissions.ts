@@ -24,6 +24,8 @@ export interface Permissions {
   /** Projects that lists may show; undefined: all. */
   visibleProjectIds(caller: Caller): Promise<number[] | undefined>;
   visibleGroupIds(caller: Caller): Promise<number[] | undefined>;
+  /** Tells of each project (or group) that the caller may view what they may do with it. */
+  permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission>;
 }
 
 /** Whether the caller may do what only administrators may: a token needs the scope too. */
@@ -41,6 +43,10 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
   const heldOf = {
     project: (caller: Caller, id: number) => keepers.permissions.ofProject(caller.userId, id),
     group: (caller: Caller, id: number) => keepers.permissions.ofGroup(caller.userId, id),
+  };
+  const managedIdsOf = {
+    project: (userId: number) => keepers.permissions.managedProjectIds(userId),
+    group: (userId: number) => keepers.permissions.managedGroupIds(userId),
   };
 
   async function authorizeOne<T>(
@@ -88,6 +94,11 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
     async visibleGroupIds(caller) {
       if (caller.role === "admin") return undefined;
       return keepers.permissions.visibleGroupIds(caller.userId);
+    },
+    async permissionsOn(noun, caller) {
+      if (caller.role === "admin") return () => "manage";
+      const managed = new Set(await managedIdsOf[noun](caller.userId));
+      return (id) => (managed.has(id) ? "manage" : "view");
     },
   };
 }

@@ -16,6 +16,9 @@ export interface PermissionKeeper {
   /** Ids of all projects that the user may view. */
   visibleProjectIds(userId: number): Promise<number[]>;
   visibleGroupIds(userId: number): Promise<number[]>;
+  /** Of those, the ones that the user may manage. */
+  managedProjectIds(userId: number): Promise<number[]>;
+  managedGroupIds(userId: number): Promise<number[]>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;
   membersOfProject(projectId: number): Promise<PermissionRow[]>;

@@ -16,6 +16,21 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
           .select(["projects.id as project_id", "group_members.permission"]),
       );
 
+  async function projectIds(userId: number, needed: Permission): Promise<number[]> {
+    const rows = (await ofUser(userId).execute()).filter((row) => includes(row.permission, needed));
+    return [...new Set(rows.map((row) => row.project_id))].sort((a, b) => a - b);
+  }
+
+  async function groupIds(userId: number, needed: Permission): Promise<number[]> {
+    const rows = await db
+      .selectFrom("group_members")
+      .select(["group_id", "permission"])
+      .where("user_id", "=", userId)
+      .orderBy("group_id")
+      .execute();
+    return rows.filter((row) => includes(row.permission, needed)).map((row) => row.group_id);
+  }
+
   return {
     async ofProject(userId, projectId) {
       const rows = await db
@@ -43,19 +58,10 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
         .executeTakeFirst();
       return row?.permission ?? null;
     },
-    async visibleProjectIds(userId) {
-      const rows = await ofUser(userId).execute();
-      return [...new Set(rows.map((row) => row.project_id))].sort((a, b) => a - b);
-    },
-    async visibleGroupIds(userId) {
-      const rows = await db
-        .selectFrom("group_members")
-        .select("group_id")
-        .where("user_id", "=", userId)
-        .orderBy("group_id")
-        .execute();
-      return rows.map((row) => row.group_id);
-    },
+    visibleProjectIds: (userId) => projectIds(userId, "view"),
+    visibleGroupIds: (userId) => groupIds(userId, "view"),
+    managedProjectIds: (userId) => projectIds(userId, "manage"),
+    managedGroupIds: (userId) => groupIds(userId, "manage"),
     async viewersOfProject(projectId) {
       const rows = await db
         .selectFrom("project_members")

@@ -96,7 +96,12 @@ const roles = {
   "admin's publish token": { project: "manage", group: "manage", scope: "publish" },
   "admin's admin token": { project: "manage", group: "manage", scope: "admin" },
   runner: { project: "", group: "", scope: "runner" },
-} as const satisfies Record<string, { project: string; group: string; scope?: string }>;
+} as const satisfies Record<string, Held>;
+interface Held {
+  project: string;
+  group: string;
+  scope?: string;
+}
 type RoleName = keyof typeof roles;
 
 type Outcome = "allowed" | "401" | "403" | "404";
@@ -106,7 +111,7 @@ type Side = "own" | "foreign";
 function expected(role: RoleName, method: string, expectation: string, side: Side): Outcome {
   const [access = "", scope = access === "admin" ? "admin" : method === "GET" ? "read" : "write"] =
     expectation.split(", ");
-  const held: { project: string; group: string; scope?: string } = roles[role];
+  const held: Held = roles[role];
   const isAdmin = role.startsWith("admin");
   if (access === "anonymous") return "allowed";
   if (role === "anonymous" || role === "runner") return "401";
@@ -269,4 +274,18 @@ test("lists show only what the caller may view", async () => {
     if (path === "/api/tasks" || path === "/api/webhooks/deliveries")
       expect(await clients.viewer.expect(200, "GET", `${path}?${filtered}`)).toMatchObject({ total: 0 });
   }
+});
+
+test("a project and a group say what the caller may do with them, in lists as by themselves", async () => {
+  for (const noun of ["project", "group"] as const)
+    for (const [role, held] of Object.entries(roles).filter(([, { scope }]: [string, Held]) => !scope)) {
+      if (held[noun] === "") continue;
+      const client = clients[role as RoleName];
+      const path = `/api/${noun}s`;
+      expect(await client.expect(200, "GET", `${path}/${ids.own[noun]}`)).toMatchObject({
+        permission: held[noun],
+      });
+      const { items } = await client.expect<{ items: { id: number }[] }>(200, "GET", `${path}?pageSize=200`);
+      expect(items.find(({ id }) => id === ids.own[noun])).toMatchObject({ permission: held[noun] });
+    }
 });

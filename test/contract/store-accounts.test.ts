@@ -134,6 +134,8 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
     expect(await store.permissions.ofGroup(user.id, group.id)).toBe("view");
     expect(await store.permissions.visibleProjectIds(user.id)).toEqual([inGroup.id, alone.id]);
     expect(await store.permissions.visibleGroupIds(user.id)).toEqual([group.id]);
+    expect(await store.permissions.managedProjectIds(user.id)).toEqual([inGroup.id]);
+    expect(await store.permissions.managedGroupIds(user.id)).toEqual([]);
     expect(await store.permissions.viewersOfProject(inGroup.id)).toEqual([user.id]);
     expect(await store.groups.members(group.id)).toEqual([
       { userId: user.id, username: "fay", permission: "view" },

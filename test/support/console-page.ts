@@ -18,11 +18,12 @@ export async function openConsole(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = wide,
+  { username, password } = { username: "admin", password: adminPassword },
 ): Promise<ConsolePage> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(30_000);
   const signedIn = await context.request.post(`${url}/api/auth/login`, {
-    data: { username: "admin", password: adminPassword, cookie: true },
+    data: { username, password, cookie: true },
     headers: { "x-slipway-csrf": "1" },
   });
   if (!signedIn.ok()) throw new Error(`sign-in answered ${signedIn.status()}: ${await signedIn.text()}`);

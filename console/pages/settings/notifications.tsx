@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { RowsForm } from "./rows-form.tsx";
 
@@ -105,19 +106,21 @@ function KeyForm({ projectId, kind, isSet }: { projectId: number; kind: KeyKind;
       <Text size="sm" mt="lg">
         {isSet ? kind.set : kind.unset}
       </Text>
-      <Group align="flex-end" gap="sm" mt={6}>
-        <PasswordInput
-          label={kind.label}
-          required
-          w={260}
-          autoComplete="off"
-          value={value}
-          onChange={(event) => setValue(event.currentTarget.value)}
-        />
-        <Button type="submit" variant="default" loading={set.isPending}>
-          {isSet ? "Replace it" : "Store it"}
-        </Button>
-      </Group>
+      <ForManagers>
+        <Group align="flex-end" gap="sm" mt={6}>
+          <PasswordInput
+            label={kind.label}
+            required
+            w={260}
+            autoComplete="off"
+            value={value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+          />
+          <Button type="submit" variant="default" loading={set.isPending}>
+            {isSet ? "Replace it" : "Store it"}
+          </Button>
+        </Group>
+      </ForManagers>
     </form>
   );
 }

@@ -15,9 +15,12 @@ import { useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { FormButton } from "../../components/form-modal.tsx";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useDraft } from "../../draft.ts";
+import { groupChoices, useGroups } from "../../group-query.ts";
 import { useSaveProject } from "../../project-query.ts";
+import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
 
 const supersedeChoices = [
@@ -38,10 +41,6 @@ export function RepositorySettings({ project }: { project: Project }) {
     labels,
   });
   const save = useSaveProject(project.id);
-  const groups = useQuery({
-    queryKey: ["groups", "all"],
-    queryFn: () => answerOf(api.groups.$get({ query: { pageSize: 200 } })),
-  });
   const refused = save.error instanceof ApiProblem ? save.error : null;
   const { value, set } = draft;
   const submit = draft.submit(({ url, ref, submodules, ...rest }) =>
@@ -87,14 +86,7 @@ export function RepositorySettings({ project }: { project: Project }) {
             set({ supersede: chosen === "queued" || chosen === "running" ? chosen : "none" })
           }
         />
-        <Select
-          label="Group"
-          placeholder="none"
-          clearable
-          data={(groups.data?.items ?? []).map((group) => ({ value: String(group.id), label: group.name }))}
-          value={value.groupId === null ? null : String(value.groupId)}
-          onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
-        />
+        <GroupField stored={groupId} value={value.groupId} onChange={(chosen) => set({ groupId: chosen })} />
         <TagsInput
           label="Runner labels"
           description="Only runners that have all of them take its tasks. Press Enter after each. Empty: any runner."
@@ -106,6 +98,33 @@ export function RepositorySettings({ project }: { project: Project }) {
         <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
       </form>
     </Panel>
+  );
+}
+
+/** Offers what the server takes: groups that one manages, and none to admins alone. */
+function GroupField({
+  stored,
+  value,
+  onChange,
+}: {
+  stored: number | null;
+  value: number | null;
+  onChange: (groupId: number | null) => void;
+}) {
+  const { data: me } = useQuery(meQuery);
+  const groups = useGroups();
+  const offered = groups.filter((group) => group.permission === "manage" || group.id === stored);
+  const isUnknown = stored !== null && !offered.some((group) => group.id === stored);
+  return (
+    <Select
+      label="Group"
+      placeholder="none"
+      clearable={me?.role === "admin"}
+      allowDeselect={false}
+      data={groupChoices(isUnknown ? [...offered, { id: stored, name: `Group ${stored}` }] : offered)}
+      value={value === null ? null : String(value)}
+      onChange={(chosen) => onChange(chosen === null ? null : Number(chosen))}
+    />
   );
 }
 
@@ -125,19 +144,24 @@ function Credential({ project }: { project: Project }) {
           ? "One is stored, encrypted. It is never shown."
           : "None is stored: only public repositories can be cloned."}
       </Text>
-      <Group gap="xs">
-        <CredentialForm projectId={project.id} label={project.git.credentialSet ? "Replace it" : "Add one"} />
-        {project.git.credentialSet && (
-          <Button
-            variant="default"
-            size="compact-sm"
-            loading={forget.isPending}
-            onClick={() => forget.mutate(undefined)}
-          >
-            Forget it
-          </Button>
-        )}
-      </Group>
+      <ForManagers>
+        <Group gap="xs">
+          <CredentialForm
+            projectId={project.id}
+            label={project.git.credentialSet ? "Replace it" : "Add one"}
+          />
+          {project.git.credentialSet && (
+            <Button
+              variant="default"
+              size="compact-sm"
+              loading={forget.isPending}
+              onClick={() => forget.mutate(undefined)}
+            >
+              Forget it
+            </Button>
+          )}
+        </Group>
+      </ForManagers>
     </div>
   );
 }

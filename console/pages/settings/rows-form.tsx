@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Group, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Icon } from "../../components/icon.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useDraft } from "../../draft.ts";
 import { type ProjectChange, useSaveProject } from "../../project-query.ts";
@@ -41,27 +42,31 @@ export function RowsForm<Row>({
         {rows.map(({ key, row }) => (
           <Group key={key} gap={8} align="flex-start" wrap={isWide ? "wrap" : "nowrap"}>
             {children(row, (changed) => change(key, changed))}
-            <ActionIcon
-              mt={4}
-              variant="subtle"
-              color="gray"
-              aria-label={removeLabelOf(row)}
-              onClick={() => draft.set({ rows: rows.filter((other) => other.key !== key) })}
-            >
-              <Icon name="bin" size={16} />
-            </ActionIcon>
+            <ForManagers>
+              <ActionIcon
+                mt={4}
+                variant="subtle"
+                color="gray"
+                aria-label={removeLabelOf(row)}
+                onClick={() => draft.set({ rows: rows.filter((other) => other.key !== key) })}
+              >
+                <Icon name="bin" size={16} />
+              </ActionIcon>
+            </ForManagers>
           </Group>
         ))}
-        <div>
-          <Button
-            variant="default"
-            size="compact-sm"
-            leftSection={<Icon name="plus" size={14} />}
-            onClick={add}
-          >
-            {addLabel}
-          </Button>
-        </div>
+        <ForManagers>
+          <div>
+            <Button
+              variant="default"
+              size="compact-sm"
+              leftSection={<Icon name="plus" size={14} />}
+              onClick={add}
+            >
+              {addLabel}
+            </Button>
+          </div>
+        </ForManagers>
       </Stack>
       <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
     </form>

@@ -4,6 +4,7 @@ import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Members } from "../../components/members.tsx";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
@@ -21,7 +22,9 @@ export function ProjectSettings({ project }: { project: Project }) {
         <Members of="projects" id={project.id} />
       </Panel>
       <NotificationSettings project={project} />
-      <DeleteProject project={project} />
+      <ForManagers>
+        <DeleteProject project={project} />
+      </ForManagers>
     </div>
   );
 }

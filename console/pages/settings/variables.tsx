@@ -4,6 +4,7 @@ import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { RowsForm } from "./rows-form.tsx";
 
@@ -83,28 +84,30 @@ export function SecretSettings({ project }: { project: Project }) {
           </Table.Tbody>
         </Table>
       )}
-      <form onSubmit={submit}>
-        <Group align="flex-end" mt="md" gap="sm">
-          <TextInput
-            label="Name"
-            placeholder="DEPLOY_TOKEN"
-            required
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label="Value"
-            required
-            w={220}
-            autoComplete="off"
-            value={value}
-            onChange={(event) => setValue(event.currentTarget.value)}
-          />
-          <Button type="submit" loading={set.isPending}>
-            {project.secretNames.includes(name) ? "Replace the secret" : "Store the secret"}
-          </Button>
-        </Group>
-      </form>
+      <ForManagers>
+        <form onSubmit={submit}>
+          <Group align="flex-end" mt="md" gap="sm">
+            <TextInput
+              label="Name"
+              placeholder="DEPLOY_TOKEN"
+              required
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <PasswordInput
+              label="Value"
+              required
+              w={220}
+              autoComplete="off"
+              value={value}
+              onChange={(event) => setValue(event.currentTarget.value)}
+            />
+            <Button type="submit" loading={set.isPending}>
+              {project.secretNames.includes(name) ? "Replace the secret" : "Store the secret"}
+            </Button>
+          </Group>
+        </form>
+      </ForManagers>
     </Panel>
   );
 }
@@ -120,17 +123,19 @@ function SecretRow({ projectId, name }: { projectId: number; name: string }) {
         <code>{name}</code>
       </Table.Td>
       <Table.Td ta="right">
-        <ConfirmButton
-          label="Delete"
-          aria-label={`Delete ${name}`}
-          size="compact-sm"
-          title={`Delete the secret ${name}?`}
-          confirm="Delete the secret"
-          isDanger
-          onConfirm={() => remove.mutateAsync(undefined)}
-        >
-          Scripts that use it get nothing from the next task on.
-        </ConfirmButton>
+        <ForManagers>
+          <ConfirmButton
+            label="Delete"
+            aria-label={`Delete ${name}`}
+            size="compact-sm"
+            title={`Delete the secret ${name}?`}
+            confirm="Delete the secret"
+            isDanger
+            onConfirm={() => remove.mutateAsync(undefined)}
+          >
+            Scripts that use it get nothing from the next task on.
+          </ConfirmButton>
+        </ForManagers>
       </Table.Td>
     </Table.Tr>
   );

@@ -1,6 +1,7 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, Text, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useDraft } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
@@ -132,7 +133,9 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           </Group>
           <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
         </form>
-        <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />
+        <ForManagers>
+          <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />
+        </ForManagers>
       </div>
     </Panel>
   );

@@ -6,6 +6,7 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel, Problem } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import type { Webhook } from "../../shapes.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";
 
@@ -61,64 +62,66 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
           The secret before is accepted too; that ends <Moment at={webhook.secondSecretUntil} />.
         </Text>
       )}
-      <form className="form" onSubmit={submit}>
-        <div>
-          <Button
-            variant="default"
-            loading={generate.isPending}
-            onClick={() =>
-              generate.mutate(undefined, {
-                onSuccess: (made) => {
-                  setSecret(made.secret);
-                  setGenerated(made.secret);
-                },
-              })
-            }
-          >
-            Generate a secret
-          </Button>
-        </div>
-        {generated !== null && (
-          <Alert color="tide" variant="light" title="Copy it to your Git host now">
-            <Text size="sm" mb={8}>
-              It is shown this once. It protects you only after you have saved it here, too.
-            </Text>
-            <CopyText value={generated} label="the secret" />
-          </Alert>
-        )}
-        <PasswordInput
-          label={webhook.secretSet ? "New secret" : "Secret"}
-          description="Generated above, or one that your host already has."
-          required
-          autoComplete="off"
-          value={secret}
-          onChange={(event) => setSecret(event.currentTarget.value)}
-        />
-        {webhook.secretSet && (
-          <Checkbox
-            label="Accept the old secret for another 24 hours, until the host has the new one"
-            checked={keepsOld}
-            onChange={(event) => setKeepsOld(event.currentTarget.checked)}
-          />
-        )}
-        {save.isError && <Problem problem={save.error} />}
-        <Group gap="sm">
-          <Button type="submit" disabled={secret === ""} loading={save.isPending}>
-            Save the secret
-          </Button>
-          {webhook.secretSet && (
-            <ConfirmButton
-              label="Remove it"
-              title="Remove the secret?"
-              confirm="Remove the secret"
-              isDanger
-              onConfirm={() => save.mutateAsync({ clearSecret: true })}
+      <ForManagers>
+        <form className="form" onSubmit={submit}>
+          <div>
+            <Button
+              variant="default"
+              loading={generate.isPending}
+              onClick={() =>
+                generate.mutate(undefined, {
+                  onSuccess: (made) => {
+                    setSecret(made.secret);
+                    setGenerated(made.secret);
+                  },
+                })
+              }
             >
-              Without a secret anybody who knows the address can start a deploy.
-            </ConfirmButton>
+              Generate a secret
+            </Button>
+          </div>
+          {generated !== null && (
+            <Alert color="tide" variant="light" title="Copy it to your Git host now">
+              <Text size="sm" mb={8}>
+                It is shown this once. It protects you only after you have saved it here, too.
+              </Text>
+              <CopyText value={generated} label="the secret" />
+            </Alert>
           )}
-        </Group>
-      </form>
+          <PasswordInput
+            label={webhook.secretSet ? "New secret" : "Secret"}
+            description="Generated above, or one that your host already has."
+            required
+            autoComplete="off"
+            value={secret}
+            onChange={(event) => setSecret(event.currentTarget.value)}
+          />
+          {webhook.secretSet && (
+            <Checkbox
+              label="Accept the old secret for another 24 hours, until the host has the new one"
+              checked={keepsOld}
+              onChange={(event) => setKeepsOld(event.currentTarget.checked)}
+            />
+          )}
+          {save.isError && <Problem problem={save.error} />}
+          <Group gap="sm">
+            <Button type="submit" disabled={secret === ""} loading={save.isPending}>
+              Save the secret
+            </Button>
+            {webhook.secretSet && (
+              <ConfirmButton
+                label="Remove it"
+                title="Remove the secret?"
+                confirm="Remove the secret"
+                isDanger
+                onConfirm={() => save.mutateAsync({ clearSecret: true })}
+              >
+                Without a secret anybody who knows the address can start a deploy.
+              </ConfirmButton>
+            )}
+          </Group>
+        </form>
+      </ForManagers>
     </Panel>
   );
 }

@@ -5,6 +5,7 @@ import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
+import { ForManagers } from "../../components/permission.tsx";
 import { Loaded } from "../../components/query.tsx";
 import type { Project, Webhook } from "../../shapes.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
@@ -36,7 +37,9 @@ export function WebhookPage({ project }: { project: Project }) {
           <HostPanel projectId={project.id} webhook={loaded} />
           <SecretPanel projectId={project.id} webhook={loaded} />
           <RulesPanel projectId={project.id} webhook={loaded} />
-          <TestPanel projectId={project.id} defaultRef={project.git.ref} />
+          <ForManagers>
+            <TestPanel projectId={project.id} defaultRef={project.git.ref} />
+          </ForManagers>
         </div>
       )}
     </Loaded>
@@ -54,7 +57,7 @@ function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webh
           label={webhook.enabled ? "Enabled" : "Disabled"}
           aria-label="Enable the webhook"
           checked={webhook.enabled}
-          disabled={save.isPending}
+          {...(save.isPending ? { disabled: true } : {})}
           onChange={(event) => save.mutate({ enabled: event.currentTarget.checked })}
         />
       }
@@ -66,7 +69,9 @@ function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webh
       ) : (
         <div className="address">
           <CopyText value={webhook.url} label="the address" />
-          <ResetKey projectId={projectId} />
+          <ForManagers>
+            <ResetKey projectId={projectId} />
+          </ForManagers>
         </div>
       )}
       {webhook.url !== null && !webhook.baseUrlConfigured && (

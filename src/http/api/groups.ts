@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import type { Group } from "../../model/group.ts";
+import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
@@ -12,6 +13,7 @@ import {
   name,
   noContent,
   onlyGiven,
+  ownPermission,
   pageQuery,
   strict,
   time,
@@ -21,7 +23,12 @@ import {
 const tags = ["groups"];
 
 const groupShape = z
-  .object({ id: z.number().int(), name: z.string().openapi({ example: "Shop" }), createdAt: time })
+  .object({
+    id: z.number().int(),
+    name: z.string().openapi({ example: "Shop" }),
+    permission: ownPermission,
+    createdAt: time,
+  })
   .openapi("Group");
 
 const groupBody = strict({ name });
@@ -87,21 +94,30 @@ export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
   return newApi()
     .openapi(listGroups, async (c) => {
       const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
-      return c.json(listJson(await groups.list(onlyGiven({ ids }), c.req.valid("query")), groupJson), 200);
+      const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
+      const list = await groups.list(onlyGiven({ ids }), c.req.valid("query"));
+      return c.json(
+        listJson(list, (group) => groupJson(group, permissionOn(group.id))),
+        200,
+      );
     })
     .openapi(createGroup, async (c) => {
       const body = c.req.valid("json");
       const group = await groups.create({ name: body.name, createdAt: new Date(clock.now()) });
       await audit(c, { action: "group.create", subject: `group ${group.name}` });
-      return c.json(groupJson(group), 201);
+      return c.json(groupJson(group, "manage"), 201);
     })
-    .openapi(getGroup, async (c) => c.json(groupJson(groupOf(c)), 200))
+    .openapi(getGroup, async (c) => {
+      const group = groupOf(c);
+      const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
+      return c.json(groupJson(group, permissionOn(group.id)), 200);
+    })
     .openapi(renameGroup, async (c) => {
       const before = groupOf(c);
       const { name } = c.req.valid("json");
       const group = found(await groups.rename(before.id, name), `group ${before.id}`);
       await audit(c, { action: "group.rename", subject: `group ${before.name}`, detail: { name } });
-      return c.json(groupJson(group), 200);
+      return c.json(groupJson(group, "manage"), 200);
     })
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
@@ -114,6 +130,6 @@ export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
     });
 }
 
-function groupJson(group: Group) {
-  return { id: group.id, name: group.name, createdAt: group.createdAt.toISOString() };
+function groupJson(group: Group, permission: Permission) {
+  return { id: group.id, name: group.name, permission, createdAt: group.createdAt.toISOString() };
 }

@@ -1,8 +1,9 @@
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import type { Permission } from "../../model/permission.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import { label } from "./runners.ts";
-import { gitRef, id, listOf, name, strict, text, time, z } from "./shape.ts";
+import { gitRef, id, listOf, name, ownPermission, strict, text, time, z } from "./shape.ts";
 
 const maxScript = 100_000;
 const maxStageSeconds = 7 * 86_400;
@@ -166,13 +167,18 @@ export const projectShape = z
     supersede,
     liveTaskId: z.number().int().nullable().openapi({ description: "Last task whose deploy succeeded." }),
     sample: z.boolean(),
+    permission: ownPermission,
     createdAt: time,
   })
   .openapi("Project");
 
 export const projectList = listOf(projectShape, "ProjectList");
 
-export function projectJson(project: Project, secrets: Pick<ProjectSecret, "name">[]) {
+export function projectJson(
+  project: Project,
+  secrets: Pick<ProjectSecret, "name">[],
+  permission: Permission,
+) {
   const { build, deploy, start } = project.stages;
   const stage = ({ script, timeout, directory }: Stage) => ({ script, timeout, ...directoryOf(directory) });
   const names = secrets.map((secret) => secret.name);
@@ -193,6 +199,7 @@ export function projectJson(project: Project, secrets: Pick<ProjectSecret, "name
     supersede: project.supersede,
     liveTaskId: project.liveTaskId,
     sample: project.sample,
+    permission,
     createdAt: project.createdAt.toISOString(),
   };
 }

@@ -99,7 +99,10 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
   const { createProject, updateProject } = changingRoutes(gitUrlRules);
-  const written = async (project: Project) => projectJson(project, await projects.secretNames([project.id]));
+  const written = async (c: ApiContext, project: Project) => {
+    const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
+    return projectJson(project, await projects.secretNames([project.id]), permissionOn(project.id));
+  };
 
   return newApi()
     .openapi(listProjects, async (c) => {
@@ -107,9 +110,12 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       const ids = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await projects.list(onlyGiven({ ...filter, ids }), { page, pageSize });
       const names = await projects.secretNames(list.items.map((project) => project.id));
+      const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
       const namesOf = Map.groupBy(names, ({ projectId }) => projectId);
       return c.json(
-        listJson(list, (project) => projectJson(project, namesOf.get(project.id) ?? [])),
+        listJson(list, (project) =>
+          projectJson(project, namesOf.get(project.id) ?? [], permissionOn(project.id)),
+        ),
         200,
       );
     })
@@ -131,9 +137,9 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const detail = { git: project.git, groupId: project.groupId };
       await auditProject(c, "project.create", project, detail);
-      return c.json(await written(project), 201);
+      return c.json(await written(c, project), 201);
     })
-    .openapi(getProject, async (c) => c.json(await written(projectOf(c)), 200))
+    .openapi(getProject, async (c) => c.json(await written(c, projectOf(c)), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
       const { git, stages, ...body } = c.req.valid("json");
@@ -154,7 +160,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
         ]);
       const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}) };
       await auditProject(c, "project.update", before, detail);
-      return c.json(await written(project), 200);
+      return c.json(await written(c, project), 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);

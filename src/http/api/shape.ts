@@ -50,6 +50,16 @@ export const gitRef = z
   )
   .openapi({ example: "main" });
 
+export const permission = z
+  .enum(["view", "manage"])
+  .openapi({ description: "`manage` includes `view`.", example: "view" });
+
+/** Of a project or group in an answer: what whoever asks may do with it. */
+export const ownPermission = permission.openapi({
+  description: "What the caller may do with it, by themselves or through a group; `manage` includes `view`.",
+  example: "manage",
+});
+
 /** Ids are integers; what a number cannot hold exactly is no id. */
 export const maxId = Number.MAX_SAFE_INTEGER;
 

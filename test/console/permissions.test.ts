@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { userPassword } from "../support/api-server.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole, wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+async function newUser(username: string): Promise<number> {
+  const body = { username, password: userPassword };
+  return (await server.admin.expect<{ id: number }>(201, "POST", "/api/users", body)).id;
+}
+
+function openAs(username: string): Promise<ConsolePage> {
+  return openConsole(browser, server.url, wide, { username, password: userPassword });
+}
+
+/** Buttons of the page itself, without the navigation's. */
+function offered(page: Page): Promise<string[]> {
+  const buttons = page.locator("main").getByRole("button");
+  return buttons.evaluateAll((all) =>
+    all.map((button) => button.getAttribute("aria-label") ?? button.textContent),
+  );
+}
+
+/** Fields in which something could be changed. */
+function changeable(page: Page): Promise<string[]> {
+  return page
+    .locator("main :is(input, textarea):enabled:not([readonly]):not([type=hidden])")
+    .evaluateAll((fields) => fields.map((field) => field.outerHTML));
+}
+
+test("who may only view a project reads its settings and its webhook, and is offered nothing that would be refused", async () => {
+  const id = await server.project(
+    "https://git.example.com/shop.git",
+    { build: "make" },
+    {
+      name: "shop",
+      env: { NODE_ENV: "production" },
+      notify: [{ url: "https://chat.example.com/hook", events: ["task.failed"] }],
+      labels: ["linux"],
+    },
+  );
+  const project = `/api/projects/${id}`;
+  await server.admin.expect(200, "PUT", `${project}/webhook`, {
+    enabled: true,
+    secret: "a secret of the host's",
+    branchFilter: ["main"],
+  });
+  await server.admin.expect(204, "PUT", `${project}/secrets/DEPLOY_TOKEN`, { value: "hunter2hunter2" });
+  const task = await server.run(id);
+  await server.admin.expect(200, "PUT", `${project}/members/${await newUser("vera")}`, {
+    permission: "view",
+  });
+  const { page, faults, go, close } = await openAs("vera");
+
+  await go("/projects");
+  await page.getByRole("link", { name: "shop" }).waitFor();
+  expect(await offered(page)).toEqual([]);
+
+  await go(`/projects/${id}/settings`);
+  await page.getByText("You may look at this project.").waitFor();
+  await page.getByRole("cell", { name: "DEPLOY_TOKEN" }).waitFor();
+  await page.getByText("No signing key is set").waitFor();
+  await page.getByRole("table", { name: "Members of the project" }).getByText("vera").waitFor();
+  expect(await page.getByLabel("build").first().inputValue()).toBe("make");
+  expect(await page.getByLabel("Value of NODE_ENV").inputValue()).toBe("production");
+  expect(await offered(page)).toEqual([]);
+  expect(await changeable(page)).toEqual([]);
+
+  await go(`/projects/${id}/webhook`);
+  await page.getByText("What starts a deploy").waitFor();
+  expect(await offered(page)).toEqual(["Copy the address"]);
+  expect(await changeable(page)).toEqual([]);
+
+  await go(`/tasks/${task.id}`);
+  await page.getByRole("link", { name: "shop" }).waitFor();
+  for (const name of ["Cancel", "Run again", "Deploy this commit"])
+    expect(await page.getByRole("button", { name }).count()).toBe(0);
+
+  await server.admin.expect(200, "PUT", `${project}/members/2`, { permission: "manage" });
+  await go(`/projects/${id}/settings`);
+  await page.getByRole("button", { name: "Run main" }).waitFor();
+  await page.getByRole("button", { name: "Delete the project" }).waitFor();
+  expect(await page.getByText("You may look at this project.").count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("the manager of a group adds a project to it; who manages none is not asked to", async () => {
+  const userId = await newUser("max");
+  const makeGroup = async (name: string, permission: "view" | "manage") => {
+    const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name });
+    await server.admin.expect(200, "PUT", `/api/groups/${group.id}/members/${userId}`, { permission });
+    return group.id;
+  };
+  await makeGroup("Back office", "view");
+  const { page, faults, go, close } = await openAs("max");
+  const add = page.getByRole("button", { name: "Add a project" });
+  await go("/groups");
+  await page.getByRole("table", { name: "Members of the group" }).getByText("max").waitFor();
+  expect(await page.getByRole("button", { name: "Remove max" }).count()).toBe(0);
+  await go("/projects?add=1");
+  await page.getByText("No project is shared with you yet").waitFor();
+  expect(await add.count()).toBe(0);
+  expect(await page.getByRole("dialog").count()).toBe(0);
+
+  await makeGroup("Storefront", "manage");
+  const mobileId = await makeGroup("Mobile", "manage");
+  await go("/projects");
+  await add.click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Name").fill("app");
+  await form.getByLabel("Clone address").fill("https://git.example.com/app.git");
+  const submit = form.getByRole("button", { name: "Add the project" });
+  await submit.click();
+  await form.getByRole("combobox", { name: "Group" }).click();
+  expect((await page.getByRole("option").allTextContents()).sort()).toEqual(["Mobile", "Storefront"]);
+  await page.getByRole("option", { name: "Mobile" }).click();
+  await submit.click();
+  await page.waitForURL("**/settings");
+  const { items } = await server.admin.expect<{ items: object[] }>(200, "GET", "/api/projects?search=app");
+  expect(items).toMatchObject([{ name: "app", groupId: mobileId }]);
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
