@@ -4,6 +4,7 @@ import {
   bytes,
   cidr,
   duration,
+  durationFrom,
   encryptionKey,
   integer,
   type Kind,
@@ -200,11 +201,15 @@ export const settings = {
   "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs side by side."),
   "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
   "tasks.lease": setting(
-    duration,
+    durationFrom(5000, 3_600_000),
     "60s",
     "How long a silent runner keeps its task. It beats four times in it and gives up after three quarters of it.",
   ),
-  "tasks.stopGrace": setting(duration, "10s", "Time between SIGTERM and SIGKILL."),
+  "tasks.stopGrace": setting(
+    duration,
+    "10s",
+    "Time between SIGTERM and SIGKILL; a runner that lost its lease takes less, so that all has ended before the server decides.",
+  ),
   "tasks.logMaxBytes": setting(bytes, "10 MiB", "Largest stored log of one task."),
   "tasks.retentionDays": setting(
     integer(0),

@@ -80,6 +80,19 @@ export const duration: Kind<number> = {
 /** For what would never happen, or always, with 0. */
 export const positiveDuration: Kind<number> = positive(duration, '"1s"');
 
+export function durationFrom(minMs: number, maxMs: number): Kind<number> {
+  const range = [minMs, maxMs].map((ms) => inLargestUnit(ms, durationUnitMs, "")).join(" to ");
+  return {
+    ...duration,
+    name: `duration, ${range}`,
+    read(raw) {
+      const reading = duration.read(raw);
+      if ("wrong" in reading || (reading.value >= minMs && reading.value <= maxMs)) return reading;
+      return wrong(`must be a duration, ${range}`);
+    },
+  };
+}
+
 const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 export const bytes: Kind<number> = {

@@ -2,10 +2,13 @@ import { type Clock, pause } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { buildBackoff } from "./backoff.ts";
+import type { KillAt } from "./process-tree.ts";
 import {
+  beatWaitMaxMs,
   type FinishRequest,
   type HeldAnswer,
   type LogRequest,
+  lostGraceMs,
   type RunTask,
   runnerPaths,
   type StageRequest,
@@ -27,7 +30,12 @@ export interface HeldTask {
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
   finish(said: Said<FinishRequest>): Promise<HeldAnswer | null>;
-  /** No process is left that a silent server would have to fear: calls may now wait much longer for it. */
+  /** When processes that were told to end are killed: sooner once the task is not ours any more. */
+  readonly killAt: KillAt;
+  /**
+   * No process is left that a silent server would have to fear: calls may now wait much longer for it. The lease is
+   * renewed on, because to remove a workspace and to send a log takes time too.
+   */
   settle(): void;
   close(): void;
 }
@@ -36,6 +44,7 @@ const callTimeoutMs = 10_000;
 /** How long a result waits for a server that is away. */
 const settledPatienceMs = 30 * 60_000;
 
+/** `clock` is a steady one: the server counts the lease by its own, and nobody sets both. */
 export function holdTask(instruction: RunTask, client: ServerClient, clock: Clock, log: Log): HeldTask {
   const { taskId, attempt, lease, limits } = instruction;
   const stopping = new AbortController();
@@ -44,9 +53,13 @@ export function holdTask(instruction: RunTask, client: ServerClient, clock: Cloc
   let provenAt = clock.now();
   let isSettled = false;
   let isOurs = true;
+  let lostAt = Number.POSITIVE_INFINITY;
 
   function stop(why: StopWhy): void {
-    if (why === "lease_lost" || why === "runner_stopped") isOurs = false;
+    if (isOurs && (why === "lease_lost" || why === "runner_stopped")) {
+      isOurs = false;
+      lostAt = clock.now();
+    }
     if (!stopping.signal.aborted) stopping.abort(why);
   }
 
@@ -74,8 +87,8 @@ export function holdTask(instruction: RunTask, client: ServerClient, clock: Cloc
   }
 
   async function beat(): Promise<void> {
-    const waitMs = Math.round((limits.beatEveryMs * 2) / 3);
-    while (isOurs && !isSettled && !closing.signal.aborted) {
+    const waitMs = Math.min(beatWaitMaxMs, Math.round((limits.beatEveryMs * 2) / 3));
+    while (isOurs && !closing.signal.aborted) {
       try {
         const answer = await once(runnerPaths.beat, { waitMs }, waitMs + callTimeoutMs);
         // Canceled: the answer comes at once from now on, and the lease must only be kept.
@@ -104,6 +117,7 @@ export function holdTask(instruction: RunTask, client: ServerClient, clock: Cloc
     stopped: stopping.signal,
     why: () => (stopping.signal.aborted ? (stopping.signal.reason as StopWhy) : null),
     stop,
+    killAt: (termedAt) => Math.min(termedAt + limits.stopGraceMs, lostAt + lostGraceMs(limits)),
     log: (said) => call(runnerPaths.log, said),
     stage: (said) => call(runnerPaths.stage, said),
     finish: (said) => call(runnerPaths.finish, said),

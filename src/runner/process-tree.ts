@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { steadyClock } from "../clock.ts";
 
 /**
  * The processes of one stage. They share a session (the script is started by setsid) and carry a mark in their
@@ -22,21 +23,24 @@ type Signal = "SIGTERM" | "SIGKILL" | 0;
 /** Answers whether the process is there and may be signalled. */
 export type SendSignal = (pid: number, signal: Signal) => boolean;
 
+/** When SIGKILL follows a SIGTERM, by steadyClock. Asked again and again: it may become sooner. */
+export type KillAt = (termedAt: number) => number;
+
 /**
- * SIGTERM to all of it, SIGKILL after `graceMs`. Answers the processes that are alive nevertheless, normally none;
+ * SIGTERM to all of it, then SIGKILL. Answers the processes that are alive nevertheless, normally none;
  * without /proc, their group as a negative number.
  */
-export function endTree(
-  tree: ProcessTree,
-  graceMs: number,
-  send: SendSignal = sendSignal,
-): Promise<number[]> {
-  return endAll(() => targetsOf(tree), graceMs, send);
+export function endTree(tree: ProcessTree, killAt: KillAt, send: SendSignal = sendSignal): Promise<number[]> {
+  return endAll(() => targetsOf(tree), killAt, send);
 }
 
 /** The same for processes of which only the mark is still sure, because pids are used again. */
 export function endMarked(mark: string, graceMs: number): Promise<number[]> {
-  return endAll(() => livingProcesses((pid) => hasMark(pid, mark)), graceMs, sendSignal);
+  return endAll(
+    () => livingProcesses((pid) => hasMark(pid, mark)),
+    (termedAt) => termedAt + graceMs,
+    sendSignal,
+  );
 }
 
 /** For people: what is left, and that it is theirs to end. */
@@ -48,18 +52,18 @@ export function isTreeAlive(tree: ProcessTree): boolean {
   return targetsOf(tree).length > 0;
 }
 
-async function endAll(find: () => number[], graceMs: number, send: SendSignal): Promise<number[]> {
+async function endAll(find: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
   for (const target of find()) send(target, "SIGTERM");
-  const killAt = performance.now() + graceMs;
-  while (performance.now() < killAt) {
+  const termedAt = steadyClock.now();
+  while (steadyClock.now() < killAt(termedAt)) {
     if (find().length === 0) return [];
     await Bun.sleep(pollEveryMs);
   }
   // Repeated, because a process may fork between being seen and being killed.
-  const giveUpAt = performance.now() + killPatienceMs;
+  const giveUpAt = steadyClock.now() + killPatienceMs;
   for (;;) {
     const alive = find();
-    if (alive.length === 0 || performance.now() > giveUpAt) return alive;
+    if (alive.length === 0 || steadyClock.now() > giveUpAt) return alive;
     for (const target of alive) send(target, "SIGKILL");
     await Bun.sleep(pollEveryMs);
   }

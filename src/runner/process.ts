@@ -1,4 +1,11 @@
-import { endTree, isTreeAlive, markVariable, type ProcessTree, type SendSignal } from "./process-tree.ts";
+import {
+  endTree,
+  isTreeAlive,
+  type KillAt,
+  markVariable,
+  type ProcessTree,
+  type SendSignal,
+} from "./process-tree.ts";
 
 export interface RunOptions {
   command: string[];
@@ -9,7 +16,7 @@ export interface RunOptions {
   /** Aborted: the processes are ended. */
   stop: AbortSignal;
   timeoutMs: number;
-  stopGraceMs: number;
+  killAt: KillAt;
   /** What the command leaves in the background lives on (a service), until the caller ends the tree. */
   mayLeaveProcesses: boolean;
   /** Names the processes of this run, see ProcessTree. */
@@ -60,7 +67,7 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const end = await firstEnd(child.exited, options);
   const hadLeftovers = end === "exited" && isTreeAlive(tree);
   const mustEnd = end !== "exited" || (hadLeftovers && !options.mayLeaveProcesses);
-  const survivors = mustEnd ? await endTree(tree, options.stopGraceMs, options.send) : [];
+  const survivors = mustEnd ? await endTree(tree, options.killAt, options.send) : [];
   const isLeaderAlive = survivors.some((pid) => Math.abs(pid) === child.pid);
   const exitCode = isLeaderAlive ? null : await child.exited;
   return { end, exitCode, survivors, hadLeftovers, isOutputHeld: !(await output.finish()), tree };

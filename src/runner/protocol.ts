@@ -83,11 +83,14 @@ export type HelloAnswer = z.infer<typeof helloAnswer>;
 
 const held = { taskId: z.number().int(), attempt: z.number().int(), lease: z.string().max(128) };
 
+/** A beat waits at most this long, also with a lease that would allow more: proxies end what is silent for a minute. */
+export const beatWaitMaxMs = 30_000;
+
 /**
  * Renews the lease at once, but is answered only when the task is to stop or after `waitMs`: so a cancel reaches the
  * runner within milliseconds and not with the next beat.
  */
-export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).max(30_000) });
+export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).max(beatWaitMaxMs) });
 
 const wireLine = z.object({
   stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
@@ -135,6 +138,15 @@ export type HeldAnswer = z.infer<typeof heldAnswer>;
 /** The server decides about a silent runner at the age of a whole lease; the runner gives up before that. */
 export function timingOf(leaseMs: number): { beatEveryMs: number; giveUpAfterMs: number } {
   return { beatEveryMs: Math.round(leaseMs / 4), giveUpAfterMs: Math.round((leaseMs * 3) / 4) };
+}
+
+/**
+ * Of the quarter of a lease that is left when a runner gives up, what its processes have to end by themselves: they are
+ * gone before the server decides, whatever tasks.stopGrace is.
+ */
+export function lostGraceMs({ giveUpAfterMs }: { giveUpAfterMs: number }): number {
+  const quarterMs = giveUpAfterMs / 3;
+  return Math.max(quarterMs - 2000, quarterMs / 3);
 }
 
 export const runnerPaths = {

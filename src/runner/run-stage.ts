@@ -61,9 +61,7 @@ export async function runStage(stage: Stage, context: StageContext): Promise<Sta
       : null;
   const checkedEnd = ill ?? end;
   const isTried = checkedEnd.state === "success" || result.survivors.length > 0;
-  const survivors = isTried
-    ? result.survivors
-    : await endTree(result.tree, context.instruction.limits.stopGraceMs);
+  const survivors = isTried ? result.survivors : await endTree(result.tree, context.held.killAt);
   release(result.tree, context);
   return survivors.length === 0 ? checkedEnd : withSurvivors(stage, checkedEnd, survivors, context.log);
 }
@@ -91,7 +89,7 @@ async function run(stage: Stage, context: StageContext, command: Command): Promi
       ...command,
       onOutput: output.write,
       stop: context.held.stopped,
-      stopGraceMs: context.instruction.limits.stopGraceMs,
+      killAt: context.held.killAt,
       mark: context.newMark(),
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { type Clock, steadyClock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type CheckedOut, CheckoutError, checkout } from "./checkout.ts";
@@ -29,7 +29,7 @@ export interface RunTaskParts {
 
 /** The one instruction: checkout, then each stage, each begun only after the server has acknowledged it. */
 export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
-  const held = holdTask(instruction, parts.client, parts.clock, parts.log);
+  const held = holdTask(instruction, parts.client, steadyClock, parts.log);
   const abandon = () => held.stop("runner_stopped");
   parts.abandon.addEventListener("abort", abandon, { once: true });
   const secrets = secretsOf(instruction);
@@ -130,7 +130,7 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
           onOutput: (bytes) => chunks.push(bytes),
           stop: held.stopped,
           timeoutMs: Math.max(1, endsAt - performance.now()),
-          stopGraceMs: limits.stopGraceMs,
+          killAt: held.killAt,
           mayLeaveProcesses: false,
           mark: parts.newMark(),
           watch: (tree) => lifeline.watch(tree),

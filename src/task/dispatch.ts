@@ -1,11 +1,19 @@
-import { Fault, messageOf } from "../errors.ts";
+import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Store } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
-import { type ClaimRequest, claimWaitMs, type HelloAnswer, type RunTask } from "../runner/protocol.ts";
+import {
+  type ClaimRequest,
+  claimWaitMs,
+  type Held,
+  type HelloAnswer,
+  type RunTask,
+} from "../runner/protocol.ts";
 import { hashToken, randomToken } from "../secrets.ts";
-import { type InstructionParts, instructionFor } from "./instruction.ts";
+import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
+import { endStages } from "./stages.ts";
+import { appendSystemLine } from "./system-line.ts";
 import type { TaskEvents } from "./task-events.ts";
 import { queueTopic, type Wakeups } from "./wakeups.ts";
 
@@ -51,7 +59,11 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
       parts.events.changed(task);
       return instruction;
     } catch (error) {
-      await refuse(task, messageOf(error));
+      if (!(error instanceof Undeliverable)) {
+        await giveBack({ taskId: task.id, attempt: task.attempt, lease });
+        throw error;
+      }
+      await refuse(task, error.message);
       return claimOnce(runner, request);
     }
   }
@@ -59,15 +71,25 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   /** A task that cannot be given to anybody ends here instead of going round for ever. */
   async function refuse(task: Task, reason: string): Promise<void> {
     parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
-    const failed = await store.tasks.change(task.id, {
-      whileIn: ["dispatched"],
-      set: { state: "failed", reason, leaseUntil: null, finishedAt: await store.now() },
+    const now = await store.now();
+    const set = {
+      state: "failed",
+      reason,
+      stages: endStages(task.stages, "failed", now),
+      leaseUntil: null,
+      finishedAt: now,
+    } as const;
+    const failed = await store.transaction(async (keepers) => {
+      const changed = await keepers.tasks.change(task.id, { whileIn: ["dispatched"], set });
+      return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
     });
-    if (failed) parts.events.finished(failed);
+    if (!failed) return;
+    parts.events.logged(failed.task, [failed.line]);
+    parts.events.finished(failed.task);
   }
 
-  /** The runner went away while its task was being claimed: nobody has it, so it goes back as it was. */
-  async function giveBack({ taskId, lease, attempt }: RunTask): Promise<void> {
+  /** Nobody has the task, because the runner went away or the database did: it goes back as it was. */
+  async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
     const queued = await store.tasks.change(taskId, {
       whileIn: ["dispatched"],
       leaseHash: hashToken(lease),

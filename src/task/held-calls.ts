@@ -35,6 +35,8 @@ const heldStates = ["dispatched", "running", "canceling"] as const;
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
 /** A cancel by another instance is seen by looking this often. */
 const lookEveryMs = 1000;
+/** "Last seen" need not be truer than this; it counts in tens of seconds. */
+const seenEveryMs = 10_000;
 /** The runner keeps the time of a stage; this much later the server says so itself. */
 const timeoutSlackMs = 15_000;
 /** A runner cuts the log at its limit; what a faulty one sends beyond it is acknowledged and dropped. */
@@ -52,6 +54,13 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
       set: { leaseUntil: new Date(now.getTime() + limits.leaseMs), ...set },
     });
     return task && task.runnerId === runner.id && task.attempt === held.attempt ? task : null;
+  }
+
+  /** A runner whose places are all taken does not ask for work, but it is there. */
+  async function seen({ id, lastSeenAt }: Runner): Promise<void> {
+    const now = await store.now();
+    if (lastSeenAt !== null && now.getTime() - lastSeenAt.getTime() < seenEveryMs) return;
+    await store.runners.update(id, { lastSeenAt: now });
   }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
@@ -76,6 +85,7 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
   return {
     async beat(runner, request, signal) {
       const endsAt = performance.now() + request.waitMs;
+      await seen(runner);
       let task = await renew(store, runner, request);
       while (task) {
         const answer = await answerFor(task);

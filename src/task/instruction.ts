@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import { toShortRef } from "../model/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../model/git-url.ts";
 import type { GitCredential, Project } from "../model/project.ts";
@@ -22,13 +23,18 @@ export interface InstructionParts {
   gitUrlRules: GitUrlRules;
 }
 
-/** The one instruction of the protocol, for a task that has just been claimed. Throws when it cannot be given. */
+/** Why a task can be given to nobody; to try again would change nothing. */
+export class Undeliverable extends Error {
+  override readonly name = "Undeliverable";
+}
+
+/** The one instruction of the protocol, for a task that has just been claimed. Throws Undeliverable when there is none. */
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
   const project = await keepers.projects.byId(task.projectId);
-  if (!project) throw new Error("The project has been deleted.");
+  if (!project) throw new Undeliverable("The project has been deleted.");
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
-  if (fault) throw new Error(`The project's git.url ${fault}.`);
+  if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
   const { credential, secrets } = await openSecrets(project, parts);
   const isPlain = gitUrlFault(project.git.url, { allowLocal: false, samplesDir: "" }) === null;
   return {
@@ -92,9 +98,17 @@ async function openSecrets(
   const opened: Record<string, string> = {};
   for (const { name, ciphertext } of await keepers.projects.secrets(project.id)) {
     if (isReservedSecret(name) && name !== reservedSecrets.credential) continue;
-    const value = secrets.open(sealedPurpose.projectSecret(project.id, name), ciphertext);
+    const value = openSecret(secrets, project.id, name, ciphertext);
     if (name === reservedSecrets.credential) credential = JSON.parse(value) as GitCredential;
     else opened[name] = value;
   }
   return { credential, secrets: opened };
+}
+
+function openSecret(secrets: Secrets, projectId: number, name: string, ciphertext: string): string {
+  try {
+    return secrets.open(sealedPurpose.projectSecret(projectId, name), ciphertext);
+  } catch (error) {
+    throw new Undeliverable(`The project's secret ${name} cannot be opened: ${messageOf(error)}`);
+  }
 }

@@ -1,8 +1,9 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Keepers, Store } from "../model/store.ts";
+import type { Store } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
 import { endStages, hasSideEffects, resetStages } from "./stages.ts";
+import { appendSystemLine } from "./system-line.ts";
 import type { TaskEvents } from "./task-events.ts";
 
 /** Decides about tasks whose runner has been silent for a whole lease. */
@@ -29,26 +30,21 @@ export function buildLeaseReaper({ store, events, leaseMs, log }: LeaseReaperPar
   let isStopped = false;
 
   async function decide(task: Task, now: Date): Promise<void> {
-    const decided = await store.transaction(async (keepers) => {
+    const done = await store.transaction(async (keepers) => {
       const changed = await keepers.tasks.change(task.id, {
         whileIn: [task.state],
         leaseHash: task.leaseHash ?? "",
         leaseEndedBefore: now,
         set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
       });
-      if (changed) await note(keepers, changed, now);
-      return changed;
+      return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
     });
-    if (!decided) return;
+    if (!done) return;
+    const { task: decided, line } = done;
+    events.logged(decided, [line]);
     log.warn({ taskId: task.id, attempt: task.attempt, state: decided.state }, "a runner lost its lease");
     if (decided.state === "queued") events.requeued(decided);
     else events.finished(decided);
-  }
-
-  async function note(keepers: Keepers, task: Task, now: Date): Promise<void> {
-    const index = await keepers.tasks.nextLogIndex(task.id);
-    await keepers.tasks.appendLog(task.id, [{ index, stage: "system", at: now, text: `[${task.reason}]` }]);
-    events.logged(task, [{ index, stage: "system", at: now, text: `[${task.reason}]` }]);
   }
 
   async function reap(): Promise<void> {

@@ -112,7 +112,7 @@ export interface QueuePlace {
   position: number;
 }
 
-/** A runner that has not asked for work for this long does not count as capacity. */
+/** A runner that has not been heard of for this long does not count as capacity. */
 const runnerSeenWithinMs = 90_000;
 
 /** Where a task will stand that is about to be made: behind all that are there. */

@@ -1,4 +1,4 @@
-import { type RunTask, timingOf, type WireLine } from "../../src/runner/protocol.ts";
+import { beatRequest, type RunTask, timingOf, type WireLine } from "../../src/runner/protocol.ts";
 
 /** The server's half of the protocol, doing only what a test tells it. */
 export interface FakeServer {
@@ -6,6 +6,7 @@ export interface FakeServer {
   /** Given out one by one to claims; whatever stands here. */
   instructions: unknown[];
   claims: number;
+  beats: number;
   stages: string[];
   finished: { taskId: number; state: string; reason: string }[];
   /** All lines in the order of their index, doubles dropped as the real one does. */
@@ -22,6 +23,7 @@ export function startFakeServer(port = 0): FakeServer {
     url: "",
     instructions: [],
     claims: 0,
+    beats: 0,
     stages: [],
     finished: [],
     lines,
@@ -50,7 +52,11 @@ export function startFakeServer(port = 0): FakeServer {
         const { from, lines: sent } = body as unknown as { from: number; lines: WireLine[] };
         if (from <= lines.length) lines.push(...sent.slice(lines.length - from));
       }
-      if (path === "beat") await Bun.sleep(20);
+      if (path === "beat") {
+        if (!beatRequest.safeParse(body).success) return new Response("", { status: 422 });
+        fake.beats += 1;
+        await Bun.sleep(20);
+      }
       // Taken, but the answer gets lost on its way.
       if (disturbed === "forget") return new Response("", { status: 502 });
       return Response.json({ ...fake.answer, ...(path === "log" ? { ack: lines.length } : {}) });

@@ -124,6 +124,18 @@ describe("a runner's calls", () => {
     });
   });
 
+  test("show that it is there, also while it is too busy to ask for work", async () => {
+    const clock = manualClock(Date.now());
+    const busy = await startProtocolScene({ "tasks.lease": 86_400_000 }, clock);
+    const held = await busy.claimed();
+    clock.advance(10 * 60_000);
+    await busy.runner.call("beat", held, { waitMs: 0 });
+    expect(await busy.server.admin.expect(200, "GET", `/api/runners/${busy.runner.id}`)).toMatchObject({
+      online: true,
+    });
+    await busy.server.stop();
+  });
+
   test("that do not follow the protocol are refused", async () => {
     const held = await scene.claimed();
     expect(

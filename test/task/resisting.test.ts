@@ -57,7 +57,7 @@ describe("a process that cannot be killed", () => {
       onOutput() {},
       stop: stop.signal,
       timeoutMs: 60_000,
-      stopGraceMs: 50,
+      killAt: (termedAt) => termedAt + 50,
       mayLeaveProcesses: false,
       mark: "resisting",
       watch() {},

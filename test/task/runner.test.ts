@@ -1,5 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
@@ -159,16 +167,34 @@ describe("the log", () => {
 describe("a runner that cannot renew its lease", () => {
   test("ends its processes before the server decides, and reports nothing", async () => {
     const watch = watchProcesses();
-    const build = `setsid sh -c 'echo $$ >>${watch.file}; exec sleep 300' & echo $$ >>${watch.file}; sleep 300`;
-    server.instructions.push(sampleInstruction(repository.url, { build }, {}, 3000));
+    const leaseMs = 10_000;
+    const build = `trap '' TERM; setsid sh -c 'echo $$ >>${watch.file}; exec sleep 300' & echo $$ >>${watch.file}; sleep 300`;
+    const instruction = sampleInstruction(repository.url, { build }, {}, leaseMs);
+    // The server decides at the end of the lease, however much grace it grants otherwise.
+    server.instructions.push({ ...instruction, limits: { ...instruction.limits, stopGraceMs: 600_000 } });
     await watch.all(2);
+    const renewedAt = performance.now();
     server.disturb = () => 503;
     await eventually("nothing of the task is alive", () => watch.alive().length === 0);
+    expect(performance.now() - renewedAt).toBeLessThan(leaseMs);
     await eventually("the task is given up", () => logLines.some((line) => line.includes("task ended")));
     server.disturb = () => null;
     const claimsBefore = server.claims;
     await eventually("it asks for work again", () => server.claims > claimsBefore);
     expect(server.finished).toEqual([]);
+  });
+
+  test("has less time for its processes also when they are already being ended", async () => {
+    const watch = watchProcesses();
+    const build = `trap '' TERM; echo $$ >>${watch.file}; while :; do sleep 1; done`;
+    const instruction = sampleInstruction(repository.url, { build }, {}, 3000);
+    server.instructions.push({ ...instruction, limits: { ...instruction.limits, stopGraceMs: 600_000 } });
+    await watch.all(1);
+    const beats = server.beats;
+    server.answer = { continue: false, why: "canceled" };
+    await eventually("the runner has heard of the cancel", () => server.beats > beats + 1);
+    server.disturb = () => 503;
+    await eventually("nothing of the task is alive", () => watch.alive().length === 0);
   });
 
   test("keeps a result until the server is back", async () => {
@@ -179,6 +205,32 @@ describe("a runner that cannot renew its lease", () => {
     await eventually("the stage is done", () => server.stages.includes("build success"));
     const doneAt = Date.now();
     await eventually("the lease would be over", () => Date.now() > doneAt + leaseMs);
+    server.disturb = () => null;
+    await finished();
+    expect(server.finished).toMatchObject([{ state: "success" }]);
+  });
+});
+
+describe("a runner renews its lease", () => {
+  test("of an hour, too", async () => {
+    const build = "until [ -f done ]; do sleep 0.05; done";
+    server.instructions.push(sampleInstruction(repository.url, { build }, {}, 3_600_000));
+    await eventually("the build runs", () => server.stages.includes("build running"));
+    await eventually("it beats", () => server.beats > 0);
+    writeFileSync(join(root, "work/project-1/task-1-1/source/done"), "");
+    await finished();
+    expect(server.finished).toMatchObject([{ state: "success" }]);
+  });
+
+  test("until its result is taken", async () => {
+    server.disturb = (path) => (path === "finish" ? 503 : null);
+    server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
+    await eventually("the workspace is kept", () => {
+      const record = join(root, "work/project-1/task-1-1/run.json");
+      return existsSync(record) && readFileSync(record, "utf8").includes('"isKept":true');
+    });
+    const beats = server.beats;
+    await eventually("it beats on", () => server.beats > beats + 1);
     server.disturb = () => null;
     await finished();
     expect(server.finished).toMatchObject([{ state: "success" }]);

@@ -183,6 +183,8 @@ describe("a value", () => {
     ["server.baseUrl", "https://deploy.example.com/"],
     ["webhook.maxBodyKB", "0"],
     ["tasks.concurrency", "1.5"],
+    ["tasks.lease", "4s"],
+    ["tasks.lease", "2h"],
     ["database.url", "mysql://db"],
   ];
   test.each(wrong)("of %s may not be %p", async (key, written) => {

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { messageOf } from "../../src/errors.ts";
+import type { Runner } from "../../src/model/runner.ts";
+import type { Store } from "../../src/model/store.ts";
+import type { Task } from "../../src/model/task.ts";
+import { buildSecrets } from "../../src/secrets.ts";
+import { buildDispatch } from "../../src/task/dispatch.ts";
+import { buildWakeups } from "../../src/task/wakeups.ts";
+import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+
+let database: TestDatabase;
+let store: Store;
+let runner: Runner;
+
+beforeAll(async () => {
+  database = await makeSqlite();
+  store = await database.open();
+  runner = await store.runners.create({
+    name: "a runner",
+    labels: [],
+    concurrency: 20,
+    local: false,
+    disabled: false,
+    tokenHash: "hash",
+    createdAt: sampleTime,
+  });
+});
+afterAll(() => database.remove());
+
+const request = { labels: [], concurrency: 20, version: "test", holding: [] };
+
+function dispatchOver(over: Store) {
+  const finished: Task[] = [];
+  const dispatch = buildDispatch({
+    store: over,
+    events: {
+      changed() {},
+      enqueued() {},
+      started() {},
+      resolved() {},
+      finished: (task) => void finished.push(task),
+      requeued() {},
+      logged() {},
+      async flushed() {},
+    },
+    wakeups: buildWakeups(),
+    limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 100, logMaxBytes: 1000 },
+    secrets: buildSecrets(Buffer.alloc(32, 7)),
+    gitUrlRules: { allowLocal: false, samplesDir: "" },
+    log: pino({ level: "silent" }),
+  });
+  return { finished, claim: () => dispatch.claim(runner, request, new AbortController().signal) };
+}
+
+async function taskOf(url: string): Promise<{ task: Task; projectId: number }> {
+  const git = { url, ref: "main", submodules: false };
+  const project = await store.projects.create(sampleProject({ git }));
+  return { task: await store.tasks.create(sampleTask({ projectId: project.id })), projectId: project.id };
+}
+
+describe("a task that is handed out", () => {
+  test("while the database fails for a moment goes back as it was, and is handed out by the next claim", async () => {
+    const { task } = await taskOf("https://git.example/shop.git");
+    let faults = 1;
+    const byId: Store["projects"]["byId"] = (id) => {
+      if (faults-- > 0) throw new Error("the connection was reset");
+      return store.projects.byId(id);
+    };
+    const { claim, finished } = dispatchOver({ ...store, projects: { ...store.projects, byId } });
+    expect(await claim().catch(messageOf)).toBe("the connection was reset");
+    expect(await store.tasks.byId(task.id)).toMatchObject({ state: "queued", attempt: 0, runnerId: null });
+    expect(await claim()).toMatchObject({ taskId: task.id, attempt: 1 });
+    expect(finished).toEqual([]);
+  });
+
+  test("although it can be given to nobody fails with its stages, and its log says why", async () => {
+    const local = await taskOf("/srv/git/shop.git");
+    const sealed = await taskOf("https://git.example/shop.git");
+    await store.projects.setSecret(sealed.projectId, "TOKEN", "sealed with another key");
+    const next = await taskOf("https://git.example/shop.git");
+    const { claim, finished } = dispatchOver(store);
+    expect(await claim()).toMatchObject({ taskId: next.task.id });
+    expect(finished.map(({ id }) => id)).toEqual([local.task.id, sealed.task.id]);
+    for (const { id, state, reason, stages } of finished) {
+      expect({ state, stages: stages.map((stage) => stage.state) }).toEqual({
+        state: "failed",
+        stages: ["skipped", "skipped"],
+      });
+      expect(await store.tasks.log(id, 0, 10)).toMatchObject([{ stage: "system", text: `[${reason}]` }]);
+    }
+    expect(finished[0]?.reason).toContain("git.url");
+    expect(finished[1]?.reason).toStartWith("The project's secret TOKEN cannot be opened: ");
+  });
+});
