@@ -1,11 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { usePageNumber } from "./address.ts";
+import type { untilFilled } from "./live.ts";
 
 /** The page of a list that the address bar names. The one before stays in view until it has come. */
-export function useListPage<T>(
+export function useListPage<T extends { total: number }>(
   key: readonly [string, ...unknown[]],
   read: (page: number) => Promise<T>,
-  { refetchInterval = false }: { refetchInterval?: number | false } = {},
+  { refetchInterval = false }: { refetchInterval?: number | false | ReturnType<typeof untilFilled> } = {},
 ) {
   const page = usePageNumber();
   return useQuery({

@@ -4,6 +4,8 @@ import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
 
 /** How often pages ask for news while the live connection is away. */
 const pollMs = 4000;
+/** How often they ask for what the live connection does not tell. */
+const slowPollMs = 6000;
 /** News that arrive together are fetched together. */
 const gatherMs = 250;
 /** The gateway's limit per connection, less some room for task channels. */
@@ -59,7 +61,7 @@ export class Live {
     };
   }
 
-  /** Follows what happens to these projects; beyond the gateway's limit the rest is polled with the lists. */
+  /** Follows what happens to these projects; those beyond the gateway's limit are left to `usePolling(false)`. */
   listenToProjects(ids: number[]): () => void {
     const stops = ids
       .slice(0, maxProjectChannels)
@@ -118,9 +120,24 @@ export function useLiveStatus(): PushStatus {
   );
 }
 
-/** For `refetchInterval`: nothing to poll while the connection tells the news, else every few seconds. */
-export function usePolling(): number | false {
-  return useLiveStatus().state === "open" ? false : pollMs;
+/**
+ * For `refetchInterval`: nothing to poll while the connection tells the news, else every few seconds. What it cannot
+ * tell whole (`isCovered` is false) is polled beside it, more slowly.
+ */
+export function usePolling(isCovered = true): number | false {
+  if (useLiveStatus().state !== "open") return pollMs;
+  return isCovered ? false : slowPollMs;
+}
+
+/** For `refetchInterval` of a list: as long as it is empty there is no channel that could tell of its first. */
+export function untilFilled(otherwise: number | false = false) {
+  return ({ state }: { state: { data: { total: number } | undefined } }) =>
+    state.data?.total === 0 ? pollMs : otherwise;
+}
+
+/** Whether one connection can follow this many projects. */
+export function coversProjects(count: number): boolean {
+  return count <= maxProjectChannels;
 }
 
 /** Keeps the shown projects live for as long as the component is on the page. */

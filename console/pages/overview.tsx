@@ -2,14 +2,14 @@ import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
+import { useAllProjects } from "../all-projects.ts";
 import { answerOf, api } from "../api.ts";
 import { OutcomeBars } from "../components/outcome-bars.tsx";
 import { PageHead, Panel } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
 import { Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
 import { TryIt } from "../components/try-it.tsx";
-import { useLiveProjects, usePolling } from "../live.ts";
-import { allProjectsQuery } from "../project-query.ts";
+import { usePolling } from "../live.ts";
 import { usePushStats } from "../push-stats.ts";
 import { meQuery } from "../session.ts";
 import type { Task } from "../shapes.ts";
@@ -17,13 +17,12 @@ import type { Task } from "../shapes.ts";
 const RatePlot = lazy(() => import("../components/rate-plot.tsx"));
 
 export function Overview() {
-  const projects = useQuery(allProjectsQuery);
+  const { isEmpty, isCovered, nameOf } = useAllProjects();
   const { data: me } = useQuery(meQuery);
-  const items = projects.data?.items ?? [];
-  useLiveProjects(items.map((project) => project.id));
-  const nameOf = (task: Task) => items.find((project) => project.id === task.projectId)?.name ?? "";
+  const refetchInterval = usePolling(isCovered);
+  const common = { nameOf, refetchInterval };
   const isAdmin = me?.role === "admin";
-  if (projects.data?.total === 0) {
+  if (isEmpty) {
     return (
       <>
         <PageHead
@@ -43,19 +42,19 @@ export function Overview() {
           <TaskPanel
             title="Running now"
             states={["running", "dispatched", "canceling"]}
-            nameOf={nameOf}
+            {...common}
             empty="Nothing runs."
           />
-          <TaskPanel title="Waiting" states={["queued"]} nameOf={nameOf} empty="Nothing waits." />
+          <TaskPanel title="Waiting" states={["queued"]} {...common} empty="Nothing waits." />
           <TaskPanel
             title="Failed last"
             states={["failed", "timeout", "lost"]}
-            nameOf={nameOf}
+            {...common}
             empty="Nothing has failed. Keep it that way."
           />
         </div>
         <div className="stack">
-          <Outcomes />
+          <Outcomes refetchInterval={refetchInterval} />
           {isAdmin && <PushPanel />}
         </div>
       </div>
@@ -70,13 +69,14 @@ function TaskPanel({
   states,
   nameOf,
   empty,
+  refetchInterval,
 }: {
   title: string;
   states: Task["state"][];
-  nameOf: (task: Task) => string;
+  nameOf: (projectId: number) => string;
   empty: string;
+  refetchInterval: number | false;
 }) {
-  const refetchInterval = usePolling();
   const query = useQuery({
     queryKey: ["overview", "tasks", states],
     queryFn: async () => {
@@ -108,7 +108,7 @@ function TaskPanel({
                 <div key={task.id} className="task-card">
                   <div className="task-card-head">
                     <Link href={`/projects/${task.projectId}`} className="foreign task-card-name">
-                      {nameOf(task) || `Project ${task.projectId}`}
+                      {nameOf(task.projectId)}
                     </Link>
                     <TaskState task={task} />
                   </div>
@@ -126,8 +126,7 @@ function TaskPanel({
   );
 }
 
-function Outcomes() {
-  const refetchInterval = usePolling();
+function Outcomes({ refetchInterval }: { refetchInterval: number | false }) {
   const query = useQuery({
     queryKey: ["overview", "outcomes"],
     queryFn: () => answerOf(api.webhooks.stats.$get()),

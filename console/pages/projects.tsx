@@ -11,7 +11,7 @@ import { TaskState } from "../components/task-parts.tsx";
 import { TryIt } from "../components/try-it.tsx";
 import { useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
-import { useLiveProjects, usePolling } from "../live.ts";
+import { untilFilled, useLiveProjects, usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
 import type { Group, Project, Task } from "../shapes.ts";
 import { useRunProject } from "../task-query.ts";
@@ -29,7 +29,7 @@ export default function Projects() {
   const query = useListPage(
     ["projects", search, groupId],
     (page) => answerOf(api.projects.$get({ query: { page, ...given({ search, groupId }) } })),
-    { refetchInterval },
+    { refetchInterval: untilFilled(refetchInterval) },
   );
   const items = query.data?.items ?? [];
   const ids = items.map((project) => project.id);

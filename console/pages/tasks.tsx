@@ -1,14 +1,13 @@
 import { Select } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import { useAddressFilters } from "../address.ts";
+import { useAllProjects } from "../all-projects.ts";
 import { answerOf, api } from "../api.ts";
 import { List } from "../components/list.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { Cause, Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
 import { useListPage } from "../list-page.ts";
-import { useLiveProjects, usePolling } from "../live.ts";
-import { allProjectsQuery } from "../project-query.ts";
+import { usePolling } from "../live.ts";
 import type { Task } from "../shapes.ts";
 
 const states: Task["state"][] = [
@@ -24,23 +23,30 @@ const states: Task["state"][] = [
 ];
 
 export default function Tasks() {
-  const projects = useQuery(allProjectsQuery);
-  const items = projects.data?.items ?? [];
-  useLiveProjects(items.map((project) => project.id));
+  const { nameOf, isCovered } = useAllProjects();
   return (
     <>
       <PageHead title="Tasks" about="Every build and deploy, newest first." />
-      <TaskList nameOf={(task) => items.find((project) => project.id === task.projectId)?.name ?? ""} />
+      <TaskList nameOf={nameOf} isCovered={isCovered} />
     </>
   );
 }
 
 /** Tasks of one project, or of all with the name of each. */
-export function TaskList({ projectId, nameOf }: { projectId?: number; nameOf?: (task: Task) => string }) {
+export function TaskList({
+  projectId,
+  nameOf,
+  isCovered = true,
+}: {
+  projectId?: number;
+  nameOf?: (projectId: number) => string;
+  /** Whether the live connection tells of every task. */
+  isCovered?: boolean;
+}) {
   const [filters, change] = useAddressFilters(["state"]);
   const state = states.find((each) => each === filters.state);
   const [, go] = useLocation();
-  const refetchInterval = usePolling();
+  const refetchInterval = usePolling(isCovered);
   const query = useListPage(
     ["tasks", projectId ?? "all", filters],
     (page) =>
@@ -93,7 +99,7 @@ export function TaskList({ projectId, nameOf }: { projectId?: number; nameOf?: (
                       className="foreign"
                       onClick={(event) => event.stopPropagation()}
                     >
-                      {nameOf(task)}
+                      {nameOf(task.projectId)}
                     </Link>
                   ),
                 },

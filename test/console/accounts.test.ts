@@ -130,6 +130,32 @@ test("a credential is stored from within the settings, and what is typed there b
   expect(name).toBe("shop");
 }, 60_000);
 
+test("of a project only what was changed here is saved: what others saved meanwhile stays", async () => {
+  const { page, go } = view;
+  await go("/projects/1/settings");
+  const panel = (title: string) =>
+    page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
+  const saved = (title: string) =>
+    panel(title).getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  await panel("Repository").getByLabel("Clone submodules too").check();
+  await panel("Stages").getByLabel("build").first().fill("make all");
+  await server.admin.expect(200, "PATCH", "/api/projects/1", {
+    supersede: "queued",
+    git: { ref: "next" },
+    stages: { build: { timeout: 60 }, deploy: { script: "make deploy" } },
+  });
+  await panel("Repository").getByRole("button", { name: "Save" }).click();
+  await saved("Repository");
+  await panel("Stages").getByRole("button", { name: "Save" }).click();
+  await saved("Stages");
+  expect(await server.admin.expect(200, "GET", "/api/projects/1")).toMatchObject({
+    name: "shop",
+    supersede: "queued",
+    git: { ref: "next", submodules: true },
+    stages: { build: { script: "make all", timeout: 60 }, deploy: { script: "make deploy" } },
+  });
+}, 60_000);
+
 test("a dialog that is opened again holds nothing of what was typed into it before", async () => {
   const { page, go } = view;
   await go("/projects/1/settings");

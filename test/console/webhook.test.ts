@@ -83,6 +83,21 @@ test("a change of the filters is judged against past deliveries before it is sav
   expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
 }, 60_000);
 
+test("who saves one rule leaves what others saved meanwhile, and sees it arrive", async () => {
+  const { page, go } = view;
+  const path = `/api/projects/${scene.shopId}/webhook`;
+  await go(`/projects/${scene.shopId}/webhook`);
+  await page.getByLabel("Skip keyword").fill("[no deploy]");
+  await scene.server.admin.expect(200, "PUT", path, { tagFilter: ["v*"] });
+  await page.locator(".rules form").getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The rules are saved.").first().waitFor();
+  expect(await scene.server.admin.expect(200, "GET", path)).toMatchObject({
+    skipCiKeyword: "[no deploy]",
+    tagFilter: ["v*"],
+  });
+  await page.locator(".rules form").getByText("v*", { exact: true }).waitFor();
+}, 60_000);
+
 test("the test button answers with the trace, without a record", async () => {
   const { page, go } = view;
   await go(`/projects/${scene.shopId}/webhook`);

@@ -43,9 +43,10 @@ export function RepositorySettings({ project }: { project: Project }) {
   const save = useSaveProject(project.id);
   const refused = save.error instanceof ApiProblem ? save.error : null;
   const { value, set } = draft;
-  const submit = draft.submit(({ url, ref, submodules, ...rest }) =>
-    save.mutateAsync({ ...rest, git: { url, ref, submodules } }),
-  );
+  const submit = draft.submit(({ url, ref, submodules, ...rest }) => {
+    const isGitChanged = [url, ref, submodules].some((change) => change !== undefined);
+    return save.mutateAsync({ ...rest, ...(isGitChanged ? { git: { url, ref, submodules } } : {}) });
+  });
   return (
     <Panel title="Repository" about="What is cloned, and from where.">
       <form className="form" onSubmit={submit}>

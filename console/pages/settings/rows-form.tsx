@@ -35,7 +35,7 @@ export function RowsForm<Row>({
     draft.set({ rows: rows.map((each) => (each.key === key ? { key, row } : each)) });
   const add = () =>
     draft.set({ rows: [...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, row: fresh }] });
-  const submit = draft.submit((value) => save.mutateAsync(changeOf(value.rows.map(({ row }) => row))));
+  const submit = draft.submit(() => save.mutateAsync(changeOf(rows.map(({ row }) => row))));
   return (
     <form className="form" {...(isWide ? { style: { maxWidth: 820 } } : {})} onSubmit={submit}>
       <Stack gap={8}>

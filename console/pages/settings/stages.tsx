@@ -2,12 +2,13 @@ import { Group, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
+import { submitting, useDraft } from "../../draft.ts";
 import { useSaveProject } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 
-type Stages = Project["stages"];
-type HealthCheck = Stages["start"]["healthCheck"];
+type HealthCheck = Project["stages"]["start"]["healthCheck"];
+
+const names = ["build", "deploy", "start"] as const;
 
 const about = {
   build: "Makes what will run: install, compile, test.",
@@ -22,12 +23,16 @@ const examples = {
 } as const;
 
 export function StageSettings({ project }: { project: Project }) {
-  const draft = useDraft<Stages>(project.stages);
+  const build = useDraft(project.stages.build);
+  const deploy = useDraft(project.stages.deploy);
+  const start = useDraft(project.stages.start);
+  const drafts = { build, deploy, start };
   const save = useSaveProject(project.id);
   const refused = save.error instanceof ApiProblem ? save.error : null;
-  const { value, set } = draft;
-  const change = (name: keyof Stages, more: Partial<Stages["build"]>) =>
-    set({ [name]: { ...value[name], ...more } });
+  const stages = { build: build.changes, deploy: deploy.changes, start: start.changes };
+  const reset = () => {
+    for (const name of names) drafts[name].reset();
+  };
   return (
     <Panel
       title="Stages"
@@ -36,9 +41,9 @@ export function StageSettings({ project }: { project: Project }) {
       <form
         className="form"
         style={{ maxWidth: 820 }}
-        onSubmit={draft.submit((stages) => save.mutateAsync({ stages }))}
+        onSubmit={submitting(() => save.mutateAsync({ stages }), reset)}
       >
-        {(["build", "deploy", "start"] as const).map((name) => (
+        {names.map((name) => (
           <div key={name} className="script">
             <Textarea
               label={name}
@@ -49,9 +54,9 @@ export function StageSettings({ project }: { project: Project }) {
               maxRows={24}
               spellCheck={false}
               autoCapitalize="off"
-              value={value[name].script}
+              value={drafts[name].value.script}
               error={refused?.about(`stages.${name}.script`)}
-              onChange={(event) => change(name, { script: event.currentTarget.value })}
+              onChange={(event) => drafts[name].set({ script: event.currentTarget.value })}
             />
             <Group gap={8} mt={8}>
               <TextInput
@@ -59,9 +64,9 @@ export function StageSettings({ project }: { project: Project }) {
                 style={{ flex: "1 1 220px" }}
                 aria-label={`Folder of ${name}`}
                 placeholder="in the root of the repository"
-                value={value[name].directory ?? ""}
+                value={drafts[name].value.directory ?? ""}
                 error={refused?.about(`stages.${name}.directory`)}
-                onChange={(event) => change(name, { directory: event.currentTarget.value })}
+                onChange={(event) => drafts[name].set({ directory: event.currentTarget.value })}
               />
               <NumberInput
                 size="xs"
@@ -70,19 +75,19 @@ export function StageSettings({ project }: { project: Project }) {
                 placeholder="no time limit of its own"
                 suffix=" seconds at most"
                 min={1}
-                value={value[name].timeout ?? ""}
+                value={drafts[name].value.timeout ?? ""}
                 error={refused?.about(`stages.${name}.timeout`)}
-                onChange={(timeout) => change(name, { timeout: timeout === "" ? null : Number(timeout) })}
+                onChange={(timeout) => drafts[name].set({ timeout: timeout === "" ? null : Number(timeout) })}
               />
             </Group>
           </div>
         ))}
         <HealthCheckFields
-          value={value.start.healthCheck}
-          onChange={(healthCheck) => set({ start: { ...value.start, healthCheck } })}
+          value={start.value.healthCheck}
+          onChange={(healthCheck) => start.set({ healthCheck })}
           errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
         />
-        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+        <SaveBar isChanged={names.some((name) => drafts[name].isChanged)} save={save} onReset={reset} />
       </form>
     </Panel>
   );

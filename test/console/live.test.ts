@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { userPassword } from "../support/api-server.ts";
+import { startBrowser } from "../support/browser.ts";
+import { becomesLive, openConsole, wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+const gitUrl = "https://git.example.com/shop.git";
+
+test("the first project that is shared with somebody appears by itself, on the overview as in the list", async () => {
+  const account = { username: "nora", password: userPassword };
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", account);
+  const [overview, list] = await Promise.all(
+    ["/", "/projects"].map(async (path) => {
+      const view = await openConsole(browser, server.url, wide, account);
+      await view.go(path);
+      await view.page.getByText("No project is shared with you yet").waitFor();
+      await becomesLive(view.page);
+      return view;
+    }),
+  );
+  const shopId = await server.project(gitUrl, {}, { name: "shop" });
+  await server.admin.expect(200, "PUT", `/api/projects/${shopId}/members/${id}`, { permission: "view" });
+  await overview?.page.getByRole("heading", { name: "Running now" }).waitFor();
+  await list?.page.getByRole("link", { name: "shop" }).waitFor();
+  await Promise.all([overview?.close(), list?.close()]);
+}, 90_000);
+
+test("what is sent to a key that nobody has appears for admins, though it belongs to no project", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go("/deliveries");
+  await becomesLive(page);
+  await page.getByText("Nothing was delivered yet").waitFor();
+  const hook = await server.admin.expect<{ url: string }>(200, "PUT", "/api/projects/1/webhook", {
+    enabled: true,
+  });
+  const send = async (url: string) => (await fetch(url, { method: "POST", body: "{}" })).status;
+  await send(hook.url);
+  await page.getByRole("row").filter({ hasText: "shop" }).waitFor();
+  expect(await send(`${server.url}/api/hooks/git/${"x".repeat(43)}`)).toBe(404);
+  await page.getByRole("row").filter({ hasText: "no project" }).waitFor();
+  await close();
+}, 90_000);
+
+test("with more projects than one connection can follow, what happens to the last appears all the same", async () => {
+  const names = Array.from({ length: 104 }, (_, index) => `project ${String(index).padStart(3, "0")}`);
+  const ids: number[] = [];
+  for (const name of names) ids.push(await server.project(gitUrl, {}, { name }));
+  const run = async (index: number) => server.run(ids.at(index) ?? 0);
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go("/tasks");
+  await becomesLive(page);
+  await page.getByText("Nothing has run yet").waitFor();
+  // The news of the first arrive; when it is over, the connection has nothing more to tell.
+  await run(0);
+  await page.getByRole("row").filter({ hasText: "project 000" }).filter({ hasText: "failed" }).waitFor();
+  await run(-1);
+  await page.getByRole("row").filter({ hasText: "project 103" }).waitFor();
+  await close();
+}, 90_000);
