@@ -210,7 +210,11 @@ export const settings = {
     "10s",
     "Time between SIGTERM and SIGKILL; a runner that lost its lease takes less, so that all has ended before the server decides.",
   ),
-  "tasks.logMaxBytes": setting(bytes, "10 MiB", "Largest stored log of one task."),
+  "tasks.logMaxBytes": setting(
+    bytes,
+    "10 MiB",
+    "Largest stored log of one task; a line counts 64 bytes more than its text.",
+  ),
   "tasks.retentionDays": setting(
     integer(0),
     365,

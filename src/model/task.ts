@@ -172,5 +172,6 @@ export interface TaskKeeper {
   appendLog(taskId: number, lines: LogLine[]): Promise<number>;
   nextLogIndex(taskId: number): Promise<number>;
   log(taskId: number, from: number, limit: number): Promise<LogLine[]>;
+  /** As tasks.logMaxBytes counts them: each line with what is around it. */
   logBytes(taskId: number): Promise<number>;
 }

@@ -5,21 +5,29 @@ import { isCommit, isSafeRef, toFullRef, toShortRef } from "../model/git-ref.ts"
 import { gitUrlFault } from "../model/git-url.ts";
 import { sshFault } from "./ssh-fault.ts";
 
+const detailsMax = 1000;
+
 /** A reason for people why the commit could not be checked out. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
-  /** All that git said, for the log. */
+  /** What git said last, for the log. */
   readonly details: string[];
   constructor(what: string, output = "", why: string | null = null) {
-    const details = output.split("\n").filter((line) => line.trim() !== "");
+    const details = output
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .slice(-detailsMax);
     const last = details.findLast((line) => /^(fatal|error): /.test(line))?.replace(/^\w+: /, "");
     super([what, why ?? last].filter((part) => part !== undefined).join(": "));
     this.details = details;
   }
 }
 
+class MissingRef extends CheckoutError {}
+
 export interface GitResult {
   exitCode: number;
+  /** The end of it, when it is very long. */
   output: string;
 }
 
@@ -60,8 +68,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
 
   say(`fetching ${toShortRef(ref)} of ${repo.url}`);
-  await fetchTip(options, ref);
-  const tip = await describeCommit(options, builtRef);
+  const tip = await fetchTip(options, ref);
   const isTip = options.commit === null || options.commit.toLowerCase() === tip.commit;
   const checkedOut = isTip ? tip : await reach(options, ref, tip.commit, options.commit ?? "");
 
@@ -87,24 +94,42 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   return checkedOut;
 }
 
-async function fetchTip(options: CheckoutOptions, ref: string): Promise<void> {
+/** The commit that the ref has now at its host. */
+async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedOut> {
   const { cache, git } = options;
   const isCached = existsSync(join(cache, "HEAD"));
-  if (!isCached) await makeCache(options);
-  let fetched = await fetch(options, ref, 1);
-  if (fetched.exitCode !== 0 && isCached && isDamaged(fetched.output)) {
-    options.say("the cached clone is damaged; fetching it anew");
+  if (!isCached) {
     await makeCache(options);
-    fetched = await fetch(options, ref, 1);
+    return takeTip(options, ref);
   }
-  if (fetched.exitCode === 0) {
-    if (isCached && readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
+  try {
+    const tip = await takeTip(options, ref);
+    if (readdirSync(join(cache, "objects/pack")).length > cachePacksMax * 3)
       await git(["--git-dir", cache, "gc", "--quiet"]);
-    return;
+    return tip;
+  } catch (error) {
+    if (error instanceof MissingRef || !(await isThere(options, ref))) throw error;
+    options.say("the cached clone cannot be used; fetching it anew");
+    await makeCache(options);
+    return takeTip(options, ref);
   }
+}
+
+async function takeTip(options: CheckoutOptions, ref: string): Promise<CheckedOut> {
+  const fetched = await fetch(options, ref, 1);
+  if (fetched.exitCode === 0) return describeCommit(options, builtRef);
   if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
-    throw new CheckoutError(`${toShortRef(ref)} does not exist in ${options.repo.url}${tagHint(ref)}.`);
+    throw new MissingRef(`${toShortRef(ref)} does not exist in ${options.repo.url}${tagHint(ref)}.`);
   throw notFetched(options, ref, fetched);
+}
+
+/**
+ * Whether the host has the ref, asked without the cached clone. If it has, whatever failed is the clone's fault: a lock
+ * that a killed git left, a file that a power loss emptied. There are too many of these to know them by their words.
+ */
+async function isThere({ git, repo }: CheckoutOptions, ref: string): Promise<boolean> {
+  const { exitCode } = await git(["ls-remote", "--quiet", "--exit-code", "--", repo.url, ref]);
+  return exitCode === 0;
 }
 
 function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResult): CheckoutError {
@@ -115,12 +140,6 @@ function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResul
 /** A short name means a branch: who meant a tag is told how to say so. */
 function tagHint(ref: string): string {
   return ref.startsWith("refs/heads/") ? ` as a branch; a tag is named refs/tags/${toShortRef(ref)}` : "";
-}
-
-function isDamaged(output: string): boolean {
-  return /not a git repository|object file .* is empty|loose object .* corrupt|bad object|packfile .* cannot|index file .* too small|unable to read|shallow file has changed/i.test(
-    output,
-  );
 }
 
 async function makeCache({ cache, git }: CheckoutOptions): Promise<void> {
@@ -175,15 +194,17 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
       "log",
       "-1",
       "--no-show-signature",
-      "--format=%H%n%an%n%B",
+      "--format=%B%n%an%n%H",
       "--end-of-options",
       revision,
       "--",
     ]),
     "The commit could not be read",
   );
-  const [commit = "", author = "", ...message] = shown.split("\n");
-  return { commit, author, message: message.join("\n").trim() };
+  // The message stands first, because of a very long output only the end is kept.
+  const lines = shown.trimEnd().split("\n");
+  const [author = "", commit = ""] = lines.splice(-2);
+  return { commit, author, message: lines.join("\n").trim() };
 }
 
 async function must(running: Promise<GitResult>, otherwise: string): Promise<string> {

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { logLineSize } from "../log-line-size.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
 import { buildMasker, maskText } from "./masker.ts";
 import type { WireLine } from "./protocol.ts";
@@ -14,7 +15,7 @@ export interface StageOutput {
 /** The log of one attempt on its way to the server: nothing is forgotten before the server has acknowledged it. */
 export interface LogStream {
   stageOutput(stage: LogStage): StageOutput;
-  /** A line of the runner itself; it stands in the log even when the cap is reached. */
+  /** A line of the runner itself; it stands in the log even when the cap is reached, but not without a limit either. */
   say(stage: LogStage, text: string): void;
   /** Resolves when the server has everything, or when sending was given up. */
   flushed(): Promise<void>;
@@ -32,16 +33,19 @@ export interface LogStreamOptions {
 
 const batchMaxLines = 2000;
 const batchMaxBytes = 256 * 1024;
+/** Half of what the server takes beyond the cap: more than a runner has to say. */
+const saidMaxBytes = 512 * 1024;
 /** A burst is collected for this long while the server is busy with the batch before. */
 const pauseBetweenBatchesMs = 25;
 
 export function buildLogStream(options: LogStreamOptions): LogStream {
   const { clock, maxBytes } = options;
-  /** Lines the server has not acknowledged; bounded by maxBytes. */
+  /** Lines the server has not acknowledged; bounded by maxBytes and saidMaxBytes. */
   const unacknowledged: WireLine[] = [];
   let firstIndex = options.from;
   let bytes = options.usedBytes;
   let isFull = bytes >= maxBytes;
+  let saidBytes = 0;
   let isGivenUp = false;
   let sending: Promise<void> | null = null;
 
@@ -60,7 +64,7 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
 
   function addCapped(stage: LogStage, text: string): void {
     if (isFull) return;
-    bytes += Buffer.byteLength(text) + 1;
+    bytes += logLineSize(text);
     isFull = bytes > maxBytes;
     if (isFull) add(stage, `[log cut: it reached ${maxBytes} bytes; the rest of the output is not kept]`);
     else add(stage, text);
@@ -102,7 +106,10 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
     say(stage, text) {
       const splitter = buildLineSplitter();
       const lines = splitter.push(maskText(options.secrets, text));
-      for (const line of [...lines, ...splitter.end()]) add(stage, line);
+      for (const line of [...lines, ...splitter.end()]) {
+        saidBytes += logLineSize(line);
+        if (saidBytes <= saidMaxBytes) add(stage, line);
+      }
     },
     async flushed() {
       while (sending) await sending;
@@ -114,7 +121,7 @@ function nextBatch(lines: WireLine[]): WireLine[] {
   let bytes = 0;
   let count = 0;
   for (const line of lines) {
-    bytes += line.text.length;
+    bytes += logLineSize(line.text);
     if (count > 0 && (bytes > batchMaxBytes || count >= batchMaxLines)) break;
     count += 1;
   }

@@ -72,6 +72,9 @@ function secretsOf(instruction: RunTask): string[] {
   return [...Object.values(instruction.secrets), ...ofCredential];
 }
 
+/** Enough for whatever git has to say; a host may send it more. */
+const gitOutputMaxBytes = 256 * 1024;
+
 interface Work extends RunTaskParts {
   held: HeldTask;
   stream: LogStream;
@@ -122,12 +125,12 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
       target: workspace.source,
       say: (text) => stream.say("checkout", text),
       async git(args) {
-        const chunks: Uint8Array[] = [];
+        const output = keepEnd(gitOutputMaxBytes);
         const result = await runProcess({
           command: ["git", ...args],
           cwd: workspace.scripts,
           env: environment.env,
-          onOutput: (bytes) => chunks.push(bytes),
+          onOutput: output.push,
           stop: held.stopped,
           timeoutMs: Math.max(1, endsAt - performance.now()),
           killAt: held.killAt,
@@ -141,7 +144,7 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
           state = "timeout";
           throw new CheckoutError(`git did not finish within ${limits.checkoutTimeoutMs / 1000} s`);
         }
-        return { exitCode: result.exitCode ?? 1, output: Buffer.concat(chunks).toString("utf8") };
+        return { exitCode: result.exitCode ?? 1, output: output.text() };
       },
     });
   } catch (error) {
@@ -152,4 +155,15 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
   } finally {
     environment.remove();
   }
+}
+
+/** Collects bytes of which only the last `maxBytes` are kept. */
+function keepEnd(maxBytes: number): { push(bytes: Uint8Array): void; text(): string } {
+  let kept = Buffer.alloc(0);
+  return {
+    push(bytes) {
+      kept = Buffer.concat([kept, bytes]).subarray(-maxBytes);
+    },
+    text: () => kept.toString("utf8"),
+  };
 }

@@ -1,3 +1,4 @@
+import { logLineSize } from "../log-line-size.ts";
 import type { LogLine, TaskKeeper } from "../model/task.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import { orFault, type Scope } from "./scope.ts";
@@ -34,7 +35,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
           task_id: taskId,
           first_index: nextIndex,
           next_index: nextIndex + fresh.length,
-          bytes_after: fresh.reduce((sum, line) => sum + Buffer.byteLength(line.text), bytes),
+          bytes_after: fresh.reduce((sum, line) => sum + logLineSize(line.text), bytes),
           lines: JSON.stringify(stored),
         })
         .onConflict((conflict) => conflict.doNothing())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { serveGit } from "../support/git-http-server.ts";
@@ -85,6 +85,46 @@ describe("the commit that is checked out", () => {
     writeFileSync(join(cache, "HEAD"), "nonsense");
     const task = await server.reach((await server.run(projectId)).id, "success");
     expect(await built(task.id)).toEqual(["60", commits.at(-1) ?? ""]);
+  });
+});
+
+describe("a cached clone in which a git was killed, or a power loss emptied a file", () => {
+  const damages = {
+    "a lock of its depth": (cache: string) => writeFileSync(join(cache, "shallow.lock"), ""),
+    "a lock of its ref": (cache: string) => writeFileSync(join(cache, "refs/slipway/build.lock"), ""),
+    "an empty ref": (cache: string) => writeFileSync(join(cache, "refs/slipway/build"), ""),
+    "settings that cannot be read": (cache: string) => writeFileSync(join(cache, "config"), "\0\0[core"),
+    "a lock of its settings and no objects": (cache: string) => {
+      writeFileSync(join(cache, "config.lock"), "");
+      rmSync(join(cache, "objects"), { recursive: true });
+    },
+  };
+  test.each(Object.entries(damages))("%s: the next task succeeds all the same", async (_name, damage) => {
+    const other = await makeRepository();
+    await other.push({ "app.txt": "one\n" });
+    const projectId = await server.project(other.url, show);
+    await server.reach((await server.run(projectId)).id, "success");
+    damage(join(server.dataDir, "runner/cache", `project-${projectId}.git`));
+    const commit = await other.push({ "app.txt": "two\n" });
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    expect(await built(task.id)).toEqual(["two", commit]);
+    other.remove();
+  });
+
+  test("is kept when it is the host that does not answer", async () => {
+    const other = await makeRepository();
+    await other.push({ "app.txt": "one\n" });
+    const projectId = await server.project(other.url, show);
+    await server.reach((await server.run(projectId)).id, "success");
+    const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
+    writeFileSync(join(cache, "description"), "the same clone");
+    renameSync(other.url, `${other.url}.away`);
+    const failed = await server.reach((await server.run(projectId)).id, "failed");
+    expect(failed.reason).toStartWith("git could not fetch main: ");
+    renameSync(`${other.url}.away`, other.url);
+    await server.reach((await server.run(projectId)).id, "success");
+    expect(readFileSync(join(cache, "description"), "utf8")).toBe("the same clone");
+    other.remove();
   });
 });
 

@@ -74,6 +74,12 @@ describe("whatever a script prints, the log survives it", () => {
     expect(lines[1]?.text).toBe("after");
   });
 
+  test("a flood of empty lines is cut long before it costs more than the limit", async () => {
+    const lines = await logOf("yes '' | head -n 100000");
+    expect(lines.at(-1)?.text).toContain("[log cut: it reached 300000 bytes");
+    expect(lines.length).toBeLessThan(5000);
+  });
+
   test("a log is cut at its limit with a visible mark, and the script goes on", async () => {
     const lines = await logOf(
       "seq -f 'line %g of very many lines that fill a log and then some more of it' 1 6000",

@@ -192,6 +192,16 @@ describe("limits that the server keeps even if a runner does not", () => {
     await scene.finish(held);
   });
 
+  test("so are empty lines without end", async () => {
+    const held = await scene.claimed();
+    const at = new Date().toISOString();
+    const lines = Array.from({ length: 5000 }, () => ({ stage: "build", at, text: "" }));
+    for (let from = 0; from < 40_000; from += lines.length)
+      expect((await scene.runner.call("log", held, { from, lines })).body.ack).toBe(from + lines.length);
+    expect((await scene.client.log(held.taskId)).length).toBeLessThan(25_000);
+    await scene.finish(held);
+  });
+
   test("a stage that runs far over its time is told to stop", async () => {
     const clock = manualClock(Date.now());
     const late = await startProtocolScene({ "tasks.lease": 86_400_000, "tasks.timeout": 60_000 }, clock);
