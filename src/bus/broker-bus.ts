@@ -19,6 +19,8 @@ export interface BrokerLink extends SessionEvents {
   topics: SharedTopic[];
   /** Hands over what arrived together; acknowledge, and bring more, once it is done. */
   receive(topic: SharedTopic, bodies: unknown[]): void | Promise<void>;
+  /** What follows may not be all that was published since the last message; said before it is received. */
+  lost(topic: SharedTopic): void;
 }
 
 /** What RabbitMQ and Kafka each bring: how a session is opened. */
@@ -105,12 +107,12 @@ export class BrokerBus implements Bus {
     return this.#inFlight.run(body.length, () => session.send(topic, key, message.id, body));
   }
 
-  subscribe(topic: SharedTopic, handle: BusHandler): void {
+  subscribe(topic: SharedTopic, handle: BusHandler, onLoss = () => {}): void {
     const counted: BusHandler = (messages) => {
       this.#figures.received += messages.length;
       return handle(messages);
     };
-    this.#inboxes.set(topic, new Inbox(counted, this.#log));
+    this.#inboxes.set(topic, new Inbox(counted, onLoss, this.#log));
   }
 
   start(): void {
@@ -141,6 +143,7 @@ export class BrokerBus implements Bus {
       ...events,
       topics: [...this.#inboxes.keys()],
       receive: (topic, bodies) => this.#inboxes.get(topic)?.take(bodies),
+      lost: (topic) => this.#inboxes.get(topic)?.lost(),
     };
   }
 }

@@ -33,8 +33,11 @@ export interface Bus {
    * `unknown`: other services write to the queue too. Acknowledged once the handler has returned, or the promise that it
    * returned is settled: until then nothing more is handed over, which is how slow delivery holds the queue back. Call
    * before `start`.
+   *
+   * `onLoss` is called, before what follows is handed over, whenever it is not certain that everything that was published
+   * came here, so also when consuming begins for the first time. Only what goes on where it ended is certain.
    */
-  subscribe(topic: SharedTopic, handle: BusHandler): void;
+  subscribe(topic: SharedTopic, handle: BusHandler, onLoss?: () => void): void;
   /** Connects and keeps connected for ever; returns at once. */
   start(): void;
   state(): BusState;

@@ -9,13 +9,15 @@ const remembered = 100_000;
 /** Where the messages of one topic arrive: decoded, without doubles, handed over one turn after the other. */
 export class Inbox {
   readonly #handle: BusHandler;
+  readonly #onLoss: () => void;
   readonly #log: Log;
   readonly #seen = new RecentIds(remembered);
   /** The turn that is being handled, if it takes its time. */
   #current: Promise<void> | undefined;
 
-  constructor(handle: BusHandler, log: Log) {
+  constructor(handle: BusHandler, onLoss: () => void, log: Log) {
     this.#handle = handle;
+    this.#onLoss = onLoss;
     this.#log = log;
   }
 
@@ -42,10 +44,18 @@ export class Inbox {
     }
   }
 
+  /** Told at once, and again when what arrived before the loss and is still being handled is done. */
+  lost(): void {
+    this.#onLoss();
+    void this.#current?.then(this.#onLoss);
+  }
+
   #end(error?: unknown): void {
     this.#current = undefined;
+    if (error === undefined) return;
     // A handler that fails would be given the same messages for ever: they count as handed over.
-    if (error !== undefined) this.#log.error({ error: messageOf(error) }, "messages of the queue failed");
+    this.#log.error({ error: messageOf(error) }, "messages of the queue failed");
+    this.#onLoss();
   }
 }
 

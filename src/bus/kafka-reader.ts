@@ -16,6 +16,8 @@ export interface KafkaReaderOptions {
   positions: ReadPositions;
   signal: AbortSignal;
   receive(bodies: unknown[]): void | Promise<void>;
+  /** Reading does not go on where it was: what lies between is unknown. */
+  onLoss(): void;
   onFailure(cause: unknown): void;
 }
 
@@ -79,21 +81,28 @@ export class KafkaReader {
 
   async #position(partitions: Partition[]): Promise<void> {
     if (partitions.length === 0) return;
-    const { positions } = this.#options;
+    const { positions, onLoss } = this.#options;
     const [earliestOffsets, latestOffsets] = await Promise.all([
       this.#list(partitions, earliest),
       this.#list(partitions, latest),
     ]);
     const isFirstStart = positions.size === 0;
+    const isNewTopic = !positions.has(this.#topicId);
+    let goesOn = true;
     const offsets = this.#offsetsOfTopic();
     for (const { partition } of partitions) {
       const bounds = {
         earliest: earliestOffsets.get(partition) ?? 0n,
         latest: latestOffsets.get(partition) ?? 0n,
       };
-      offsets.set(partition, startOffset(offsets.get(partition), !isFirstStart, bounds));
+      const known = offsets.get(partition);
+      const offset = startOffset(known, !isFirstStart, bounds);
+      // A partition that was added is read whole unless its beginning is gone already.
+      if (isNewTopic || offset !== (known ?? 0n)) goesOn = false;
+      offsets.set(partition, offset);
     }
     positions.set(this.#topicId, offsets);
+    if (!goesOn) onLoss();
   }
 
   async #list(partitions: Partition[], timestamp: bigint): Promise<Map<number, bigint>> {

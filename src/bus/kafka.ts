@@ -70,6 +70,8 @@ export function kafkaBroker(options: KafkaOptions): Broker {
         const reader = buildReader(settings, admin, link, topic, topicName(topic), ofTopic);
         await untilLed(() => reader.follow(), link.signal);
         readers.push(reader);
+        // A broker that ended may have taken along what it alone had confirmed.
+        if (!options.isDurable) link.lost(topic);
       }
       // Asked for now rather than by the first message, which would wait for it.
       if (options.isDurable) await producer.initIdempotentProducer({});
@@ -96,6 +98,7 @@ function buildReader(
     positions,
     signal: link.signal,
     receive: (bodies) => link.receive(topic, bodies),
+    onLoss: () => link.lost(topic),
     onFailure: (cause) => link.broken(cause),
   });
 }

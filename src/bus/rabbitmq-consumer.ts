@@ -1,20 +1,10 @@
 import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
 import type { BrokerLink } from "./broker-bus.ts";
 import type { SharedTopic } from "./bus.ts";
+import { openQueue, type QueueOptions } from "./rabbitmq-queues.ts";
 
-/** A queue outlives its instance this long, so that a restart or a lost connection loses nothing. */
-const queueExpiresMs = 10 * 60_000;
-/** An instance that hangs must not fill the broker: its oldest messages go first. */
-const queueMaxLength = 100_000;
-const queueMaxBytes = 256 * 1024 * 1024;
 /** Bounds what an instance that is held back keeps in memory: so many of the largest messages. */
 const prefetch = 256;
-
-export interface ConsumeOptions {
-  prefix: string;
-  instanceId: string;
-  isDurable: boolean;
-}
 
 export interface Consumption {
   /** Messages that had been waiting in the queues. */
@@ -22,35 +12,34 @@ export interface Consumption {
   channels: Channel[];
 }
 
+/** `doubts` are topics whose queue was missing; they outlive a session that ends before its queue is bound. */
 export async function consumeAll(
   connection: Connection,
-  options: ConsumeOptions,
+  options: QueueOptions,
   link: BrokerLink,
+  doubts: Set<SharedTopic>,
 ): Promise<Consumption> {
   const backlog = new Backlog();
   const channels: Channel[] = [];
-  for (const topic of link.topics) channels.push(await consume(connection, topic, options, link, backlog));
+  for (const topic of link.topics)
+    channels.push(await consume(connection, topic, options, link, doubts, backlog));
   return { backlog, channels };
 }
 
 async function consume(
   connection: Connection,
   topic: SharedTopic,
-  { prefix, instanceId, isDurable }: ConsumeOptions,
+  options: QueueOptions,
   link: BrokerLink,
+  doubts: Set<SharedTopic>,
   backlog: Backlog,
 ): Promise<Channel> {
   const channel = await connection.acquire();
-  const exchange = `${prefix}.${topic}`;
-  const declared = await channel.queueDeclare(
-    isDurable
-      ? { queue: `${exchange}.${instanceId}`, durable: true, arguments: instanceQueueArguments }
-      : { queue: "", exclusive: true, arguments: boundedArguments },
-  );
-  const { queue } = declared;
-  await channel.queueBind({ queue, exchange });
+  const opened = await openQueue(connection, channel, topic, options, () => doubts.add(topic));
+  if (doubts.delete(topic) || opened.hasDropped) link.lost(topic);
+  const queue = opened.name;
   await channel.basicQos({ prefetchCount: prefetch });
-  backlog.expect(declared.messageCount);
+  backlog.expect(opened.messageCount);
   const turn = new Turn(channel, async (messages) => {
     const bodies = messages.map((message) => message.body);
     const handling = link.receive(topic, bodies);
@@ -67,19 +56,17 @@ async function consume(
         `another instance consumes from the queue ${queue}: give each its own push.queue.instance-id`,
       );
     });
+  await channel.basicQos({ prefetchCount: 1 });
+  await channel.basicConsume({ queue: opened.droppedName }, ({ deliveryTag }) => {
+    link.lost(topic);
+    channel.basicAck({ deliveryTag });
+  });
   channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
   channel.on("close", () =>
     queueMicrotask(() => link.broken(new Error(`the channel of ${queue} was closed`))),
   );
   return channel;
 }
-
-const boundedArguments = {
-  "x-max-length": queueMaxLength,
-  "x-max-length-bytes": queueMaxBytes,
-  "x-overflow": "drop-head" as const,
-};
-const instanceQueueArguments = { ...boundedArguments, "x-expires": queueExpiresMs };
 
 /**
  * Collects what one read from the socket brought, hands it over in one call and acknowledges it in one frame. While

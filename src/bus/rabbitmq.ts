@@ -1,7 +1,7 @@
 import { type Channel, Connection } from "rabbitmq-client";
 import { pause } from "../clock.ts";
 import type { Broker, BrokerLink } from "./broker-bus.ts";
-import type { Topic } from "./bus.ts";
+import type { SharedTopic, Topic } from "./bus.ts";
 import { type Backlog, consumeAll } from "./rabbitmq-consumer.ts";
 
 export interface RabbitmqOptions {
@@ -28,6 +28,7 @@ const frameMaxBytes = 128 * 1024;
  * only consumes, because RabbitMQ reads nothing from a publisher that it blocks, not even that it has gone.
  */
 export function rabbitmqBroker(options: RabbitmqOptions): Broker {
+  const doubts = new Set<SharedTopic>();
   return {
     name: "rabbitmq",
     async open(link) {
@@ -41,7 +42,7 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);
       const publisher = await Publisher.open(publishing, options);
-      const { backlog, channels } = await consumeAll(consuming, options, link);
+      const { backlog, channels } = await consumeAll(consuming, options, link, doubts);
       catchUp(backlog, link);
       publisher.onClose((reason) => link.broken(reason));
       return {

@@ -14,6 +14,8 @@ export interface DistributorParts {
   figures: PushFigures;
   /** Told of every message, so that one that is missing is noticed. */
   arrived: (message: BroadcastMessage) => void;
+  /** Told when the bus cannot say that everything came. */
+  lost: () => void;
   /** Of messages that bring no time along, for people. */
   clock: Clock;
   /** For deadlines. */
@@ -36,7 +38,7 @@ export function distribute(parts: DistributorParts): void {
     complain();
   };
 
-  bus.subscribe("broadcast", (values) => {
+  const receive = (values: unknown[]) => {
     const messages: BroadcastMessage[] = [];
     for (const value of values) {
       const message = readBroadcast(value, identify, maxMessageBytes);
@@ -49,7 +51,8 @@ export function distribute(parts: DistributorParts): void {
       else figures.repeated++;
     }
     return hub.deliver(messages);
-  });
+  };
+  bus.subscribe("broadcast", receive, parts.lost);
 
   bus.subscribe("control", (values) => {
     for (const value of values) {

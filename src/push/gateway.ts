@@ -18,6 +18,7 @@ import { type Fanout, Hub } from "./hub.ts";
 import { Idempotency, idempotencyDefaults } from "./idempotency.ts";
 import { idMaker } from "./ids.ts";
 import { InstancePresence } from "./instance-presence.ts";
+import { Losses } from "./losses.ts";
 import type { PresenceEvent } from "./message.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import { originCheck } from "./origin.ts";
@@ -27,7 +28,6 @@ import { newFigures, registerPushMetrics } from "./push-metrics.ts";
 import { RateWindow } from "./rate-window.ts";
 import { ResumeRing, type ResumeRingOptions } from "./resume-ring.ts";
 import { type SendBufferOptions, SendBuffers } from "./send-buffer.ts";
-import { SequenceGaps, sequenceGapsDefaults } from "./sequence-gaps.ts";
 import { SocketEvents } from "./socket-events.ts";
 
 export interface GatewayOptions {
@@ -98,7 +98,7 @@ export class Gateway {
   readonly #heartbeat: Heartbeat;
   readonly #idempotency = new Idempotency(idempotencyDefaults);
   readonly #figures = newFigures();
-  readonly #gaps: SequenceGaps;
+  readonly #losses: Losses;
   readonly #publicGrants: ChannelGrants;
   readonly #newConnectionId: () => string;
   readonly #tickMs: number;
@@ -188,13 +188,8 @@ export class Gateway {
         tell,
         onLost: complainEvents,
       });
-    this.#gaps = new SequenceGaps({
-      ...sequenceGapsDefaults,
-      onGap: (count) => {
-        figures.missing += count;
-        ring.markGap();
-      },
-    });
+    const losses = new Losses({ bus, ring, figures, steady });
+    this.#losses = losses;
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
       ring,
@@ -248,6 +243,7 @@ export class Gateway {
       presence: this.presence,
       ring,
       sendBuffers,
+      losses,
       figures,
       clock: steady,
       wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
@@ -258,8 +254,8 @@ export class Gateway {
       hub,
       idempotency: this.#idempotency,
       figures,
-      // What goes from here to here cannot get lost on the way.
-      arrived: bus.name === "local" ? () => {} : (message) => this.#gaps.seen(message, steady.now()),
+      arrived: (message) => losses.arrived(message),
+      lost: () => losses.lost(),
       clock,
       steady,
       log,
@@ -291,7 +287,7 @@ export class Gateway {
     this.#heartbeat.tick(nowMs);
     this.hub.tick();
     this.presence.tick(nowMs);
-    this.#gaps.tick(nowMs);
+    this.#losses.tick(nowMs);
     this.drain.tick(nowMs);
     this.ring.forgetOld(nowMs);
     this.#idempotency.forgetOld(nowMs);

@@ -168,7 +168,7 @@ export class Hub {
     }
     const nowMs = clock.now();
     if (this.#canBeResumed(nowMs)) ring.add(message, bytes, nowMs);
-    else ring.pass();
+    else ring.pass(nowMs);
     figures.messages[targetType]++;
     const behind = this.#catchUp.hearing(targetType, target);
     if (behind > 0) this.#catchUp.keep(message);

@@ -34,10 +34,8 @@ export class ResumeRing {
   /** The oldest message that is not too old. */
   #young = 0;
   #bytes = 0;
-  /** Arrival of the newest message that was forgotten. */
+  /** Arrival of the newest message that is not here. */
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
-  /** Messages may be missing before this position. */
-  #gapAt = 0;
 
   constructor(options: ResumeRingOptions) {
     this.#options = options;
@@ -63,7 +61,7 @@ export class ResumeRing {
   add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
     const { maxMessages, maxBytes } = this.#options;
     if (maxMessages === 0) {
-      this.pass();
+      this.pass(nowMs);
       return;
     }
     while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#forget();
@@ -76,10 +74,14 @@ export class ResumeRing {
     this.forgetOld(nowMs);
   }
 
-  /** A message went by that is not kept, because nobody can ask for it: with it goes all that stood before it. */
-  pass(): void {
+  /**
+   * A message went by that is not kept, or may have: with it goes all that stood before it, so that nobody who heard only
+   * that is told that nothing is missing.
+   */
+  pass(nowMs: number): void {
     while (this.size > 0) this.#forget();
     this.#start = ++this.#end;
+    this.#forgottenAtMs = nowMs;
   }
 
   get maxAgeMs(): number {
@@ -99,25 +101,17 @@ export class ResumeRing {
     while (this.#start < anchor && this.#arrivalAt(this.#start) < since) this.#forget();
   }
 
-  /** Something may have been missed up to here: nobody who heard only older messages is told otherwise. */
-  markGap(): void {
-    this.#gapAt = this.#end;
-  }
-
   find(resumeId: string, nowMs: number): ResumePoint {
     this.forgetOld(nowMs);
     const position = this.#positionOf(resumeId);
     const after = position === undefined ? this.#namedPlace(resumeId) : position + 1;
     if (after === null || after < this.#start) return { from: this.#end, isComplete: false };
-    const isAfterGap = after >= this.#gapAt;
     // A named place is of this instance, whose own order is exact.
-    if (position === undefined || this.#options.overlapMs === 0)
-      return { from: after, isComplete: isAfterGap };
+    if (position === undefined || this.#options.overlapMs === 0) return { from: after, isComplete: true };
     const since = this.#arrivalAt(position) - this.#options.overlapMs;
     let from = position;
     while (from > this.#start && this.#arrivalAt(from - 1) >= since) from--;
-    const reachesBack = this.#forgottenAtMs < since;
-    return { from, isComplete: isAfterGap && reachesBack };
+    return { from, isComplete: this.#forgottenAtMs < since };
   }
 
   /** The message at a position; undefined when it was forgotten already or is not there yet. */

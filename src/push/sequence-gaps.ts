@@ -37,6 +37,12 @@ export class SequenceGaps {
     else this.#advance(source, seq, nowMs);
   }
 
+  /** Whether any number may still come that should be here already. */
+  get isAwaiting(): boolean {
+    for (const { awaited } of this.#sources.values()) if (awaited.size > 0) return true;
+    return false;
+  }
+
   tick(nowMs: number): void {
     const before = nowMs - this.#options.lateMs;
     let lost = 0;
@@ -52,11 +58,16 @@ export class SequenceGaps {
 
   /** What a publisher said before we first heard it was not meant for us. */
   #remember(tag: string, seq: number): void {
-    if (this.#sources.size >= this.#options.maxSources) {
-      const [oldest] = this.#sources.keys();
-      if (oldest !== undefined) this.#sources.delete(oldest);
-    }
+    if (this.#sources.size >= this.#options.maxSources) this.#forgetOldest();
     this.#sources.set(tag, { highest: seq, awaited: new Map() });
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#sources;
+    if (!oldest) return;
+    const [tag, { awaited }] = oldest;
+    this.#sources.delete(tag);
+    if (awaited.size > 0) this.#options.onGap(awaited.size);
   }
 
   #advance(source: Source, seq: number, nowMs: number): void {

@@ -7,6 +7,7 @@ import type { Connections } from "./connections.ts";
 import type { Drain } from "./drain.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Hub } from "./hub.ts";
+import type { Losses } from "./losses.ts";
 import { errorFrame, welcomeFrame } from "./message.ts";
 import type { Presence } from "./presence.ts";
 import { countAdmission, countClose, type PushFigures } from "./push-metrics.ts";
@@ -24,6 +25,7 @@ export interface SocketEventParts {
   presence: Pick<Presence, "opened" | "closed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
+  losses: Pick<Losses, "isNothingAwaited">;
   figures: PushFigures;
   clock: Clock;
   wallTimeOf: (steadyMs: number) => number;
@@ -91,7 +93,7 @@ export class SocketEvents {
 
   /** Tells a `slipway.v1` client where it stands; answers the position in the ring from which it hears. */
   #greet(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
-    const { ring, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
+    const { ring, losses, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
     const { data } = socket;
     if (!data.isV1) return ring.end;
     const resume = data.resumeId === null ? null : ring.find(data.resumeId, clock.now());
@@ -105,7 +107,7 @@ export class SocketEvents {
         channels: [...(data.channels ?? [])],
         pingIntervalMs,
         expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
-        recovered: resume?.isComplete ?? false,
+        recovered: (resume?.isComplete ?? false) && losses.isNothingAwaited,
         lastId: ring.lastId,
       }),
     );

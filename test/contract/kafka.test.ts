@@ -77,6 +77,35 @@ describe.if(kafkaUrl !== undefined)("Kafka", () => {
     await admin.close();
   });
 
+  test("a loss is told when reading begins, and when the broker no longer has what was to be read", async () => {
+    const prefix = freshPrefix();
+    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
+    const gate = Promise.withResolvers<void>();
+    const heard: string[] = [];
+    const handle = async (messages: unknown[]) => {
+      heard.push(...(messages as { id: string }[]).map(({ id }) => id));
+      await gate.promise;
+    };
+    bus.subscribe("broadcast", handle, () => heard.push("loss"));
+    bus.start();
+    opened.push(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const send = (id: string) => bus.publish("broadcast", "user:1", { id });
+    await send("first");
+    await eventually("it is being handled", () => heard.includes("first"));
+    await send("too old");
+    const admin = new Admin({ clientId: "test", bootstrapBrokers });
+    const partitions = Array.from({ length: 6 }, (_, partition) => ({ partition, offset: -1n }));
+    await admin.deleteRecords({ topics: [{ name: `${prefix}.broadcast`, partitions }] });
+    gate.resolve();
+    await eventually("it is noticed", () => heard.at(-1) === "loss");
+    await eventually("the bus is ready again", () => bus.state().ready);
+    await send("last");
+    await eventually("it arrived", () => heard.includes("last"));
+    expect(heard).toEqual(["loss", "first", "loss", "last"]);
+    await admin.close();
+  });
+
   test("partitions that are added later are read from their beginning", async () => {
     const prefix = freshPrefix();
     const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });

@@ -33,7 +33,7 @@ describe("resume ring", () => {
             ring.add(message(all.at(-1) ?? ""), step.add, now);
           } else if ("pass" in step) {
             all.push("passed");
-            ring.pass();
+            ring.pass(now);
           } else if ("wait" in step) now += step.wait;
           else left.push({ id: ring.lastId, heard: all.length });
           expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
@@ -50,14 +50,27 @@ describe("resume ring", () => {
 
   test("after a gap nobody who heard only older messages is told that nothing is missing", () => {
     const ring = new ResumeRing(options);
+    const empty = ring.lastId;
+    ring.pass(0);
+    expect(ring.find(empty, 0).isComplete).toBe(false);
+    expect(ring.find(ring.lastId, 0).isComplete).toBe(true);
     ring.add(message("a"), 1, 0);
-    ring.markGap();
-    ring.add(message("b"), 1, 0);
-    expect(ring.find("a", 0).isComplete).toBe(true);
-    ring.markGap();
-    ring.add(message("c"), 1, 0);
+    ring.pass(0);
     expect(ring.find("a", 0).isComplete).toBe(false);
+    const between = ring.lastId;
+    ring.add(message("b"), 1, 0);
+    expect(ring.find("a", 0).isComplete).toBe(false);
+    expect(ring.find(between, 0)).toEqual({ from: ring.end - 1, isComplete: true });
     expect(ring.find("b", 0).isComplete).toBe(true);
+  });
+
+  test("with an overlap a gap reaches as far beyond itself, because elsewhere the order may have been another", () => {
+    const ring = new ResumeRing({ ...options, overlapMs: 10 });
+    ring.pass(100);
+    ring.add(message("a"), 1, 110);
+    ring.add(message("b"), 1, 111);
+    expect(ring.find("a", 111).isComplete).toBe(false);
+    expect(ring.find("b", 111).isComplete).toBe(true);
   });
 
   test("with an overlap the replay starts before the resumed id, and is complete only if the ring reaches that far", () => {

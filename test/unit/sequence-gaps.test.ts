@@ -50,3 +50,24 @@ test("a gap larger than what is awaited is counted at once", () => {
   watched.tick(5_000);
   expect(gaps).toEqual([990, 10]);
 });
+
+test("a number is awaited from when it was passed over until it comes or is given up", () => {
+  const { watched, hear } = watch();
+  hear("a", 0, 1, 2);
+  expect(watched.isAwaiting).toBe(false);
+  hear("a", 0, 5);
+  expect(watched.isAwaiting).toBe(true);
+  hear("a", 0, 3, 4);
+  expect(watched.isAwaiting).toBe(false);
+  hear("a", 0, 7);
+  watched.tick(5_000);
+  expect(watched.isAwaiting).toBe(false);
+});
+
+test("numbers that are awaited of a publisher that is forgotten count as missing", () => {
+  const { gaps, hear } = watch();
+  hear("a", 0, 1, 4);
+  hear("b", 0, 1);
+  hear("c", 0, 1);
+  expect(gaps).toEqual([2]);
+});

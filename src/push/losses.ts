@@ -1,0 +1,50 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Clock } from "../clock.ts";
+import type { BroadcastMessage } from "./message.ts";
+import type { PushFigures } from "./push-metrics.ts";
+import type { ResumeRing } from "./resume-ring.ts";
+import { SequenceGaps, sequenceGapsDefaults } from "./sequence-gaps.ts";
+
+export interface LossParts {
+  bus: Pick<Bus, "name" | "state">;
+  ring: ResumeRing;
+  figures: PushFigures;
+  steady: Clock;
+}
+
+/** Messages that never came here, or may still come: who resumes is told that nothing is missing only without them. */
+export class Losses {
+  readonly #parts: LossParts;
+  readonly #gaps: SequenceGaps;
+  readonly #isLocal: boolean;
+
+  constructor(parts: LossParts) {
+    this.#parts = parts;
+    this.#isLocal = parts.bus.name === "local";
+    this.#gaps = new SequenceGaps({
+      ...sequenceGapsDefaults,
+      onGap: (count) => {
+        parts.figures.missing += count;
+        this.lost();
+      },
+    });
+  }
+
+  /** False while the queue is away, is being caught up with, or a number was passed over: what waits there may be lost. */
+  get isNothingAwaited(): boolean {
+    return this.#parts.bus.state().ready && !this.#gaps.isAwaiting;
+  }
+
+  /** What goes from here to here cannot get lost on the way. */
+  arrived(message: BroadcastMessage): void {
+    if (!this.#isLocal) this.#gaps.seen(message, this.#parts.steady.now());
+  }
+
+  lost(): void {
+    this.#parts.ring.pass(this.#parts.steady.now());
+  }
+
+  tick(nowMs: number): void {
+    this.#gaps.tick(nowMs);
+  }
+}
