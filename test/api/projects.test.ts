@@ -44,6 +44,7 @@ describe("a project", () => {
       supersede: "none",
       liveTaskId: null,
       sample: false,
+      permission: "manage",
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     } as never);
     expect(await server.admin.expect<Project>(200, "GET", `/api/projects/${project.id}`)).toEqual(project);
