@@ -20,8 +20,10 @@ const touchEveryMs = 60_000;
 export interface Credentials {
   /** The caller behind a session token or an API token; throws 401 when it is unknown, expired or its user disabled. */
   callerOf(token: string): Promise<Caller>;
-  /** The runner behind its token; throws 401. */
+  /** The runner behind its token, also a disabled one: what it holds it may finish. Throws 401. */
   runnerOf(token: string | null): Promise<Runner>;
+  /** The same for one that asks for work; throws 401 when it is disabled, too. */
+  activeRunnerOf(token: string | null): Promise<Runner>;
 }
 
 export function buildCredentials(
@@ -65,17 +67,23 @@ export function buildCredentials(
     };
   }
 
+  async function runnerOf(token: string | null): Promise<Runner> {
+    const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
+    if (!runner) throw refusedRunner();
+    return runner;
+  }
+
   return {
+    runnerOf,
+    async activeRunnerOf(token) {
+      const runner = await runnerOf(token);
+      if (runner.disabled) throw refusedRunner();
+      return runner;
+    },
     async callerOf(token) {
       if (token.startsWith(tokenPrefixes.session)) return ofSession(token);
       if (token.startsWith(tokenPrefixes.api)) return ofApiToken(token);
       throw refused();
-    },
-    async runnerOf(token) {
-      const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
-      if (!runner || runner.disabled)
-        throw new Fault("unauthenticated", "This runner's token is unknown or disabled; register it again.");
-      return runner;
     },
   };
 }
@@ -83,4 +91,8 @@ export function buildCredentials(
 /** One text for every reason, so that a guess learns nothing. */
 function refused(): Fault {
   return new Fault("unauthenticated", "The credential is unknown, expired or revoked; sign in again.");
+}
+
+function refusedRunner(): Fault {
+  return new Fault("unauthenticated", "This runner's token is unknown or disabled; register it again.");
 }

@@ -20,7 +20,7 @@ import { faultResponse } from "./respond.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface RunnerRoutesParts {
-  credentials: Pick<Credentials, "runnerOf">;
+  credentials: Pick<Credentials, "runnerOf" | "activeRunnerOf">;
   dispatch: Dispatch;
   calls: HeldCalls;
   log: Log;
@@ -32,13 +32,14 @@ const bodyMaxBytes = 16 * 1024 * 1024;
 /** The runner protocol, by the token of a runner. Served beside the management API: it is no endpoint for people. */
 export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutesParts): Routes {
   function endpoint<T>(
+    runnerOf: Credentials["runnerOf"],
     schema: z.ZodType<T>,
     answer: (runner: Runner, body: T, signal: AbortSignal) => Promise<Response>,
   ): { POST: Handler } {
     return {
       async POST(request) {
         try {
-          const runner = await credentials.runnerOf(bearerOf(request.headers));
+          const runner = await runnerOf(bearerOf(request.headers));
           return await answer(runner, await read(request, schema), request.signal);
         } catch (error) {
           if (error instanceof Fault) return faultResponse(error);
@@ -52,22 +53,25 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
     };
   }
 
+  const { runnerOf, activeRunnerOf } = credentials;
   return {
-    [runnerPaths.hello]: endpoint(claimRequest, async (runner, body) =>
+    [runnerPaths.hello]: endpoint(activeRunnerOf, claimRequest, async (runner, body) =>
       Response.json(await dispatch.hello(runner, body)),
     ),
-    [runnerPaths.claim]: endpoint(claimRequest, async (runner, body, signal) => {
+    [runnerPaths.claim]: endpoint(activeRunnerOf, claimRequest, async (runner, body, signal) => {
       const instruction = await dispatch.claim(runner, body, signal);
       return instruction ? Response.json(instruction) : new Response(null, { status: 204 });
     }),
-    [runnerPaths.beat]: endpoint(beatRequest, async (runner, body, signal) =>
+    [runnerPaths.beat]: endpoint(runnerOf, beatRequest, async (runner, body, signal) =>
       held(await calls.beat(runner, body, signal)),
     ),
-    [runnerPaths.log]: endpoint(logRequest, async (runner, body) => held(await calls.log(runner, body))),
-    [runnerPaths.stage]: endpoint(stageRequest, async (runner, body) =>
+    [runnerPaths.log]: endpoint(runnerOf, logRequest, async (runner, body) =>
+      held(await calls.log(runner, body)),
+    ),
+    [runnerPaths.stage]: endpoint(runnerOf, stageRequest, async (runner, body) =>
       held(await calls.stage(runner, body)),
     ),
-    [runnerPaths.finish]: endpoint(finishRequest, async (runner, body) =>
+    [runnerPaths.finish]: endpoint(runnerOf, finishRequest, async (runner, body) =>
       held(await calls.finish(runner, body)),
     ),
   };

@@ -67,8 +67,6 @@ export const claimRequest = z.object({
   labels: z.array(z.string()).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().max(64),
-  /** Tasks this runner still holds, so that a restarted server and it agree. */
-  holding: z.array(z.number().int()).max(256),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequest>;

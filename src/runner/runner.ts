@@ -54,7 +54,6 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     labels: options.labels,
     concurrency: options.concurrency,
     version: options.version,
-    holding: [...running.keys()],
   });
   const lifeline = openLifeline();
   let aTaskEnded = Promise.withResolvers<void>();

@@ -22,8 +22,8 @@ export interface Enqueued {
 /** Tells runners, browsers and people what a committed transaction did. */
 export interface TaskAnnouncer {
   enqueued(enqueued: Enqueued): void;
-  /** A task that is still queued was moved to another ref, commit or time. */
-  changed(task: Task): void;
+  /** A task that is still queued was moved to another ref or commit; `from` is how it stood before. */
+  moved(task: Task, from: Task): void;
 }
 
 const manualPriority = 10;

@@ -14,6 +14,8 @@ import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
 
 /** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
 export interface TaskEvents extends TaskAnnouncer {
+  /** For the console and for those who wait for it; nobody else is told. */
+  changed(task: Task): void;
   started(task: Task): void;
   /** A task of the tip of its ref now knows its commit. */
   resolved(task: Task): void;
@@ -53,6 +55,10 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
 
   function tell(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
     live.task(event, task);
+    tellLater(event, task, known);
+  }
+
+  function tellLater(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
     const before = telling.get(task.projectId) ?? Promise.resolve();
     const told = before
       .then(() => tellOutside(event, task, known))
@@ -100,6 +106,14 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
       wakeups.notify(queueTopic);
     },
     changed,
+    moved(task, from) {
+      changed(task);
+      if (task.commit === from.commit) return;
+      // Its commit is not built, at least not by this task; nothing else would ever end its status.
+      const reason = `Not built: task ${task.id} took a later push instead.`;
+      tellLater("task.changed", { ...from, state: "canceled", reason });
+      tellLater("task.changed", task);
+    },
     started(task) {
       metrics.started(task);
       tell("task.started", task);

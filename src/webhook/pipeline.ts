@@ -125,7 +125,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   function tell({ id, record, enqueued, moved }: Written): void {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
-    if (moved) announcer.changed(moved);
+    if (moved) announcer.moved(moved.task, moved.from);
     onDelivery(summaryOf(id, record));
   }
 

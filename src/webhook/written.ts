@@ -15,8 +15,8 @@ export interface Written {
   outcome: Outcome;
   enqueued?: Enqueued;
   place?: QueuePlace;
-  /** The task that took over this delivery's ref and commit. */
-  moved?: Task;
+  /** The task that took over this delivery's ref and commit, and how it stood before. */
+  moved?: { task: Task; from: Task };
 }
 
 /**
@@ -62,7 +62,8 @@ function mergeInto(
 ): Promise<Written | null> {
   return store.transaction(async (keepers) => {
     if (order === null) return { id: await keepers.deliveries.create(record), record, outcome };
-    const moved = await keepers.tasks.change(into.id, { whileIn: ["queued"], set: order });
+    const task = await keepers.tasks.change(into.id, { whileIn: ["queued"], set: order });
+    const moved = task && { task, from: into };
     return moved && { id: await keepers.deliveries.create(record), record, outcome, moved };
   });
 }

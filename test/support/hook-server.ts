@@ -38,7 +38,7 @@ export async function startHookServer(
   const part = buildWebhookPart(ground, {
     store,
     secrets: buildSecrets(new Uint8Array(32)),
-    announcer: { enqueued: () => {}, changed: () => {} },
+    announcer: { enqueued: () => {}, moved: () => {} },
     onDelivery: (summary) => void told.push(summary),
     ownUrl: () => "",
     baseUrl: () => ({ url: origin, isConfigured: false }),

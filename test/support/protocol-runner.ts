@@ -35,7 +35,7 @@ export async function registerRunner(
     id,
     token,
     async claim(signal) {
-      const response = await post("claim", { labels: [], concurrency, version: "test", holding: [] }, signal);
+      const response = await post("claim", { labels: [], concurrency, version: "test" }, signal);
       if (response.status === 204) return null;
       if (response.status !== 200)
         throw new Error(`claim answered ${response.status}: ${await response.text()}`);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 
-const request = { labels: [], concurrency: 20, version: "test", holding: [] };
+const request = { labels: [], concurrency: 20, version: "test" };
 
 function dispatchOver(over: Store) {
   const finished: Task[] = [];
@@ -38,6 +38,7 @@ function dispatchOver(over: Store) {
     events: {
       changed() {},
       enqueued() {},
+      moved() {},
       started() {},
       resolved() {},
       finished: (task) => void finished.push(task),

@@ -40,6 +40,24 @@ describe("the one instruction", () => {
     await expect(stranger.claim()).rejects.toThrow("401");
   });
 
+  test("that a runner holds it may finish although it was disabled meanwhile, and gets no other", async () => {
+    const projectId = await scene.client.project(sampleUrl, sampleScripts);
+    const { id } = await scene.client.run(projectId);
+    const leaving = await registerRunner(scene.server.url, scene.server.admin, { name: "leaving" });
+    const held = await leaving.claim();
+    if (held?.taskId !== id) throw new Error("nothing was claimed");
+    await scene.server.admin.expect(200, "PATCH", `/api/runners/${leaving.id}`, { disabled: true });
+    await expect(leaving.claim()).rejects.toThrow("401");
+    for (const [path, more] of [
+      ["beat", { waitMs: 0 }],
+      ["log", { from: 0, lines: wireLines(1) }],
+      ["stage", { stage: "build", state: "running", exitCode: null }],
+      ["finish", { state: "success", reason: "" }],
+    ] as const)
+      expect((await leaving.call(path, held, more)).status).toBe(200);
+    expect((await scene.client.task(id)).state).toBe("success");
+  });
+
   test("of a project with labels goes only to a runner that is registered with all of them", async () => {
     const projectId = await scene.client.project(sampleUrl, sampleScripts, { labels: ["gpu"] });
     const { id } = await scene.client.run(projectId);

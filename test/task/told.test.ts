@@ -5,6 +5,7 @@ import { deployClient } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { makeHook, sha } from "../support/hook.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import { startRunnerProcess } from "../support/runner-process.ts";
@@ -80,6 +81,34 @@ describe("what happens to a task of a runner elsewhere", () => {
       token: "token t0ken",
       context: "slipway",
     });
+  }, 60_000);
+
+  test("ends the status of a commit whose task was moved to a later push", async () => {
+    const git = { url: `${host.url}/ann/shop.git`, ref: "main" };
+    const hook = await makeHook(
+      server,
+      { provider: "gitea", events: ["push"], debounceSeconds: 600 },
+      { git },
+    );
+    const path = `/api/projects/${hook.projectId}/keys/status-token`;
+    await server.admin.expect(204, "PUT", path, { value: "t0ken" });
+    const push = async (after: string) => {
+      const headers = { "x-gitea-event": "push" };
+      const { body } = await hook.deliver({ headers, payload: { ref: "refs/heads/main", after } });
+      return body;
+    };
+    const toldOf = (commit: string) =>
+      host.statuses.filter((status) => status.path.endsWith(commit)).map(({ state }) => state);
+    const [first, second] = [sha("first"), sha("second")];
+    const { taskId } = await push(first);
+    await eventually("the first commit has a status", () => toldOf(first).length === 1);
+    expect(await push(second)).toMatchObject({ status: "merged", mergedIntoTaskId: taskId });
+    await eventually("the second commit has one", () => toldOf(second).length === 1);
+    await eventually("that of the first has ended", () => toldOf(first).length === 2);
+    await server.admin.expect(200, "POST", `/api/tasks/${taskId}/cancel`);
+    await eventually("that of the second ends with its task", () => toldOf(second).length === 2);
+    expect(toldOf(first)).toEqual(["pending", "error"]);
+    expect(toldOf(second)).toEqual(["pending", "error"]);
   }, 60_000);
 
   test("is told to the addresses that asked for the event, and to no others", async () => {
