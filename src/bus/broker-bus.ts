@@ -1,11 +1,12 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Bus, BusHandler, BusMessage, BusState, SharedTopic, Topic } from "./bus.ts";
+import type { Bus, BusHandler, BusMessage, BusState, OutwardTopic, SharedTopic, Topic } from "./bus.ts";
 import { newBusFigures, registerBusMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import { Inbox } from "./inbox.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
+import { TopicRefusals } from "./topic-refusals.ts";
 
 /** One life of a connection to a broker: from "declared and consuming" until it breaks. */
 export interface BrokerSession {
@@ -21,6 +22,8 @@ export interface BrokerLink extends SessionEvents {
   receive(topic: SharedTopic, bodies: unknown[]): void | Promise<void>;
   /** What follows may not be all that was published since the last message; said before it is received. */
   lost(topic: SharedTopic): void;
+  /** The broker does not take a topic that other services read. The session goes on. */
+  refused(topic: OutwardTopic, cause: unknown): void;
 }
 
 /** What RabbitMQ and Kafka each bring: how a session is opened. */
@@ -55,11 +58,13 @@ export class BrokerBus implements Bus {
   readonly #inFlight: InFlight;
   readonly #log: Log;
   readonly #figures = newBusFigures();
+  readonly #refusals: TopicRefusals;
   #isClosing = false;
 
   constructor(broker: Broker, { prefix, log, clock, random, metrics }: BrokerBusOptions) {
     this.name = broker.name;
     this.#log = log.child({ bus: broker.name });
+    this.#refusals = new TopicRefusals(this.#log, clock);
     this.#supervisor = new Supervisor<BrokerSession>({
       open: (events) => broker.open(this.#link(events)),
       readyDetail: `consuming from ${broker.name}, prefix ${prefix}`,
@@ -103,6 +108,8 @@ export class BrokerBus implements Bus {
   #send(topic: Topic, key: string, message: BusMessage): Promise<void> {
     const session = this.#supervisor.session();
     if (!session || this.#isClosing) return Promise.reject(queueUnavailable(this.#supervisor.state().detail));
+    const refusal = this.#refusals.of(topic);
+    if (refusal) return Promise.reject(refusal);
     const body = JSON.stringify(message);
     return this.#inFlight.run(body.length, () => session.send(topic, key, message.id, body));
   }
@@ -144,6 +151,10 @@ export class BrokerBus implements Bus {
       topics: [...this.#inboxes.keys()],
       receive: (topic, bodies) => this.#inboxes.get(topic)?.take(bodies),
       lost: (topic) => this.#inboxes.get(topic)?.lost(),
+      refused: (topic, cause) => {
+        // With a session that ends its channels end too.
+        if (!this.#isClosing && !events.signal.aborted) this.#refusals.add(topic, cause);
+      },
     };
   }
 }

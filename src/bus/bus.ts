@@ -2,8 +2,9 @@
  * What carries messages between instances. Local mode is simply the local bus, so that both modes share one path.
  * `broadcast` and `control` reach every instance, the sender included; `client` and `events` are for other services.
  */
-export type Topic = "broadcast" | "control" | "client" | "events";
 export type SharedTopic = "broadcast" | "control";
+export type OutwardTopic = "client" | "events";
+export type Topic = SharedTopic | OutwardTopic;
 
 export interface BusMessage {
   /** Unique; consumers drop doubles by it. */
@@ -26,7 +27,10 @@ export const alreadyPublished: Promise<void> = Promise.resolve();
 export type BusHandler = (messages: unknown[]) => void | Promise<void>;
 
 export interface Bus {
-  /** Resolves once the broker has confirmed; rejects with Fault "unavailable" within 5 s otherwise. Order is kept per key. */
+  /**
+   * Resolves once the broker has confirmed; rejects with Fault "unavailable" within 5 s otherwise, or with "too_large" for
+   * what the broker never takes. Order is kept per key.
+   */
   publish(topic: Topic, key: string, message: BusMessage): Promise<void>;
   /**
    * Handles all that arrives on a topic, in order. Messages that arrived together are handed over together. The value is

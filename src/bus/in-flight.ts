@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
-import { Fault, messageOf } from "../errors.ts";
+import { Fault } from "../errors.ts";
+import { reasonOf } from "./failure-reason.ts";
 
 export interface InFlightOptions {
   maxCount: number;
@@ -95,7 +96,7 @@ export class InFlight {
     this.#bytes -= entry.bytes;
     if (cause === undefined) this.heard();
     if (cause === undefined) this.#answer(entry);
-    else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(messageOf(cause), cause));
+    else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(reasonOf(cause), cause));
   }
 
   #answer(entry: Entry, fault?: Fault): void {

@@ -10,7 +10,7 @@ export interface KafkaRecord {
 export interface KafkaProducerOptions {
   /** Resolves once the brokers have confirmed all of them. */
   send(records: KafkaRecord[]): Promise<void>;
-  /** The brokers cannot be reached as we know them. */
+  /** The brokers cannot be reached as we know them, or do not let us write. */
   onFailure(cause: unknown): void;
 }
 
@@ -48,16 +48,20 @@ export class KafkaProducer {
     this.#isSending = true;
     // What is published in the same turn belongs into the same request.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const batch = this.#nextBatch();
-      try {
-        await this.#options.send(batch.map(({ record }) => record));
-        for (const { resolve } of batch) resolve();
-      } catch (cause) {
-        this.#fail(batch, cause);
-      }
-    }
+    while (this.#waiting.length > 0) await this.#sendBatch(this.#nextBatch());
     this.#isSending = false;
+  }
+
+  async #sendBatch(batch: Waiting[]): Promise<void> {
+    try {
+      await this.#options.send(batch.map(({ record }) => record));
+      for (const { resolve } of batch) resolve();
+    } catch (cause) {
+      if (!isTooLarge(cause)) return this.#fail(batch, cause);
+      // Too large together need not be too large alone. What was written already is dropped by its id.
+      if (batch.length > 1) for (const one of batch) await this.#sendBatch([one]);
+      else batch[0]?.reject(tooLarge());
+    }
   }
 
   #nextBatch(): Waiting[] {
@@ -72,11 +76,20 @@ export class KafkaProducer {
   }
 
   #fail(batch: Waiting[], cause: unknown): void {
-    const isTooLarge = (cause as MultipleErrors).findBy?.("apiId", "MESSAGE_TOO_LARGE") != null;
-    const answer = isTooLarge
-      ? new Fault("invalid", "The message is larger than the Kafka topic takes: raise its max.message.bytes.")
-      : cause;
-    for (const { reject } of batch) reject(answer);
-    if (!isTooLarge) this.#options.onFailure(cause);
+    for (const { reject } of batch) reject(cause);
+    this.#options.onFailure(cause);
   }
+}
+
+function isTooLarge(cause: unknown): boolean {
+  return ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"].some(
+    (apiId) => (cause as MultipleErrors).findBy?.("apiId", apiId) != null,
+  );
+}
+
+function tooLarge(): Fault {
+  return new Fault(
+    "too_large",
+    "The message is larger than the Kafka topic takes: raise its max.message.bytes.",
+  );
 }

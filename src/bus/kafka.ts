@@ -10,6 +10,7 @@ import { Fault } from "../errors.ts";
 import type { Broker, BrokerLink, BrokerSession } from "./broker-bus.ts";
 import type { SharedTopic, Topic } from "./bus.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
+import { OutwardLane, type TextProducer } from "./kafka-outward-lane.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { KafkaReader, type ReadPositions } from "./kafka-reader.ts";
 
@@ -46,7 +47,6 @@ const topicSettings = {
 const maxMessageBytes = 8 * 1024 * 1024;
 
 type Settings = ReturnType<typeof clientSettings>;
-type TextProducer = Producer<string, string, string, string>;
 
 /**
  * No consumer group: every instance reads every partition by itself, from the end at its first start and from where it
@@ -60,7 +60,8 @@ export function kafkaBroker(options: KafkaOptions): Broker {
     name: "kafka",
     async open(link) {
       const admin = endWith(link.signal, new Admin(settings));
-      const producer = endWith(link.signal, buildProducer(settings, options.isDurable));
+      const build = () => buildProducer(settings, options.isDurable);
+      const producer = endWith(link.signal, build());
       const topicName = (topic: Topic) => `${options.prefix}.${topic}`;
       const readers: KafkaReader[] = [];
       for (const topic of link.topics) {
@@ -77,7 +78,7 @@ export function kafkaBroker(options: KafkaOptions): Broker {
       if (options.isDurable) await producer.initIdempotentProducer({});
       await producer.metadata({ topics: link.topics.map(topicName) });
       for (const reader of readers) reader.start(options.refreshMs ?? defaultRefreshMs);
-      return openSession(admin, producer, link, topicName);
+      return openSession(admin, producer, build, link, topicName);
     },
   };
 }
@@ -103,29 +104,29 @@ function buildReader(
   });
 }
 
+/**
+ * The instances talk over one producer; without it there is no session. What other services read goes over producers of
+ * its own: a right that is missing there must not keep the instances from talking.
+ */
 function openSession(
   admin: Admin,
-  kafka: TextProducer,
+  shared: TextProducer,
+  build: () => TextProducer,
   link: BrokerLink,
   topicName: (topic: Topic) => string,
 ): BrokerSession {
-  const producer = new KafkaProducer({
-    send: (messages) => kafka.send({ messages }).then(() => {}),
+  const lane = new KafkaProducer({
+    send: (messages) => shared.send({ messages }).then(() => {}),
     onFailure: (cause) => link.broken(cause),
   });
-  const ensured = new Map<Topic, Promise<void>>();
-  const ensure = (topic: Topic) => {
-    const known = ensured.get(topic);
-    if (known) return known;
-    const ensuring = ensureTopic(admin, topicName(topic), topic);
-    ensured.set(topic, ensuring);
-    ensuring.catch(() => ensured.delete(topic));
-    return ensuring;
+  const outward = {
+    client: new OutwardLane("client", link, build, () => ensureTopic(admin, topicName("client"), "client")),
+    events: new OutwardLane("events", link, build, () => ensureTopic(admin, topicName("events"), "events")),
   };
   return {
-    async send(topic, key, _id, body) {
-      if (topic === "client" || topic === "events") await ensure(topic);
-      await producer.send({ topic: topicName(topic), key, value: body });
+    send(topic, key, _id, value) {
+      const record = { topic: topicName(topic), key, value };
+      return topic === "client" || topic === "events" ? outward[topic].send(record) : lane.send(record);
     },
     // The clients end with the session's signal.
     async close() {},

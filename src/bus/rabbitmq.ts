@@ -3,6 +3,7 @@ import { pause } from "../clock.ts";
 import type { Broker, BrokerLink } from "./broker-bus.ts";
 import type { SharedTopic, Topic } from "./bus.ts";
 import { type Backlog, consumeAll } from "./rabbitmq-consumer.ts";
+import { declareExchange, RabbitmqPublisher } from "./rabbitmq-publisher.ts";
 
 export interface RabbitmqOptions {
   url: string;
@@ -13,9 +14,6 @@ export interface RabbitmqOptions {
   tlsCa?: string | undefined;
 }
 
-/** Nobody may be there yet to read client messages; a full queue refuses instead of forgetting. */
-const clientQueueMaxLength = 1_000_000;
-const clientQueueMaxBytes = 1024 * 1024 * 1024;
 const heartbeatSeconds = 10;
 const connectTimeoutMs = 3_000;
 const closeTimeoutMs = 2_000;
@@ -41,14 +39,13 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       );
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);
-      const publisher = await Publisher.open(publishing, options);
+      const publisher = await RabbitmqPublisher.open(publishing, options, link);
       const { backlog, channels } = await consumeAll(consuming, options, link, doubts);
       catchUp(backlog, link);
-      publisher.onClose((reason) => link.broken(reason));
       return {
         send: (topic, _key, id, body) => publisher.send(topic, id, body),
         async close() {
-          await closeInOrder([...channels, publisher.channel]);
+          await closeInOrder([...channels, ...publisher.channels]);
           consuming.unsafeDestroy();
           publishing.unsafeDestroy();
         },
@@ -81,9 +78,8 @@ function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): P
 
 async function declareExchanges(connection: Connection, prefix: string): Promise<void> {
   const channel = await connection.acquire();
-  for (const topic of ["broadcast", "control", "events"] satisfies Topic[]) {
-    await channel.exchangeDeclare({ exchange: `${prefix}.${topic}`, type: "fanout", durable: true });
-  }
+  for (const topic of ["broadcast", "control"] satisfies Topic[])
+    await declareExchange(channel, prefix, topic);
   await channel.close();
 }
 
@@ -100,86 +96,10 @@ function catchUp(backlog: Backlog, link: BrokerLink): void {
   backlog.onEmpty(end);
 }
 
-/** One channel in confirm mode: order is kept, confirmations are pipelined. */
-class Publisher {
-  readonly #connection: Connection;
-  readonly channel: Channel;
-  readonly #options: RabbitmqOptions;
-  readonly #returned = new Set<string>();
-  #clientQueue: Promise<void> | undefined;
-
-  static async open(connection: Connection, options: RabbitmqOptions): Promise<Publisher> {
-    const channel = await connection.acquire();
-    await channel.confirmSelect();
-    return new Publisher(connection, channel, options);
-  }
-
-  private constructor(connection: Connection, channel: Channel, options: RabbitmqOptions) {
-    this.#connection = connection;
-    this.channel = channel;
-    this.#options = options;
-    channel.on("basic.return", (message) => {
-      if (message.messageId) this.#returned.add(message.messageId);
-    });
-  }
-
-  onClose(listener: (reason: Error) => void): void {
-    this.channel.on("close", () =>
-      queueMicrotask(() => listener(new Error("the publishing channel was closed"))),
-    );
-  }
-
-  send(topic: Topic, id: string, body: string): Promise<void> {
-    if (topic === "client") return this.#sendToClientQueue(id, body);
-    return this.#publish({ exchange: `${this.#options.prefix}.${topic}` }, id, body);
-  }
-
-  /** `mandatory`, because the broker also confirms what reaches no queue at all. */
-  async #sendToClientQueue(id: string, body: string): Promise<void> {
-    const queue = `${this.#options.prefix}.client`;
-    this.#clientQueue ??= declareClientQueue(this.#connection, queue);
-    await this.#clientQueue;
-    await this.#publish({ routingKey: queue, mandatory: true }, id, body);
-    // The library reports a return one turn later than the confirmation that follows it.
-    await new Promise((resolve) => setImmediate(resolve));
-    if (!this.#returned.delete(id)) return;
-    this.#clientQueue = undefined;
-    throw new Error(`the queue ${queue} does not exist`);
-  }
-
-  #publish(route: Parameters<Channel["basicPublish"]>[0] & object, id: string, body: string): Promise<void> {
-    return this.channel.basicPublish(
-      { ...route, durable: this.#options.isDurable, messageId: id, contentType: "application/json" },
-      Buffer.from(body),
-    );
-  }
-}
-
 /** A channel that is closed sends first what it still has to say: what was handed over is acknowledged. */
 async function closeInOrder(channels: Channel[]): Promise<void> {
   const tooLong = new AbortController();
   const closing = Promise.all(channels.map((channel) => channel.close()));
   await Promise.race([closing, pause(closeTimeoutMs, tooLong.signal)]);
   tooLong.abort();
-}
-
-/** A queue that the operator has declared, with arguments of his own, is taken as it is. */
-async function declareClientQueue(connection: Connection, queue: string): Promise<void> {
-  const probe = await connection.acquire({ emitErrorsFromChannel: true });
-  const isThere = await probe.queueDeclare({ queue, passive: true }).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return await probe.close();
-  const channel = await connection.acquire();
-  await channel.queueDeclare({
-    queue,
-    durable: true,
-    arguments: {
-      "x-max-length": clientQueueMaxLength,
-      "x-max-length-bytes": clientQueueMaxBytes,
-      "x-overflow": "reject-publish",
-    },
-  });
-  await channel.close();
 }

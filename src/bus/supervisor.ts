@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
-import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { BusState } from "./bus.ts";
+import { reasonOf } from "./failure-reason.ts";
 
 /** What an open session tells its supervisor. Calls after the session has ended are ignored. */
 export interface SessionEvents {
@@ -184,17 +184,4 @@ export class Supervisor<Session extends Closeable> {
     }
     for (const listener of this.#listeners) listener(state);
   }
-}
-
-/** The libraries wrap what happened in what they were doing: both are worth telling, the layers between are not. */
-function reasonOf(reason: unknown): string {
-  const innermost = innermostOf(reason);
-  const outer = messageOf(reason).replace(/\.$/, "");
-  return innermost === reason ? outer : `${outer}: ${messageOf(innermost).replace(/\.$/, "")}`;
-}
-
-function innermostOf(error: unknown): unknown {
-  if (error instanceof AggregateError && error.errors.length > 0) return innermostOf(error.errors[0]);
-  if (error instanceof Error && error.cause !== undefined) return innermostOf(error.cause);
-  return error;
 }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { Admin, Producer, stringSerializers } from "@platformatic/kafka";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
-import type { Bus } from "../../src/bus/bus.ts";
+import type { Bus, BusMessage, BusState } from "../../src/bus/bus.ts";
 import { type KafkaOptions, kafkaBroker } from "../../src/bus/kafka.ts";
 import { parseKafkaAddress } from "../../src/bus/kafka-address.ts";
 import { startOffset } from "../../src/bus/kafka-reader.ts";
@@ -125,6 +125,59 @@ describe.if(kafkaUrl !== undefined)("Kafka", () => {
     await eventually("it arrived", () => received.length === 1);
     expect(bus.state().ready).toBe(true);
     await Promise.all([admin.close(), producer.close()]);
+  });
+});
+
+describe.if(kafkaUrl !== undefined)("Kafka that refuses", () => {
+  const url = kafkaUrl ?? "";
+  const admin = new Admin({ clientId: "test", bootstrapBrokers: [url.slice("kafka://".length)] });
+  afterAll(() => admin.close());
+
+  async function open(prefix: string) {
+    const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
+    const received = await collect(bus);
+    await eventually("the bus is ready", () => bus.state().ready);
+    const states: BusState[] = [];
+    bus.onStateChange((state) => states.push(state));
+    return { bus, received, states };
+  }
+
+  test("a message that is too large is refused as such, and all others arrive in order", async () => {
+    const prefix = freshPrefix();
+    const configs = [{ name: "max.message.bytes", value: "200000" }];
+    await admin.createTopics({ topics: [`${prefix}.broadcast`], partitions: 1, replicas: 1, configs });
+    const { bus, received, states } = await open(prefix);
+    const text = "x".repeat(50_000);
+    const ids = Array.from({ length: 20 }, (_, number) => `together-${number}`);
+    // More than the topic takes in one batch, and one among them that it never takes.
+    const publishing = ids.map((id) => bus.publish("broadcast", "user:1", { id, text } as BusMessage));
+    const large = { id: "large", text: text.repeat(5) } as BusMessage;
+    publishing.splice(5, 0, bus.publish("broadcast", "user:1", large));
+    const outcomes = await Promise.allSettled(publishing);
+    const refused = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(refused.map(({ reason }) => reason.code)).toEqual(["too_large"]);
+    await bus.publish("broadcast", "user:1", { id: "last" });
+    await eventually("the last arrived", () => received.at(-1)?.id === "last");
+    expect(received.map(({ id }) => id)).toEqual([...ids, "last"]);
+    expect(states).toEqual([]);
+  });
+
+  test("a topic of other services that cannot be written does not keep the instances from talking", async () => {
+    const prefix = freshPrefix();
+    const { bus, received, states } = await open(prefix);
+    const isTaken = () =>
+      bus.publish("events", "user:1", { id: crypto.randomUUID() }).then(
+        () => true,
+        () => false,
+      );
+    expect(await isTaken()).toBe(true);
+    await admin.deleteTopics({ topics: [`${prefix}.events`] });
+    await eventually("an event is refused", async () => !(await isTaken()));
+    await bus.publish("broadcast", "user:1", { id: "still talking" });
+    await bus.publish("client", "connection:1", { id: "from a client" });
+    await eventually("it arrived", () => received.length === 1);
+    await eventually("events are taken again", isTaken);
+    expect(states).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { connect as connectPlain } from "node:net";
 import { createServer, type Server } from "node:tls";
 import { Connection } from "rabbitmq-client";
@@ -6,10 +6,11 @@ import { BrokerBus } from "../../src/bus/broker-bus.ts";
 import type { Bus, BusState } from "../../src/bus/bus.ts";
 import { type RabbitmqOptions, rabbitmqBroker } from "../../src/bus/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
-import { freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
+import type { Fault } from "../../src/errors.ts";
+import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
-import { memoryLimits, startRabbitmq } from "../support/rabbitmq.ts";
+import { memoryLimits, type RunningRabbitmq, startRabbitmq } from "../support/rabbitmq.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
@@ -115,61 +116,6 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     await eventually("it arrived", () => received.length === 1);
   });
 
-  test("while the broker blocks publishers, consuming goes on and publishing is refused, until it is eased", async () => {
-    const service = await startRabbitmq();
-    const blocking = rabbitmqUnderTest(service.url);
-    const prefix = freshPrefix();
-    const sender = blocking.bus({ prefix, instanceId: "sender" });
-    start(sender);
-    const before = blocking.bus({ prefix, instanceId: "one" });
-    start(before);
-    await eventually("both are ready", () => sender.state().ready && before.state().ready);
-    await before.close();
-    const send = (count: number) =>
-      Promise.all(
-        Array.from({ length: count }, () => sender.publish("broadcast", "", { id: crypto.randomUUID() })),
-      );
-    // An instance that had to catch up once must not take every later message for the end of it.
-    await send(10);
-    const bus = blocking.bus({ prefix, instanceId: "one" });
-    let held = Promise.resolve();
-    let received = 0;
-    bus.subscribe("broadcast", async (messages) => {
-      await held;
-      received += messages.length;
-    });
-    bus.start();
-    opened.push(bus);
-    await eventually("it has caught up", () => bus.state().ready && received === 10);
-    const gate = Promise.withResolvers<void>();
-    held = gate.promise;
-    await send(1_000);
-    await service.control("set_vm_memory_high_watermark", memoryLimits.alarm);
-    // The broker blocks who publishes, not who might.
-    await eventually("a publish is refused", () =>
-      bus.publish("control", "", { id: crypto.randomUUID() }).then(
-        () => false,
-        () => true,
-      ),
-    );
-    const states: BusState[] = [];
-    bus.onStateChange((state) => states.push(state));
-    expect(bus.state()).toEqual({
-      ready: false,
-      detail: expect.stringContaining("RabbitMQ takes no messages"),
-    });
-    await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("takes no messages");
-    gate.resolve();
-    await eventually("all that waited arrived", () => received === 1_010);
-    expect(states).toEqual([]);
-    await service.control("set_vm_memory_high_watermark", memoryLimits.ease);
-    await eventually("it is ready again", () => bus.state().ready);
-    await bus.publish("control", "", { id: "after" });
-    expect(states.map(({ ready }) => ready)).toEqual([true]);
-    await Promise.all([bus.close(), sender.close()]);
-    await service.stop();
-  }, 60_000);
-
   test("amqps checks the certificate, and a wrong password is told", async () => {
     const { certificate, key } = await makeCertificate();
     const { port, server } = await tlsBefore(Number(new URL(url).port), certificate, key);
@@ -199,6 +145,116 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     const wrongPassword = open({ url: `amqps://guest:wrong@localhost:${port}` });
     await eventually("the password is refused", () => /ACCESS.REFUSED/.test(wrongPassword.state().detail));
     server.close();
+  });
+
+  describe("that refuses", () => {
+    let service: RunningRabbitmq;
+    let hurt: BrokerUnderTest;
+    const control: RunningRabbitmq["control"] = (...command) => service.control(...command);
+
+    beforeAll(async () => {
+      service = await startRabbitmq(`max_message_size = ${2 * 1024 * 1024}`);
+      hurt = rabbitmqUnderTest(service.url);
+    }, 60_000);
+    afterAll(() => service.stop());
+
+    test("while the broker blocks publishers, consuming goes on and publishing is refused, until it is eased", async () => {
+      const prefix = freshPrefix();
+      const sender = hurt.bus({ prefix, instanceId: "sender" });
+      start(sender);
+      const before = hurt.bus({ prefix, instanceId: "one" });
+      start(before);
+      await eventually("both are ready", () => sender.state().ready && before.state().ready);
+      await before.close();
+      const send = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, () => sender.publish("broadcast", "", { id: crypto.randomUUID() })),
+        );
+      // An instance that had to catch up once must not take every later message for the end of it.
+      await send(10);
+      const bus = hurt.bus({ prefix, instanceId: "one" });
+      let held = Promise.resolve();
+      let received = 0;
+      bus.subscribe("broadcast", async (messages) => {
+        await held;
+        received += messages.length;
+      });
+      bus.start();
+      opened.push(bus);
+      await eventually("it has caught up", () => bus.state().ready && received === 10);
+      const gate = Promise.withResolvers<void>();
+      held = gate.promise;
+      await send(1_000);
+      await control("set_vm_memory_high_watermark", memoryLimits.alarm);
+      // The broker blocks who publishes, not who might.
+      await eventually("a publish is refused", () =>
+        bus.publish("control", "", { id: crypto.randomUUID() }).then(
+          () => false,
+          () => true,
+        ),
+      );
+      const states: BusState[] = [];
+      bus.onStateChange((state) => states.push(state));
+      expect(bus.state()).toEqual({
+        ready: false,
+        detail: expect.stringContaining("RabbitMQ takes no messages"),
+      });
+      await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("takes no messages");
+      gate.resolve();
+      await eventually("all that waited arrived", () => received === 1_010);
+      expect(states).toEqual([]);
+      await control("set_vm_memory_high_watermark", memoryLimits.ease);
+      await eventually("it is ready again", () => bus.state().ready);
+      await bus.publish("control", "", { id: "after" });
+      expect(states.map(({ ready }) => ready)).toEqual([true]);
+    }, 60_000);
+
+    test("a message that is too large is refused as such, and all others arrive once and in order", async () => {
+      const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
+      const received = start(bus);
+      await eventually("the bus is ready", () => bus.state().ready);
+      const states: BusState[] = [];
+      bus.onStateChange((state) => states.push(state));
+      const large = () => ({ id: crypto.randomUUID(), text: "x".repeat(3 * 1024 * 1024) });
+      const ids = Array.from({ length: 200 }, (_, number) => `small-${number}`);
+      const publishing = ids.map((id) => bus.publish("broadcast", "", { id }));
+      publishing.splice(100, 0, bus.publish("broadcast", "", large()));
+      publishing.push(...ids.map((id) => bus.publish("broadcast", "", { id: `later ${id}` })));
+      const outcomes = await Promise.allSettled(publishing);
+      const refused = outcomes.filter((outcome) => outcome.status === "rejected");
+      expect(refused.map(({ reason }) => reason.code)).toEqual(["too_large"]);
+      expect(refused[0]?.reason.message).toContain("max_message_size");
+      expect(await bus.publish("broadcast", "", large()).catch((fault: Fault) => fault.code)).toBe(
+        "too_large",
+      );
+      await bus.publish("broadcast", "", { id: "last" });
+      await eventually("the last arrived", () => received.at(-1)?.id === "last");
+      expect(received.map(({ id }) => id)).toEqual([...ids, ...ids.map((id) => `later ${id}`), "last"]);
+      expect(states).toEqual([]);
+    });
+
+    test("a right that is missing for other services' topics does not keep the instances from talking", async () => {
+      const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
+      const received = start(bus);
+      await control("set_permissions", "guest", ".*", "^(?!.*events$|amq\\.default$)", ".*");
+      await eventually("the bus is ready", () => bus.state().ready);
+      const states: BusState[] = [];
+      bus.onStateChange((state) => states.push(state));
+      for (const topic of ["events", "client"] as const)
+        await expect(bus.publish(topic, "", { id: topic })).rejects.toThrow("access to exchange");
+      await bus.publish("broadcast", "", { id: "still talking" });
+      await eventually("it arrived", () => received.length === 1);
+      expect(states).toEqual([]);
+      await control("set_permissions", "guest", ".*", ".*", ".*");
+      for (const topic of ["events", "client"] as const)
+        await eventually(`${topic} are taken`, () =>
+          bus.publish(topic, "", { id: "with the right" }).then(
+            () => true,
+            () => false,
+          ),
+        );
+      expect(states).toEqual([]);
+    });
   });
 });
 

@@ -1,0 +1,46 @@
+import type { Clock } from "../clock.ts";
+import type { Fault } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Topic } from "./bus.ts";
+import { reasonOf } from "./failure-reason.ts";
+import { queueUnavailable } from "./in-flight.ts";
+
+interface Refusal {
+  fault: Fault;
+  atMs: number;
+  loggedAtMs: number;
+}
+
+/** So long nobody asks the broker again: a refusal costs it a channel or a connection. */
+const holdMs = 1_000;
+const logAgainMs = 60_000;
+
+/** Topics of other services that the broker does not let us write to, while everything else goes on. */
+export class TopicRefusals {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #refusals = new Map<Topic, Refusal>();
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  add(topic: Topic, cause: unknown): void {
+    const atMs = this.#clock.now();
+    const loggedAtMs = this.#refusals.get(topic)?.loggedAtMs ?? Number.NEGATIVE_INFINITY;
+    const isLogged = atMs - loggedAtMs >= logAgainMs;
+    if (isLogged) this.#log.warn({ topic, error: reasonOf(cause) }, "the message queue refuses a topic");
+    this.#refusals.set(topic, {
+      fault: queueUnavailable(reasonOf(cause), cause),
+      atMs,
+      loggedAtMs: isLogged ? atMs : loggedAtMs,
+    });
+  }
+
+  /** Why a message is refused without asking the broker. */
+  of(topic: Topic): Fault | undefined {
+    const refusal = this.#refusals.get(topic);
+    return refusal && this.#clock.now() - refusal.atMs < holdMs ? refusal.fault : undefined;
+  }
+}
