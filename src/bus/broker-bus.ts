@@ -105,6 +105,11 @@ export class BrokerBus implements Bus {
     }
   }
 
+  takes(topic: Topic): boolean {
+    const isOpen = !this.#isClosing && this.#supervisor.session() !== undefined;
+    return isOpen && !this.#inFlight.isFull && this.#refusals.of(topic) === undefined;
+  }
+
   #send(topic: Topic, key: string, message: BusMessage): Promise<void> {
     const session = this.#supervisor.session();
     if (!session || this.#isClosing) return Promise.reject(queueUnavailable(this.#supervisor.state().detail));

@@ -32,6 +32,8 @@ export interface Bus {
    * what the broker never takes. Order is kept per key.
    */
   publish(topic: Topic, key: string, message: BusMessage): Promise<void>;
+  /** False where a publish would be refused now, in this turn, so that it is certain that nobody will receive it. */
+  takes(topic: Topic): boolean;
   /**
    * Handles all that arrives on a topic, in order. Messages that arrived together are handed over together. The value is
    * `unknown`: other services write to the queue too. Acknowledged once the handler has returned, or the promise that it

@@ -54,11 +54,15 @@ export class InFlight {
     return this.#entries.size;
   }
 
+  /** Bytes count from the next message on: the last one may be of any size. */
+  get isFull(): boolean {
+    return this.#entries.size >= this.#options.maxCount || this.#bytes >= this.#options.maxBytes;
+  }
+
   run(bytes: number, send: () => Promise<void>): Promise<void> {
-    const { maxCount, maxBytes, clock } = this.#options;
-    if (this.#entries.size >= maxCount || (this.#entries.size > 0 && this.#bytes + bytes > maxBytes)) {
+    const { clock } = this.#options;
+    if (this.isFull)
       return Promise.reject(queueUnavailable(`${this.#entries.size} messages already wait for confirmation`));
-    }
     return new Promise<void>((resolve, reject) => {
       const entry: Entry = { startedAt: clock.now(), bytes, isAnswered: false, resolve, reject };
       this.#entries.add(entry);

@@ -9,6 +9,7 @@ export function localBus(): Bus {
   return {
     name: "local",
     publish: (topic, _key, message) => handlers.get(topic)?.([message]) ?? alreadyPublished,
+    takes: () => true,
     subscribe(topic: SharedTopic, handle) {
       handlers.set(topic, handle);
     },

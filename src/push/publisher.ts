@@ -98,7 +98,8 @@ export class Publisher {
     const message: BroadcastMessage = {
       v: 1,
       id,
-      seq: ++this.#seq,
+      // Who misses a number takes it for a loss: what nobody will receive gets none.
+      seq: bus.takes("broadcast") ? ++this.#seq : 0,
       ts: clock.now(),
       node,
       targetType,

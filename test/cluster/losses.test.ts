@@ -102,6 +102,21 @@ describe.if(amqpUrl !== undefined)("after an instance was cut off from RabbitMQ,
     await eventually("what was missed arrives", () => client.messages.includes("missed"));
   });
 
+  test("true elsewhere: what it refused to publish meanwhile is missed by nobody", async () => {
+    const prefix = freshPrefix();
+    const { app, cut, restore } = await startBehindProxy(prefix, url);
+    const two = await startInstance(prefix, url, "two");
+    const lastId = await leaveWithAll(two);
+    const listener = await connect(two);
+    expect((await app.publish(toAnna("before"))).status).toBe(200);
+    await cut();
+    for (const text of ["refused", "refused too"]) expect((await app.publish(toAnna(text))).status).toBe(503);
+    await restore();
+    expect((await app.publish(toAnna("after"))).status).toBe(200);
+    await eventually("the last one arrived", () => listener.messages.includes("after"));
+    expect((await resume(two, lastId)).recovered).toBe(true);
+  });
+
   test("false where its queue ended with the connection", async () => {
     const prefix = freshPrefix();
     const { app, cut, restore } = await startBehindProxy(prefix, url, "transient");

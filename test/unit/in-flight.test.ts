@@ -41,10 +41,14 @@ async function faultOf(publishing: Promise<void>): Promise<Fault> {
 test("a publish over the limit of messages or bytes is refused at once", async () => {
   const { inFlight } = build();
   void inFlight.run(10, forEver);
-  expect((await faultOf(inFlight.run(91, forEver))).message).toContain("1 messages already wait");
+  expect(inFlight.isFull).toBe(false);
   void inFlight.run(10, forEver);
+  expect(inFlight.isFull).toBe(true);
   expect((await faultOf(inFlight.run(10, forEver))).code).toBe("unavailable");
   expect(inFlight.count).toBe(2);
+  const { inFlight: bytes } = build();
+  void bytes.run(100, forEver);
+  expect((await faultOf(bytes.run(1, forEver))).message).toContain("1 messages already wait");
 });
 
 test("one message larger than the limit passes when it is alone", async () => {
