@@ -11,7 +11,7 @@ import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import type { Database } from "./dialect.ts";
-import { fixedQuery } from "./fixed-query.ts";
+import { fixedQuery, onlyOne } from "./fixed-query.ts";
 import { idOf, newIdIn } from "./made-unit.ts";
 import { insertTask, nameDelivery, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
@@ -79,7 +79,7 @@ const insertDelivery = fixedQuery(
           .where("project_id", "=", row.project_id)
           .orderBy("created_at")
           .orderBy("id")
-          .limit(1),
+          .limit(onlyOne),
       })
       .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
@@ -109,7 +109,7 @@ const acceptedSince = (db: Database, { project_id, since }: Window) =>
     .where("remote_ip", "not in", notLive)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
-    .limit(1);
+    .limit(onlyOne);
 
 const lastAccepted = fixedQuery(["project_id", "since"], acceptedSince);
 const lastAcceptedOfRef = fixedQuery(

@@ -1,4 +1,4 @@
-import type { CompiledQuery } from "kysely";
+import { type CompiledQuery, sql } from "kysely";
 import type { Database, Dialect } from "./dialect.ts";
 import type { Query } from "./kysely-dialect.ts";
 import type { IdOf } from "./made-unit.ts";
@@ -11,6 +11,9 @@ class Slot {
     this.name = name;
   }
 }
+
+/** For `limit`. With a parameter there SQLite plans the query anew at every use, which takes longer than to run it. */
+export const onlyOne = sql.lit(1);
 
 /** A query of the hot path, whose text is made once per database; after that a use only brings its values by name. */
 export interface FixedQuery<Values extends object, Row> {

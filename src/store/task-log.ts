@@ -1,6 +1,6 @@
 import { logLineSize } from "../log-line-size.ts";
 import type { LogLine, TaskKeeper } from "../model/task.ts";
-import { fixedQuery } from "./fixed-query.ts";
+import { fixedQuery, onlyOne } from "./fixed-query.ts";
 import { orFault, type Scope } from "./scope.ts";
 
 type StoredLine = [stage: LogLine["stage"], at: number, text: string];
@@ -10,7 +10,7 @@ const selectEnd = fixedQuery(["task_id"], (db, { task_id }: { task_id: number })
     .select(["next_index", "bytes_after"])
     .where("task_id", "=", task_id)
     .orderBy("first_index", "desc")
-    .limit(1),
+    .limit(onlyOne),
 );
 
 type TaskLogKeeper = Pick<TaskKeeper, "appendLog" | "nextLogIndex" | "log" | "logBytes">;

@@ -5,11 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
+import { sqliteDialect } from "../../src/store/dialect.ts";
 import type { Engine } from "../../src/store/engine.ts";
 import type { Scope } from "../../src/store/scope.ts";
 import { openSqlite, type SqliteOptions } from "../../src/store/sqlite.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
+import { notedQueries } from "../support/query-plans.ts";
+import { sampleDelivery, sampleTask, sampleTime } from "../support/samples.ts";
 
 describe("the connections to an SQLite file", () => {
   let folder: string;
@@ -67,6 +70,19 @@ describe("the connections to an SQLite file", () => {
       }),
     );
     expect(await db.selectFrom("meta").select("name").execute()).toEqual([{ name: "kept" }]);
+  });
+
+  test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
+    const { keepers, taken } = notedQueries(sqliteDialect);
+    await keepers.deliveries.lastAccepted(1, sampleTime);
+    await keepers.deliveries.lastAccepted(1, sampleTime, "refs/heads/main");
+    await keepers.tasks.ahead({ projectId: 1, id: 1, priority: 0, notBefore: null }, sampleTime);
+    await keepers.tasks.countHeld(1);
+    await keepers.tasks.nextLogIndex(1);
+    await failureOf(keepers.deliveries.createWithTask(sampleDelivery(), sampleTask()));
+    const queries = taken();
+    expect(queries.length).toBeGreaterThanOrEqual(8);
+    for (const { sql } of queries) expect(sql).not.toContain("limit ?");
   });
 
   test("checkpoints move what is written into the file while it is written", async () => {
