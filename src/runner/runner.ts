@@ -44,9 +44,15 @@ const strangeWaitMs = 500;
 export async function runRunner(options: RunnerOptions): Promise<void> {
   const { log, drain } = options;
   const client = buildServerClient(options.address);
-  const workspaces = openWorkspaces({ root: options.root, policy: options.workspacePolicy, log });
+  const workspaces = openWorkspaces({
+    root: options.root,
+    policy: options.workspacePolicy,
+    clock: options.clock,
+    log,
+  });
   const swept = await workspaces.sweep(options.stopGraceMs);
-  if (swept > 0) log.warn({ swept }, "ended and removed what a killed runner had left");
+  if (swept > 0)
+    log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
   const running = new Map<number, Promise<void>>();
   const watch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);

@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { chmod, lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import {
@@ -38,29 +47,38 @@ interface RunRecord {
 }
 
 export interface Workspaces {
+  /** The clone of a project, for a task that uses it now. */
   cacheOf(projectId: number): string;
   temp: string;
   knownHosts: string;
   open(projectId: number, taskId: number, attempt: number): Promise<Workspace>;
-  /** Ends processes and removes folders of runners that are dead; answers how many folders. What resists is logged. */
+  /**
+   * Ends processes and removes folders of runners that are dead, and clones that nobody has used for long; answers how
+   * many folders. What resists is logged.
+   */
   sweep(stopGraceMs: number): Promise<number>;
 }
 
 const recordName = "run.json";
+/** A clone that no task used for this long is made anew when one comes. */
+const cacheUnusedMs = 90 * 24 * 3_600_000;
 
 export interface WorkspacesOptions {
   root: string;
   policy: WorkspacePolicy;
+  clock: Clock;
   log: Log;
   /** Removes a folder with all that is in it. */
   remove?: typeof rm;
 }
 
 /** All that a runner keeps on disk: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
-export function openWorkspaces({ root, policy, log, remove = rm }: WorkspacesOptions): Workspaces {
+export function openWorkspaces(options: WorkspacesOptions): Workspaces {
+  const { root, policy, clock, log, remove = rm } = options;
+  const caches = join(root, "cache");
   const work = join(root, "work");
   const temp = join(root, "tmp");
-  for (const folder of [work, temp, join(root, "cache")]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [work, temp, caches]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const owner = identityOf(process.pid);
 
   /** One folder that resists, as with files that a container wrote as root, must not keep the others or the runner. */
@@ -82,10 +100,30 @@ export function openWorkspaces({ root, policy, log, remove = rm }: WorkspacesOpt
     }
   }
 
+  /** As those of deleted projects. What a kept workspace borrows from stays with it. */
+  async function sweepCaches(): Promise<number> {
+    let swept = 0;
+    for (const name of foldersIn(caches)) {
+      const cache = join(caches, name);
+      const ofProject = join(work, name.replace(/\.git$/, ""));
+      // A runner of another version may be finishing its tasks in the same folder.
+      const usedAt = statSync(cache, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
+      const isUsed = clock.now() - usedAt < cacheUnusedMs;
+      const isBorrowed = foldersIn(ofProject).length > 0;
+      if (!isUsed && !isBorrowed && (await tryToRemove(cache))) swept += 1;
+    }
+    return swept;
+  }
+
   return {
     temp,
     knownHosts: join(root, "known_hosts"),
-    cacheOf: (projectId) => join(root, "cache", `project-${projectId}.git`),
+    cacheOf(projectId) {
+      const cache = join(caches, `project-${projectId}.git`);
+      const now = new Date(clock.now());
+      if (existsSync(cache)) utimesSync(cache, now, now);
+      return cache;
+    },
     async open(projectId, taskId, attempt) {
       const ofProject = join(work, `project-${projectId}`);
       const folder = join(ofProject, `task-${taskId}-${attempt}`);
@@ -117,7 +155,7 @@ export function openWorkspaces({ root, policy, log, remove = rm }: WorkspacesOpt
       };
     },
     async sweep(stopGraceMs) {
-      let swept = 0;
+      let swept = await sweepCaches();
       for (const project of foldersIn(work)) {
         for (const name of foldersIn(join(work, project))) {
           const folder = join(work, project, name);
@@ -132,11 +170,14 @@ export function openWorkspaces({ root, policy, log, remove = rm }: WorkspacesOpt
   };
 }
 
-/** Files that somebody else put there are none of ours. */
+/** Files that somebody else put there are none of ours, nor are folders that only another user may read. */
 function foldersIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name);
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch {
+    return [];
+  }
 }
 
 function writeRecord(folder: string, record: RunRecord): void {
@@ -160,7 +201,7 @@ async function removeFolder(folder: string, remove: typeof rm): Promise<void> {
     await makeWritable(folder);
     await remove(folder, { recursive: true, force: true }).catch((error: unknown) => {
       throw new Error(
-        `The workspace ${folder} could not be removed: ${messageOf(error)}. Remove it by hand, as the user its files belong to.`,
+        `The folder ${folder} could not be removed: ${messageOf(error)}. Remove it by hand, as the user its files belong to.`,
       );
     });
   }

@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
+import { systemClock } from "../../src/clock.ts";
 import { runProcess } from "../../src/runner/process.ts";
 import { openWorkspaces } from "../../src/runner/workspace.ts";
 import { watchProcesses } from "../support/process-watch.ts";
@@ -24,7 +25,7 @@ describe("a folder that cannot be removed", () => {
     if (String(path).includes("task-1-1")) throw new Error("EACCES: permission denied");
     await rm(path, options);
   };
-  const open = () => openWorkspaces({ root, policy: "live", log, remove });
+  const open = () => openWorkspaces({ root, policy: "live", clock: systemClock, log, remove });
 
   test("is logged at the start of a runner, and the others are removed", async () => {
     const workspaces = open();

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -272,6 +273,23 @@ describe("a runner whose server does not come back", () => {
     runner = startRunner(300);
     await runner.done;
     expect(logLines.some((line) => line.includes("no server has answered for long"))).toBe(true);
+  });
+});
+
+describe("cached clones", () => {
+  test("that no task used for ninety days go at the next start, unless a kept workspace borrows from them", async () => {
+    runner.drain.abort();
+    await runner.done;
+    const longAgo = new Date(Date.now() - 91 * 24 * 3_600_000);
+    for (const name of ["project-5.git", "project-6.git", "project-7.git"]) {
+      mkdirSync(join(root, "cache", name, "objects"), { recursive: true });
+      if (name !== "project-5.git") utimesSync(join(root, "cache", name), longAgo, longAgo);
+    }
+    mkdirSync(join(root, "work/project-7/task-6-1"), { recursive: true });
+    writeFileSync(join(root, "work/project-7/task-6-1/run.json"), JSON.stringify({ isKept: true }));
+    runner = startRunner();
+    await eventually("it goes", () => readdirSync(join(root, "cache")).length === 2);
+    expect(readdirSync(join(root, "cache")).toSorted()).toEqual(["project-5.git", "project-7.git"]);
   });
 });
 
