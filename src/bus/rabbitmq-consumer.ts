@@ -59,7 +59,7 @@ async function consume(
   await channel.basicQos({ prefetchCount: 1 });
   await channel.basicConsume({ queue: opened.droppedName }, ({ deliveryTag }) => {
     link.lost(topic);
-    channel.basicAck({ deliveryTag });
+    if (channel.active) channel.basicAck({ deliveryTag });
   });
   channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
   channel.on("close", () =>

@@ -1,11 +1,12 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { Admin } from "@platformatic/kafka";
 import { Connection } from "rabbitmq-client";
-import { freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
+import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 import { startRabbitmq } from "../support/rabbitmq.ts";
+import type { RunningService } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
@@ -146,31 +147,67 @@ describe.if(amqpUrl !== undefined)("after an instance was cut off from RabbitMQ,
     await restore();
     expect((await resume(app, lastId)).recovered).toBe(false);
   });
+});
 
-  test("false where its queue was full and has thrown messages away", async () => {
-    const service = await startRabbitmq();
-    stops.push(() => service.stop());
+describe.if(amqpUrl !== undefined)("where RabbitMQ throws messages out of a queue that is full", () => {
+  const maxLength = 5;
+  let service: RunningService;
+  let broker: BrokerUnderTest;
+
+  beforeAll(async () => {
+    const started = await startRabbitmq();
+    const policy = JSON.stringify({ "max-length": maxLength });
+    await started.control("set_policy", "short", ".*", policy, "--apply-to", "queues");
+    service = started;
+    broker = rabbitmqUnderTest(service.url);
+  }, 60_000);
+  afterAll(() => service.stop());
+
+  /** As another service, so that no numbers tell. */
+  const write = (prefix: string, count: number) => {
+    const texts = Array.from({ length: count }, (_, number) => JSON.stringify(toAnna(`missed ${number}`)));
+    return broker.write(prefix, "broadcast", "user:anna", texts);
+  };
+
+  test("`recovered` is false after an instance was cut off, and true if its queue did not become full", async () => {
     const prefix = freshPrefix();
-    await service.control("set_policy", "short", ".*", '{"max-length":5}', "--apply-to", "queues");
     const { app, cut, restore } = await startBehindProxy(prefix, service.url);
-    // Of other services, so that no numbers tell.
-    const write = (count: number) => {
-      const texts = Array.from({ length: count }, (_, number) => JSON.stringify(toAnna(`missed ${number}`)));
-      return rabbitmqUnderTest(service.url).write(prefix, "broadcast", "user:anna", texts);
-    };
     const before = await leaveWithAll(app);
     await cut();
-    await write(3);
+    await write(prefix, 3);
     await restore();
     const { client, recovered } = await resume(app, before);
     expect(recovered).toBe(true);
     await eventually("all of them arrive", () => client.messages.length >= 3);
     const lastId = await leaveWithAll(app);
     await cut();
-    await write(20);
+    await write(prefix, 4 * maxLength);
     await restore();
     expect((await resume(app, lastId)).recovered).toBe(false);
-  }, 60_000);
+  });
+
+  test("an instance that is connected and too slow is told", async () => {
+    const prefix = freshPrefix();
+    const bus = broker.bus({ prefix, instanceId: "slow" });
+    stops.push(() => bus.close());
+    const gate = Promise.withResolvers<void>();
+    let received = 0;
+    let losses = 0;
+    const handle = (messages: unknown[]) => {
+      received += messages.length;
+      return gate.promise;
+    };
+    bus.subscribe("broadcast", handle, () => losses++);
+    bus.start();
+    await eventually("it is ready", () => bus.state().ready);
+    expect(losses).toBe(1);
+    const count = 1_000;
+    await write(prefix, count);
+    await eventually("it is told", () => losses > 1);
+    gate.resolve();
+    await bus.close();
+    expect(received).toBeLessThan(count);
+  });
 });
 
 describe.if(kafkaUrl !== undefined)("where Kafka has lost what an instance was to read", () => {
