@@ -57,6 +57,7 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
 function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): Promise<Connection> {
   const connection = new Connection({
     url: options.url,
+    socket: addressIn(options.url),
     connectionName: `slipway ${options.instanceId}, ${purpose}`,
     heartbeat: heartbeatSeconds,
     connectionTimeout: connectTimeoutMs,
@@ -74,6 +75,13 @@ function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): P
     });
     link.signal.addEventListener("abort", () => reject(link.signal.reason), { once: true });
   });
+}
+
+/** The library would look an IPv6 address up as a name, because it leaves the brackets of the URL around it. */
+function addressIn(url: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(url);
+  const defaultPort = protocol === "amqps:" ? 5671 : 5672;
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? defaultPort : Number(port) };
 }
 
 async function declareExchanges(connection: Connection, prefix: string): Promise<void> {

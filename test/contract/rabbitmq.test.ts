@@ -11,6 +11,7 @@ import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest, silentLog } from 
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
 import { memoryLimits, type RunningRabbitmq, startRabbitmq } from "../support/rabbitmq.ts";
+import { freePort } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
@@ -114,6 +115,19 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     await eventually("the bus is ready again", () => bus.state().ready);
     await bus.publish("broadcast", "user:1", { id: "after" });
     await eventually("it arrived", () => received.length === 1);
+  });
+
+  test("an IPv6 address is connected to, not looked up as a name", async () => {
+    const address = `[::1]:${await freePort()}`;
+    const bus = rabbitmqUnderTest(`amqp://guest:guest@${address}`).bus({
+      prefix: freshPrefix(),
+      instanceId: "one",
+    });
+    start(bus);
+    await eventually("it has tried", () => bus.state().detail.includes("next try"));
+    // Nobody listens there, and the machine need not have IPv6 at all.
+    expect(bus.state().detail).not.toMatch(/ENOTFOUND|EAI_/);
+    expect(bus.state().detail).toMatch(/ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT|ENETUNREACH/);
   });
 
   test("amqps checks the certificate, and a wrong password is told", async () => {
