@@ -141,7 +141,12 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
         },
         forgetTree({ mark }) {
           record.trees = record.trees.filter((tree) => tree.mark !== mark);
-          writeRecord(folder, record);
+          try {
+            writeRecord(folder, record);
+          } catch (error) {
+            // A script may have removed the folder, or filled the disk: no reason to fail what has succeeded.
+            log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
+          }
         },
         async close(hasSucceeded) {
           if (!hasSucceeded || policy === "none") {

@@ -90,7 +90,7 @@ const updateRunner = route({
   path: "/runners/{id}",
   tags,
   summary: "Change a runner",
-  description: "A disabled runner is refused at its next call.",
+  description: "A disabled runner gets no more tasks; what it runs it finishes.",
   access,
   request: {
     params: idParams("id"),
