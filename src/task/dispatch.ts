@@ -55,6 +55,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     });
     if (!task) return null;
     try {
+      await mustBeActive(runner);
       const instruction = await instructionFor(task, lease, { ...parts, keepers: store });
       parts.events.changed(task);
       return instruction;
@@ -96,6 +97,12 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
       set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId: null },
     });
     if (queued) parts.events.changed(queued);
+  }
+
+  /** As it is now: a claim waits long, and a runner that was disabled meanwhile gets no more work. */
+  async function mustBeActive({ id }: Runner): Promise<void> {
+    if ((await store.runners.byId(id))?.disabled !== false)
+      throw new Fault("unauthenticated", "This runner was disabled or deleted while it waited for work.");
   }
 
   async function seen(runner: Runner, { concurrency, version }: ClaimRequest): Promise<void> {

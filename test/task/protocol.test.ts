@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
+import { messageOf } from "../../src/errors.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
+import { eventually } from "../support/eventually.ts";
 import { registerRunner } from "../support/protocol-runner.ts";
 import {
   type ProtocolScene,
@@ -38,6 +40,22 @@ describe("the one instruction", () => {
     const stranger = await registerRunner(scene.server.url, scene.server.admin, { name: "stranger" });
     await scene.server.admin.expect(200, "PATCH", `/api/runners/${stranger.id}`, { disabled: true });
     await expect(stranger.claim()).rejects.toThrow("401");
+  });
+
+  test("is not given to a runner that was disabled while it waited for one", async () => {
+    const waiting = await registerRunner(scene.server.url, scene.server.admin, { name: "waiting" });
+    const path = `/api/runners/${waiting.id}`;
+    const claim = waiting.claim().catch(messageOf);
+    await eventually("it waits", async () => {
+      return (await scene.server.admin.expect<{ online: boolean }>(200, "GET", path)).online;
+    });
+    await scene.server.admin.expect(200, "PATCH", path, { disabled: true });
+    const projectId = await scene.client.project(sampleUrl, sampleScripts);
+    const { id } = await scene.client.run(projectId);
+    expect(await claim).toContain("401");
+    const held = await scene.runner.claim();
+    expect(held).toMatchObject({ taskId: id, attempt: 1 });
+    if (held) await scene.finish(held);
   });
 
   test("that a runner holds it may finish although it was disabled meanwhile, and gets no other", async () => {
