@@ -155,9 +155,10 @@ function buildProducer(settings: Settings, isDurable: boolean): TextProducer {
     ...settings,
     serializers: stringSerializers,
     autocreateTopics: false,
-    ...(isDurable
-      ? { idempotent: true, acks: ProduceAcks.ALL, retries: 2, retryDelay: 200 }
-      : { acks: ProduceAcks.LEADER }),
+    // A topic that was just created, or moves, has no leader for a moment.
+    retries: 2,
+    retryDelay: 200,
+    ...(isDurable ? { idempotent: true, acks: ProduceAcks.ALL } : { acks: ProduceAcks.LEADER }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { Admin } from "@platformatic/kafka";
 import { type BrokerUnderTest, freshPrefix, kafkaUnderTest, rabbitmqUnderTest } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
@@ -181,6 +182,29 @@ function cluster(broker: BrokerUnderTest) {
     });
   });
 }
+
+test.if(kafkaUrl !== undefined)(
+  "what the queue finds too large is answered as what we find too large",
+  async () => {
+    const prefix = freshPrefix();
+    const admin = new Admin({ clientId: "test", bootstrapBrokers: [new URL(kafkaUrl ?? "").host] });
+    const configs = [{ name: "max.message.bytes", value: "1000" }];
+    await admin.createTopics({ topics: [`${prefix}.broadcast`], partitions: 1, replicas: 1, configs });
+    await admin.close();
+    const app = await startPushApp({
+      "push.cluster-enabled": true,
+      "push.queue.url": kafkaUrl ?? "",
+      "push.queue.prefix": prefix,
+      "push.queue.instance-id": "one",
+    });
+    await eventually("it is ready", () => isReady(app));
+    const answer = await app.publish({ targetType: "all", target: "", data: "x".repeat(2_000) });
+    expect(answer.status).toBe(413);
+    expect(await answer.json()).toMatchObject({ code: 41301 });
+    expect((await app.publish({ targetType: "all", target: "", data: "x" })).status).toBe(200);
+    await app.stop();
+  },
+);
 
 if (amqpUrl) cluster(rabbitmqUnderTest(amqpUrl));
 if (kafkaUrl) cluster(kafkaUnderTest(kafkaUrl));

@@ -200,6 +200,8 @@ function brokerContract(broker: BrokerUnderTest) {
       const { bus, received } = await open(broker.bus, settings);
       await bus.publish("broadcast", "user:1", note("light"));
       await eventually("it arrived", () => received.length === 1);
+      await bus.publish("client", "connection:1", note("from a client"));
+      await bus.publish("events", "user:1", note("online"));
     });
 
     test("starts at the end: what was published before the first start is not delivered", async () => {
