@@ -213,7 +213,7 @@ export const settings = {
   "tasks.logMaxBytes": setting(
     bytes,
     "10 MiB",
-    "Largest stored log of one task; a line counts 64 bytes more than its text.",
+    "Largest stored log of one task; a line counts 32 bytes more than its text.",
   ),
   "tasks.retentionDays": setting(
     integer(0),
