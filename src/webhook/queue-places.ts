@@ -10,23 +10,26 @@ export type PlaceOf = (
 
 /** From this position on, a queue is long. */
 const longPosition = 100;
-const countAgainAfterMs = 1_000;
+/** The longer a queue, the more it costs to count it out, and the less it matters whether a few have left it since. */
+const keptMsPerPlace = 10;
+const maxKeptMs = 10_000;
 /** Projects beyond this are counted out each time. */
 const maxProjects = 10_000;
 
 /**
- * Places of new tasks. A long queue costs more to count out than a delivery to decide, so a project that stands far back
- * is counted once a second; a task made in between stands one place behind the one before it.
+ * Places of new tasks. A long queue costs more to count out than a delivery to decide, so the place of a project that
+ * stands far back is kept for some seconds; a task made in between stands one place behind the one before it.
  */
 export function buildQueuePlaces(): PlaceOf {
-  const lastOf = new Map<number, { position: number; countedAtMs: number }>();
+  const lastOf = new Map<number, { position: number; goodUntilMs: number }>();
   return async (keepers, task, now) => {
     const last = lastOf.get(task.projectId);
-    if (last && now.getTime() - last.countedAtMs < countAgainAfterMs)
-      return { queued: true, position: ++last.position };
+    if (last && now.getTime() < last.goodUntilMs) return { queued: true, position: ++last.position };
     const place = await placeAtTheEnd(keepers, task, now);
-    if (place.queued && place.position > longPosition && lastOf.size < maxProjects)
-      lastOf.set(task.projectId, { position: place.position, countedAtMs: now.getTime() });
+    const { queued, position } = place;
+    const goodUntilMs = now.getTime() + Math.min(position * keptMsPerPlace, maxKeptMs);
+    if (queued && position > longPosition && lastOf.size < maxProjects)
+      lastOf.set(task.projectId, { position, goodUntilMs });
     else lastOf.delete(task.projectId);
     return place;
   };

@@ -28,15 +28,21 @@ test("a short queue is counted out for every task", async () => {
   expect(counted.times).toBe(3);
 });
 
-test("a long queue is counted out once a second, and each task in between stands one place further back", async () => {
-  const { counted, keepers } = queueWith(200);
-  const placeOf = buildQueuePlaces();
-  const positions = [];
-  for (const ms of [0, 1, 500, 999]) positions.push((await placeOf(keepers, task, at(ms))).position);
-  expect(positions).toEqual([201, 202, 203, 204]);
-  expect(counted.times).toBe(1);
-  counted.own = 10;
-  expect(await placeOf(keepers, task, at(1_000))).toEqual({ queued: true, position: 11 });
-  expect(await placeOf(keepers, task, at(1_001))).toEqual({ queued: true, position: 11 });
-  expect(counted.times).toBe(3);
-});
+test.each([
+  [199, 2_000],
+  [5_000, 10_000],
+])(
+  "with %p ahead the place is kept for %p ms, and each task in between stands one place further back",
+  async (ahead, keptMs) => {
+    const { counted, keepers } = queueWith(ahead);
+    const placeOf = buildQueuePlaces();
+    const positions = [];
+    for (const ms of [0, 1, 500, keptMs - 1]) positions.push((await placeOf(keepers, task, at(ms))).position);
+    expect(positions).toEqual([1, 2, 3, 4].map((more) => ahead + more));
+    expect(counted.times).toBe(1);
+    counted.own = 10;
+    expect(await placeOf(keepers, task, at(keptMs))).toEqual({ queued: true, position: 11 });
+    expect(await placeOf(keepers, task, at(keptMs + 1))).toEqual({ queued: true, position: 11 });
+    expect(counted.times).toBe(3);
+  },
+);
