@@ -37,7 +37,7 @@ function planOf(
   return { name, attack, perSecond, atOnce, quietMs: 1_000, attackedMs };
 }
 
-const rounds = 5;
+const rounds = 12;
 const warmMs = 2_000;
 /** Until the attackers' program runs and their first attempts are there. */
 const approachMs = 300;
