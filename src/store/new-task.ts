@@ -23,7 +23,7 @@ export function queuedTask(task: NewTask): Omit<Task, "id"> {
 
 const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;
 
-/** What a new task cannot have yet is left out: a null costs as much to hand over as any value. */
+/** Without the columns that are null in every new task: to hand over a null costs as much as any value. */
 export const insertTask = fixedQuery(
   taskShape.columns.filter((column) => column !== "id" && start[column] !== null),
   (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
