@@ -11,6 +11,9 @@ const gatherMs = 250;
 /** The gateway's limit per connection, less some room for task channels. */
 const maxProjectChannels = 100;
 
+/** Close code of a connection whose session is over. */
+const lifetimeReached = 4003;
+
 type ChannelListener = (data: unknown) => void;
 
 /** The page's one live connection: temporary, so that people at the console do not count as online users. */
@@ -19,6 +22,7 @@ export class Live {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   readonly #staleKeys = new Set<string>();
   #gathering: ReturnType<typeof setTimeout> | undefined;
+  #wasOpen = false;
 
   constructor(code: () => Promise<string | null>) {
     this.#push = new SlipwayPush({ url: `${location.origin}/ws`, temporary: true, code });
@@ -26,6 +30,7 @@ export class Live {
     this.#push.on("open", ({ reconnected, recovered }) => {
       if (reconnected && !recovered) void queryClient.invalidateQueries();
     });
+    this.#push.on("status", (status) => this.#follow(status));
     // Between the fetch of a list and the join of its channel something may have happened.
     this.#push.on("joined", () => this.refresh("tasks", "task", "projects", "deliveries", "overview"));
   }
@@ -79,6 +84,13 @@ export class Live {
       for (const key of this.#staleKeys) void queryClient.invalidateQueries({ queryKey: [key] });
       this.#staleKeys.clear();
     }, gatherMs);
+  }
+
+  /** The session is over: to ask for the next code leads to the sign-in, or on, if there was one meanwhile. */
+  #follow({ state, closeCode }: PushStatus): void {
+    const isOver = this.#wasOpen && state === "closed" && closeCode === lifetimeReached;
+    this.#wasOpen = state === "open";
+    if (isOver) this.open();
   }
 
   #receive(channel: string, data: string): void {

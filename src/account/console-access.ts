@@ -1,6 +1,7 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Keepers } from "../model/store.ts";
+import type { Role } from "../model/user.ts";
 
 /** What the console's live connection may hear: the private channels of the projects that its user may view. */
 export function channelsOfProjects(projectIds: readonly number[] | "all"): string[] {
@@ -30,19 +31,22 @@ export interface ConsoleAccessParts {
  * permission names the users, and the order reaches their connections on whatever instance they are.
  */
 export interface ConsoleAccess {
-  /** Names and globs for a new connection. */
-  channelsFor(userId: number, isAdmin: boolean): Promise<string[]>;
+  /**
+   * Names and globs for a new connection. They follow from the user alone: the scopes of a token say what it may do, not
+   * which projects it sees, so that a later change can grant all connections of a user the same.
+   */
+  channelsFor(userId: number, role: Role): Promise<string[]>;
   /** What these users may view has changed: their connections are granted anew; who was disabled is sent away. */
   permissionsChanged(userIds: readonly number[]): void;
-  /** A session or token of the user has ended: the connections end too, and those of the others come back. */
+  /** A session or token of the user was ended: the connections end too, and those of the others come back. */
   sessionEnded(userId: number): void;
 }
 
 export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts): ConsoleAccess {
   let inHand: Promise<void> = Promise.resolve();
 
-  async function channelsFor(userId: number, isAdmin: boolean): Promise<string[]> {
-    return channelsOfProjects(isAdmin ? "all" : await keepers.permissions.visibleProjectIds(userId));
+  async function channelsFor(userId: number, role: Role): Promise<string[]> {
+    return channelsOfProjects(role === "admin" ? "all" : await keepers.permissions.visibleProjectIds(userId));
   }
 
   /** Codes that are out hold what their user might view when they were made. */
@@ -54,7 +58,7 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
     await recall(userId);
     const user = await keepers.users.byId(userId);
     if (!user || user.disabled) await disconnect({ userId: consoleUserId(userId) });
-    else await grant(consoleUserId(userId), await channelsFor(userId, user.role === "admin"));
+    else await grant(consoleUserId(userId), await channelsFor(userId, user.role));
   }
 
   /** One after another, so that of two changes the later one is also told later. */

@@ -50,6 +50,7 @@ export function buildCredentials(
       role: user.role,
       scopes: null,
       sessionId: session.id,
+      expiresAt: session.expiresAt,
     };
   }
 
@@ -64,6 +65,7 @@ export function buildCredentials(
       role: user.role,
       scopes: found.scopes,
       sessionId: null,
+      expiresAt: found.expiresAt,
     };
   }
 

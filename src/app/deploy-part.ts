@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
-import { buildExpiredSessions } from "../account/expired-sessions.ts";
 import { consolePages } from "../http/console.ts";
 import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../http/push-desk.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
 import { buildPushCodes } from "../push/own-codes.ts";
+import { buildRetention } from "../retention.ts";
 import { loadDataKey } from "../store/data-key.ts";
 import { openOwnStore } from "../store/database.ts";
 import { buildLive, type PublishToChannel, silentLive } from "../task/live.ts";
@@ -67,7 +67,16 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     const codes = buildPushCodes(store.pushCodes, clock);
     const desk = pushDeskOf(config, push);
     const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });
-    const expiredSessions = buildExpiredSessions({ sessions: store.sessions, consoleAccess, clock, log });
+    const expiredSessions = buildRetention({
+      what: "sessions",
+      retentionDays: 0,
+      async *batches(before) {
+        yield await store.sessions.deleteExpired(before);
+      },
+      clock,
+      log,
+      cleaned() {},
+    });
     const management = await buildManagement(ground, {
       store,
       secrets,

@@ -38,4 +38,6 @@ export interface Caller {
   /** Null for a session: all that the user may do. */
   scopes: import("./user.ts").TokenScope[] | null;
   sessionId: number | null;
+  /** When the session or token ends by itself; null: never. */
+  expiresAt: Date | null;
 }

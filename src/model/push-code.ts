@@ -3,11 +3,13 @@ export interface PushCode {
   /** SHA-256 of the code. */
   codeHash: string;
   userId: string;
-  /** Only good for temp=1, and then temporary without end: the console's own connections. */
+  /** Only good for temp=1: the console's own connections. */
   console: boolean;
   /** Channel globs granted; null: push.public-channels. */
   channels: string[] | null;
   expiresAt: Date;
+  /** When a connection of the console ends: with the session or token that the code was made with; null: never. */
+  endsAt: Date | null;
 }
 
 export interface PushCodeKeeper {

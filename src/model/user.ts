@@ -60,8 +60,7 @@ export interface SessionKeeper {
   touch(id: number, at: Date): Promise<void>;
   delete(id: number): Promise<boolean>;
   deleteOfUser(userId: number, exceptId?: number): Promise<number>;
-  /** Answers whose they were. */
-  deleteExpired(now: Date): Promise<number[]>;
+  deleteExpired(now: Date): Promise<number>;
 }
 
 export interface ApiTokenKeeper {

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { PushCodeKeeper } from "../model/push-code.ts";
+import type { PushCode, PushCodeKeeper } from "../model/push-code.ts";
 import { hashToken, randomToken } from "../secrets.ts";
 import { type Identity, type OwnCodes, ownCodePrefix } from "./code-verifier.ts";
 
@@ -8,10 +8,12 @@ const lifetimeSeconds = 60;
 
 export interface CodeWish {
   userId: string;
-  /** For the console: good for temp=1 only, and then temporary without end. */
+  /** For the console: good for temp=1 only, and then without an end of its own. */
   console: boolean;
   /** Names and globs that may be joined; null: push.public-channels. */
   channels: string[] | null;
+  /** When the console's session or token ends, and with it what was admitted through it; null: never. */
+  endsAt: Date | null;
 }
 
 export interface PushCodes {
@@ -36,20 +38,26 @@ export function buildPushCodes(keeper: PushCodeKeeper, clock: Clock): PushCodes 
       const now = clock.now();
       await sweep(now);
       const code = `${ownCodePrefix}${randomToken(32)}`;
-      const expiresAt = new Date(now + lifetimeSeconds * 1000);
-      await keeper.create({ codeHash: hashToken(code), expiresAt, ...wish });
-      return { code, expiresIn: lifetimeSeconds };
+      const expiresAtMs = Math.min(now + lifetimeSeconds * 1000, wish.endsAt?.getTime() ?? Infinity);
+      await keeper.create({ codeHash: hashToken(code), expiresAt: new Date(expiresAtMs), ...wish });
+      return { code, expiresIn: Math.ceil((expiresAtMs - now) / 1000) };
     },
     async redeem({ code, asksTemporary }): Promise<Identity | null> {
-      const held = await keeper.consume(hashToken(code), new Date(clock.now()));
+      const now = clock.now();
+      const held = await keeper.consume(hashToken(code), new Date(now));
       if (held === null || (held.console && !asksTemporary)) return null;
       return {
         userId: held.userId,
         isTemporary: asksTemporary,
-        maxLifetimeMs: held.console ? 0 : null,
+        maxLifetimeMs: held.console ? lifetimeOf(held, now) : null,
         channels: held.channels,
         joinsChannels: false,
       };
     },
   };
+}
+
+/** 0: none. A code does not outlive what it was made with, so that something is always left. */
+function lifetimeOf({ endsAt }: PushCode, nowMs: number): number {
+  return endsAt === null ? 0 : endsAt.getTime() - nowMs;
 }

@@ -5,16 +5,18 @@ import { initial } from "./migrations/0001-initial.ts";
 import { outgoingCalls } from "./migrations/0002-outgoing-calls.ts";
 import { leanIndexes } from "./migrations/0003-lean-indexes.ts";
 import { windowIndex } from "./migrations/0004-window-index.ts";
+import { codeEnd } from "./migrations/0005-code-end.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
   "0002-outgoing-calls": outgoingCalls(dialect),
   "0003-lean-indexes": leanIndexes,
   "0004-window-index": windowIndex,
+  "0005-code-end": codeEnd,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0004-window-index";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0005-code-end";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

@@ -8,6 +8,7 @@ const shape = rowShape<PushCode, "push_codes">({
   console: flag,
   channels: optional(json()),
   expiresAt: time,
+  endsAt: optional(time),
 });
 
 export function buildPushCodeKeeper({ db }: Scope): PushCodeKeeper {

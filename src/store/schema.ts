@@ -221,6 +221,7 @@ export interface PushCodeTable {
   console: Flag;
   channels: Json | null;
   expires_at: Milliseconds;
+  ends_at: Milliseconds | null;
 }
 
 export interface OutgoingCallTable {

@@ -58,12 +58,11 @@ export function buildSessionKeeper({ db }: Scope): SessionKeeper {
       return Number(result.numDeletedRows);
     },
     async deleteExpired(now) {
-      const ended = await db
+      const result = await db
         .deleteFrom("sessions")
         .where("expires_at", "<=", now.getTime())
-        .returning("user_id")
-        .execute();
-      return ended.map((session) => session.user_id);
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { manualClock, systemClock } from "../../src/clock.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -7,8 +7,9 @@ import { PushClient } from "../support/push-client.ts";
 let server: ApiServer;
 let projectId: number;
 
+const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
+
 beforeAll(async () => {
-  const quick = { "runner.enabled": false, "push.drain-delay": 0, "push.drain-period": 0 };
   server = await startApiServer(quick, systemClock, "start");
   const body = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
   projectId = (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
@@ -22,20 +23,20 @@ async function codeFor(client: ApiClient): Promise<string> {
   return code;
 }
 
-function liveUrl(code: string): string {
+function liveUrl(code: string, { url } = server): string {
   const channel = encodeURIComponent(`private-project-${projectId}`);
-  return `${server.url.replace("http", "ws")}/ws?code=${code}&temp=1&channel=${channel}`;
+  return `${url.replace("http", "ws")}/ws?code=${code}&temp=1&channel=${channel}`;
 }
 
 /** A live connection as the console opens it. */
-async function openConsole(client: ApiClient): Promise<PushClient> {
-  const socket = await PushClient.open(liveUrl(await codeFor(client)), ["slipway.v1"]);
+async function openConsole(client: ApiClient, at = server): Promise<PushClient> {
+  const socket = await PushClient.open(liveUrl(await codeFor(client), at), ["slipway.v1"]);
   await socket.heardType("welcome");
   return socket;
 }
 
-async function isAdmitted(code: string): Promise<boolean> {
-  const socket = await PushClient.open(liveUrl(code), ["slipway.v1"]).catch(() => null);
+async function isAdmitted(code: string, at = server): Promise<boolean> {
+  const socket = await PushClient.open(liveUrl(code, at), ["slipway.v1"]).catch(() => null);
   socket?.socket.close();
   return socket !== null;
 }
@@ -99,6 +100,24 @@ describe("a live view of the console follows its user", () => {
     expect(await isSentAway(socket)).toBe(1012);
   });
 
+  test("and a token's view hears the projects that the token reads, before and after a change of its user's role", async () => {
+    const { id, client } = await server.newUser("token-admin", "admin");
+    const body = { name: "live", scopes: ["write"] };
+    const { token } = await client.expect<{ token: string }>(201, "POST", "/api/tokens", body);
+    const holder = server.as(token);
+    const reads = async () => (await holder.request("GET", `/api/projects/${projectId}`)).status === 200;
+    const channel = `private-project-${projectId}`;
+    const before = await openConsole(holder);
+    expect(await reads()).toBe(true);
+    expect(before.ofType("welcome")).toMatchObject([{ channels: [channel] }]);
+    await server.admin.expect(200, "PATCH", `/api/users/${id}`, { role: "user" });
+    await before.heardType("left");
+    const after = await openConsole(holder);
+    expect(await reads()).toBe(false);
+    expect(after.ofType("welcome")).toMatchObject([{ channels: [] }]);
+    for (const socket of [before, after]) socket.close();
+  });
+
   test("into a new project of the user's group, and out of one that leaves it", async () => {
     const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "team" });
     const user = await server.newUser("group-member");
@@ -118,5 +137,49 @@ describe("a live view of the console follows its user", () => {
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: null });
     await socket.heardType("left");
     socket.close();
+  });
+});
+
+describe("a live view ends with the time of what it was opened with", () => {
+  const clock = manualClock();
+  const hourMs = 3_600_000;
+  let timed: ApiServer;
+
+  beforeAll(async () => {
+    // Nobody answers pings while the clock jumps.
+    const settings = { ...quick, "auth.sessionHours": 1, "push.pong-timeout": 24 * hourMs };
+    timed = await startApiServer(settings, clock, "start");
+  });
+  afterAll(() => timed.stop());
+
+  const tokenFor = async (minutes: number | null) => {
+    const expiresAt = minutes === null ? null : new Date(clock.now() + minutes * 60_000).toISOString();
+    const body = { name: "live", scopes: ["write"], expiresAt };
+    const { token } = await timed.admin.expect<{ token: string }>(201, "POST", "/api/tokens", body);
+    return timed.as(token);
+  };
+
+  test("and a code that was made with it admits nobody after it", async () => {
+    const code = await codeFor(await tokenFor(0.5));
+    clock.advance(30_000);
+    expect(await isAdmitted(code, timed)).toBe(false);
+  });
+
+  test("of a token and of a session, and no other view of the user is disturbed", async () => {
+    const [brief, endless] = [await tokenFor(10), await tokenFor(null)];
+    const views = {
+      brief: await openConsole(brief, timed),
+      endless: await openConsole(endless, timed),
+      session: await openConsole(timed.admin, timed),
+    };
+    expect(views.brief.ofType("welcome")).toMatchObject([{ expiresAt: clock.now() + 10 * 60_000 }]);
+    expect(views.endless.ofType("welcome")).toMatchObject([{ expiresAt: null }]);
+
+    clock.advance(10 * 60_000);
+    expect(await isSentAway(views.brief)).toBe(4003);
+    clock.advance(hourMs);
+    expect(await isSentAway(views.session)).toBe(4003);
+    expect(views.endless.closed).toBeNull();
+    views.endless.close();
   });
 });

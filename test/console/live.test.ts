@@ -4,6 +4,7 @@ import { userPassword } from "../support/api-server.ts";
 import { startBrowser } from "../support/browser.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 let browser: Browser;
 let server: DeployServer;
@@ -37,6 +38,31 @@ test("the first project that is shared with somebody appears by itself, on the o
   await overview?.page.getByRole("heading", { name: "Running now" }).waitFor();
   await list?.page.getByRole("link", { name: "shop" }).waitFor();
   await Promise.all([overview?.close(), list?.close()]);
+}, 90_000);
+
+test("when the session of its connection is over the page opens another with the sign-in that there is by then", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go("/tasks");
+  await becomesLive(page);
+  const admin = "slipway:1";
+  const openIds = async () => {
+    const path = `/api/push/connections?userId=${admin}`;
+    type Report = { connections: { connectionId: string }[] };
+    const { connections } = await server.admin.expect<Report>(200, "GET", path);
+    return connections.map(({ connectionId }) => connectionId);
+  };
+  const [before] = await openIds();
+  const order = { method: "POST", headers: { "content-type": "application/json" } };
+  await fetch(`${server.url}/feign/disconnect`, {
+    ...order,
+    body: JSON.stringify({ userId: admin, code: 4003 }),
+  });
+  await eventually("another connection", async () => {
+    const ids = await openIds();
+    return ids.length === 1 && ids[0] !== before;
+  });
+  await becomesLive(page);
+  await close();
 }, 90_000);
 
 test("what is sent to a key that nobody has appears for admins, though it belongs to no project", async () => {

@@ -121,11 +121,12 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const limitKey = limitKeyOf(remoteIp);
       const made = await signIn.signIn({ username, password, userAgent, remoteIp, limitKey });
       const { token, session, user } = made;
-      const caller = { userId: user.id, username, role: user.role, scopes: null, sessionId: session.id };
+      const { id: sessionId, expiresAt } = session;
+      const caller = { userId: user.id, username, role: user.role, scopes: null, sessionId, expiresAt };
       c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
       await audit(c, { action: "auth.login", subject: `user ${user.username}` });
-      if (cookie) c.header("set-cookie", sessionCookieHeader(token, session.expiresAt, c.var.isHttps));
-      const answer = { token: cookie ? null : token, expiresAt: session.expiresAt.toISOString() };
+      if (cookie) c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isHttps));
+      const answer = { token: cookie ? null : token, expiresAt: expiresAt.toISOString() };
       return c.json({ ...answer, user: userJson(user) }, 200);
     })
     .openapi(logout, async (c) => {
@@ -158,7 +159,8 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     .openapi(listSessions, async (c) => {
       const { userId, sessionId } = callerOf(c);
       const sessions = await keepers.sessions.listOfUser(userId);
-      return c.json({ items: sessions.map((session) => sessionJson(session, sessionId)) }, 200);
+      const current = sessions.filter(({ expiresAt }) => expiresAt.getTime() > c.var.clock.now());
+      return c.json({ items: current.map((session) => sessionJson(session, sessionId)) }, 200);
     })
     .openapi(endSession, async (c) => {
       const caller = callerOf(c);

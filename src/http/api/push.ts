@@ -22,7 +22,7 @@ const makeCode = route({
   description:
     "Single-use, good for 60 seconds, as `code` of `/ws`. For the own username, or for any `userId` if an admin asks. With " +
     "`for: console` it is bound to `slipway:<id>`, good for `temp=1` only, and granted the private channels of the projects that " +
-    "the caller may view.",
+    "the caller may view; the connection ends (4003) when the caller's session or token expires.",
   access: "signed-in",
   request: {
     body: jsonBody(strict({ userId: userId.optional(), for: z.enum(["application", "console"]).optional() })),
@@ -164,9 +164,10 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
           ? {
               userId: consoleUserId(caller.userId),
               console: true,
-              channels: await consoleAccess.channelsFor(caller.userId, actsAsAdmin(caller)),
+              channels: await consoleAccess.channelsFor(caller.userId, caller.role),
+              endsAt: caller.expiresAt,
             }
-          : { userId: nameFor(caller, body.userId), console: false, channels: null };
+          : { userId: nameFor(caller, body.userId), console: false, channels: null, endsAt: null };
       return c.json(await codes.issue(wish), 201);
     })
     .openapi(verifyByGet, async (c) => {
