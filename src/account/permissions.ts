@@ -58,7 +58,12 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
   ): Promise<T> {
     const held = caller.role === "admin" ? "manage" : await heldOf[noun](caller, id);
     if (!found || held === null)
-      throw new Fault("not_found", `There is no ${noun} ${id} that you may see; ask its manager for access.`);
+      throw new Fault(
+        "not_found",
+        id === 0
+          ? `There is no such ${noun}: its id is a number from 1, as the list of ${noun}s shows it.`
+          : `There is no ${noun} ${id} that you may see; ask its manager for access.`,
+      );
     if (!includes(held, permission))
       throw new Fault(
         "forbidden",

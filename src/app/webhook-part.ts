@@ -83,7 +83,7 @@ export function buildWebhookPart(
     log,
     cleaned: counters.cleaned,
   });
-  const management = buildWebhookManagement({ store, secrets, hooks, clock, debounceSeconds, baseUrl });
+  const management = buildWebhookManagement({ store, secrets, clock, debounceSeconds, baseUrl });
   return {
     routes: hookRoutes({ receiver, maxBodyKB, trustedProxies: networksOf(config["server.trustedProxies"]) }),
     management,

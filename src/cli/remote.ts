@@ -77,8 +77,16 @@ function remote(url: string, headers: Record<string, string>): Remote {
     if (!response.ok) throw await faultOf(response);
     return response;
   };
-  const read = async <T>(response: Response): Promise<T> =>
-    (response.status === 204 ? undefined : await response.json()) as T;
+  const read = async <T>(response: Response): Promise<T> => {
+    if (response.status === 204) return undefined as T;
+    return (await response.json().catch((cause: unknown) => {
+      throw new Fault(
+        "unavailable",
+        `What answers at ${url} is not Slipway, or something on the way to it answers instead. Name another with --url or SLIPWAY_URL.`,
+        { cause },
+      );
+    })) as T;
+  };
   return {
     url,
     open,

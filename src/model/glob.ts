@@ -19,8 +19,7 @@ export function compileGlob(pattern: string): Glob {
   const prefix = pattern.slice(0, firstWildcard);
   const afterLast = Math.max(pattern.lastIndexOf("*"), pattern.lastIndexOf("?")) + 1;
   // The `/` of a closing `**/` belongs to the wildcard, not to the literal end.
-  const isLevels = pattern.startsWith("**/", afterLast - 2) && isPairStart(pattern, afterLast - 2);
-  const suffixStart = isLevels ? afterLast + 1 : afterLast;
+  const suffixStart = pattern.startsWith("**/", afterLast - 2) ? afterLast + 1 : afterLast;
   const suffix = pattern.slice(suffixStart);
   const tokens = tokensOf(pattern.slice(firstWildcard, suffixStart));
   const middle = tokens.length === 1 && tokens[0] === "**" ? () => true : machineOf(tokens);
@@ -31,13 +30,6 @@ export function compileGlob(pattern: string): Glob {
     for (const literal of needed) if (!text.includes(literal, prefix.length)) return false;
     return middle(text, prefix.length, text.length - suffix.length);
   };
-}
-
-// Whether the stars before `at` pair up, so that `at` begins a `**`: `***/` reads as `**`, `*`, `/`.
-function isPairStart(pattern: string, at: number): boolean {
-  let starsBefore = 0;
-  while (pattern[at - 1 - starsBefore] === "*") starsBefore++;
-  return starsBefore % 2 === 0;
 }
 
 function tokensOf(pattern: string): Token[] {

@@ -29,8 +29,6 @@ export interface HookDirectory {
   /** As stored now; the same `config` where it has not changed. Null, and forgotten, when key or project are gone. */
   current(hook: Hook): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
-  /** Must follow every change of a configuration. */
-  forget(key: string | null): void;
 }
 
 /** Beyond this the one longest remembered is read again. */
@@ -89,9 +87,6 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
       return read(key, hook);
     },
     hookOf: (config, project) => hookOf(config, project),
-    forget(key) {
-      if (key !== null) hooks.delete(key);
-    },
   };
 }
 

@@ -4,7 +4,6 @@ import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers, Store } from "../model/store.ts";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
-import type { HookDirectory } from "./hook-directory.ts";
 
 /** Fields that a save may carry; those that are absent stay as they are. */
 export interface WebhookChange
@@ -56,7 +55,6 @@ export interface WebhookManagement {
 export interface WebhookManagementOptions {
   store: Store;
   secrets: Secrets;
-  hooks: HookDirectory;
   clock: Clock;
   debounceSeconds: number;
   /** The configured base address, or the one inferred from where the server listens. */
@@ -67,7 +65,7 @@ const hookKeyBytes = 24;
 const secretBytes = 32;
 
 export function buildWebhookManagement(options: WebhookManagementOptions): WebhookManagement {
-  const { store, secrets, hooks, clock, baseUrl } = options;
+  const { store, secrets, clock, baseUrl } = options;
   const now = () => new Date(clock.now());
   const read = async (keepers: Keepers, projectId: number) =>
     (await keepers.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
@@ -82,29 +80,25 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
     change: WebhookChange,
     audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
   ): Promise<WebhookConfig> {
-    const config = await store.transaction(async (keepers) => {
+    return store.transaction(async (keepers) => {
       const before = await readToChange(keepers, projectId);
       const after = changedConfig(before, change, secrets, now());
       await keepers.webhookConfigs.save(after);
       await audited(keepers, changesOf(before, after));
       return after;
     });
-    hooks.forget(config.key);
-    return config;
   }
 
   async function resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>) {
-    const { before, after } = await store.transaction(async (keepers) => {
+    return store.transaction(async (keepers) => {
       const before = await readToChange(keepers, projectId);
       if (before.key === null)
         throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
       const after = { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
       await keepers.webhookConfigs.save(after);
       await audited(keepers);
-      return { before, after };
+      return after;
     });
-    hooks.forget(before.key);
-    return after;
   }
 
   return {

@@ -29,6 +29,19 @@ test("a server that is not there is named, and the exit code is 3", async () => 
   expect(run.stderr).toContain("http://127.0.0.1:1");
 });
 
+test("what answers but is no Slipway is named, and the exit code is 3", async () => {
+  const page = Bun.serve({ port: 0, fetch: () => new Response("<html>Welcome</html>") });
+  for (const command of [
+    ["hook", "list"],
+    ["hook", "test", "1"],
+    ["hook", "replay", "1"],
+  ]) {
+    const run = await slipway([...command, "--url", page.url.origin]);
+    expect([run.exitCode, run.stderr]).toEqual([3, expect.stringContaining("is not Slipway")]);
+  }
+  await page.stop(true);
+});
+
 test("sign in, make a project, test its hook, list deliveries, make and revoke a token, sign out", async () => {
   const signedIn = await slipway(["login", "admin"], `${adminPassword}\n`);
   expect(signedIn).toMatchObject({ exitCode: 0, stderr: "" });
@@ -112,6 +125,8 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   await hook.save({ enabled: false });
   const refused = await shell(["hook", "replay", "--project", project, "--status", "accepted", "--yes"]);
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("1 could not be replayed") });
+  const named = await shell(["hook", "test", "shop"]);
+  expect([named.exitCode, named.stderr]).toEqual([5, expect.stringContaining("its id is a number")]);
   for (const wrong of [
     ["hook", "replay"],
     ["hook", "replay", "1", "--project", project],

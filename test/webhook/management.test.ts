@@ -253,6 +253,21 @@ describe("the list of deliveries", () => {
     expect(stats.items.reduce((sum, { count }) => sum + count, 0)).toBe(4);
   });
 
+  test("of project 0 is that of unknown keys, which admins alone see", async () => {
+    const missed = await deliverTo(`${server.url}/api/hooks/git/${"9".repeat(48)}`, push());
+    const { client } = await server.newUser("zero-viewer");
+    const list = (caller: ApiClient) =>
+      caller.expect<{ items: { id: number; project_id: number }[] }>(
+        200,
+        "GET",
+        "/api/webhooks/deliveries?projectId=0&pageSize=200",
+      );
+    const { items } = await list(admin);
+    expect(items.map(({ id }) => id)).toContain(Number(missed.body.deliveryId));
+    expect(new Set(items.map(({ project_id }) => project_id))).toEqual(new Set([0]));
+    expect((await list(client)).items).toEqual([]);
+  });
+
   test("is filtered by group", async () => {
     const { id } = await admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "doors" });
     const hook = await makeHook(server, {}, { groupId: id });

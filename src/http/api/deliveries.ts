@@ -11,9 +11,16 @@ import {
   summaryJson,
 } from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, listJson, onlyGiven, pageQuery, queryId, strict, time, z } from "./shape.ts";
+import { idParams, json, listJson, maxId, onlyGiven, pageQuery, queryId, strict, time, z } from "./shape.ts";
 
 const tags = ["deliveries"];
+
+const queryProjectId = z.coerce.number().int().min(0).max(maxId).openapi({
+  type: "integer",
+  minimum: 0,
+  example: 7,
+  description: "0: deliveries at no project, such as hits on unknown keys, which only admins see.",
+});
 
 const listDeliveries = route({
   method: "get",
@@ -25,7 +32,7 @@ const listDeliveries = route({
   request: {
     query: strict({
       ...pageQuery,
-      projectId: queryId.optional(),
+      projectId: queryProjectId.optional(),
       groupId: queryId.optional(),
       ...deliveryFilter,
     }),
