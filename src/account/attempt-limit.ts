@@ -1,6 +1,10 @@
 import type { Clock } from "../clock.ts";
+import type { AttemptKeeper } from "../model/attempt.ts";
+import { hashToken } from "../secrets.ts";
 
 export interface AttemptLimitOptions {
+  /** What the keys are; two limits do not share them. */
+  name: string;
   /** Attempts that may fail within the window. */
   attempts: number;
   windowMs: number;
@@ -10,32 +14,57 @@ export interface AttemptLimitOptions {
 
 export interface AttemptLimit {
   /** Counts an attempt and answers 0, or the seconds to wait when there were too many. */
-  take(key: string): number;
-  /** The attempt was good: forget what the key did before. */
-  forgive(key: string): void;
+  take(key: string): Promise<number>;
+  /** The attempt was good: it does not count. */
+  giveBack(key: string): Promise<void>;
+  /** The attempt was good, and so the key is: forget what it did before. */
+  forgive(key: string): Promise<void>;
   size(): number;
 }
 
-/** How often something may go wrong per key, in fixed windows that start with the first attempt. */
-export function buildAttemptLimit(options: AttemptLimitOptions, clock: Clock): AttemptLimit {
-  const windows = new Map<string, { startedAt: number; count: number }>();
+/**
+ * How often something may go wrong per key, in fixed windows that start with the first attempt. Each instance counts in
+ * memory, at no cost; what passes there is counted in `shared` too, where other instances let attempts through.
+ */
+export function buildAttemptLimit(
+  options: AttemptLimitOptions,
+  clock: Clock,
+  shared: AttemptKeeper | null,
+): AttemptLimit {
+  const { attempts, windowMs, maxKeys } = options;
+  const windows = new Map<string, { endsAtMs: number; count: number }>();
+  const sharedKey = (key: string) => hashToken(`${options.name} ${key}`);
+  const secondsUntil = (endMs: number) => Math.max(1, Math.ceil((endMs - clock.now()) / 1000));
+
+  function takeHere(key: string): number {
+    const now = clock.now();
+    const known = windows.get(key);
+    const window = known && now < known.endsAtMs ? known : { endsAtMs: now + windowMs, count: 0 };
+    if (window.count >= attempts) return secondsUntil(window.endsAtMs);
+    window.count++;
+    // Set anew, so that the map stays ordered by the last attempt and its first key is the one to forget.
+    windows.delete(key);
+    windows.set(key, window);
+    const oldest = windows.size > maxKeys ? windows.keys().next().value : undefined;
+    if (oldest !== undefined) windows.delete(oldest);
+    return 0;
+  }
+
   return {
-    take(key) {
-      const now = clock.now();
-      const known = windows.get(key);
-      const window = known && now - known.startedAt < options.windowMs ? known : { startedAt: now, count: 0 };
-      if (window.count >= options.attempts)
-        return Math.max(1, Math.ceil((window.startedAt + options.windowMs - now) / 1000));
-      window.count++;
-      // Set anew, so that the map stays ordered by the last attempt and its first key is the one to forget.
-      windows.delete(key);
-      windows.set(key, window);
-      const oldest = windows.size > options.maxKeys ? windows.keys().next().value : undefined;
-      if (oldest !== undefined) windows.delete(oldest);
-      return 0;
+    async take(key) {
+      const waitSeconds = takeHere(key);
+      if (waitSeconds > 0 || shared === null) return waitSeconds;
+      const { count, endsAt } = await shared.count(sharedKey(key), new Date(clock.now()), windowMs);
+      return count > attempts ? secondsUntil(endsAt.getTime()) : 0;
     },
-    forgive(key) {
+    async giveBack(key) {
+      const window = windows.get(key);
+      if (window && window.count > 0) window.count--;
+      await shared?.giveBack(sharedKey(key));
+    },
+    async forgive(key) {
       windows.delete(key);
+      await shared?.forget(sharedKey(key));
     },
     size: () => windows.size,
   };

@@ -2,6 +2,7 @@ import { Counter } from "prom-client";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
+import type { AttemptKeeper } from "../model/attempt.ts";
 import type { Caller } from "../model/permission.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Session, User } from "../model/user.ts";
@@ -13,8 +14,8 @@ import type { Passwords } from "./password.ts";
 const windowMs = 5 * 60_000;
 const maxKeys = 10_000;
 /** Tight for one address; looser for one username, or a stranger could lock its owner out with a handful of guesses. */
-const perAddress = { attempts: 20, windowMs, maxKeys };
-const perUsername = { attempts: 50, windowMs, maxKeys };
+const perAddress = { name: "address", attempts: 20, windowMs, maxKeys };
+const perUsername = { name: "username", attempts: 50, windowMs, maxKeys };
 
 export interface SignInRequest {
   username: string;
@@ -35,13 +36,16 @@ export interface SignIn {
 
 export interface SignInOptions {
   keepers: Pick<Keepers, "users" | "sessions">;
+  /** Counts failures over all instances; null where there is only this one. */
+  attempts: AttemptKeeper | null;
   passwords: Passwords;
   clock: Clock;
   metrics: Metrics;
   sessionMs: number;
 }
 
-export function buildSignIn({ keepers, passwords, clock, metrics, sessionMs }: SignInOptions): SignIn {
+export function buildSignIn(options: SignInOptions): SignIn {
+  const { keepers, attempts, passwords, clock, metrics, sessionMs } = options;
   // Counted, not logged by name: people type their password where the username belongs.
   const checks = new Counter({
     name: "slipway_password_checks_total",
@@ -49,13 +53,13 @@ export function buildSignIn({ keepers, passwords, clock, metrics, sessionMs }: S
     labelNames: ["result"],
     registers: [metrics],
   });
-  const byAddress = buildAttemptLimit(perAddress, clock);
-  const byUsername = buildAttemptLimit(perUsername, clock);
+  const byAddress = buildAttemptLimit(perAddress, clock, attempts);
+  const byUsername = buildAttemptLimit(perUsername, clock, attempts);
 
   /** Counts before the check, so that guesses sent side by side count too; takes it back when the password is right. */
   async function check(username: string, password: string, limitKey: string): Promise<User | null> {
     const name = username.toLowerCase();
-    const waitSeconds = byAddress.take(limitKey) || byUsername.take(name);
+    const waitSeconds = (await byAddress.take(limitKey)) || (await byUsername.take(name));
     if (waitSeconds > 0) {
       checks.inc({ result: "limited" });
       throw new Fault("too_many", `Too many failed sign-ins; try again in ${waitSeconds} s.`, {
@@ -67,8 +71,9 @@ export function buildSignIn({ keepers, passwords, clock, metrics, sessionMs }: S
     const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
     checks.inc({ result: isRight ? "right" : "wrong" });
     if (!isRight || !user) return null;
-    byAddress.forgive(limitKey);
-    byUsername.forgive(name);
+    // Not more than that: whoever has an account could else guess at those of others from there without end.
+    await byAddress.giveBack(limitKey);
+    await byUsername.forgive(name);
     const { passwordHash: _, ...shown } = user;
     return shown;
   }

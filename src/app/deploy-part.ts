@@ -68,10 +68,11 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     const desk = pushDeskOf(config, push);
     const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });
     const expiredSessions = buildRetention({
-      what: "sessions",
+      what: "sessions and attempts",
       retentionDays: 0,
       async *batches(before) {
         yield await store.sessions.deleteExpired(before);
+        yield await store.attempts.deleteEnded(before);
       },
       clock,
       log,

@@ -1,3 +1,4 @@
+import type { AttemptKeeper } from "./attempt.ts";
 import type { AuditKeeper } from "./audit.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
 import type { ExpiredTaskKeeper } from "./expired-task.ts";
@@ -16,6 +17,7 @@ export interface Keepers {
   users: UserKeeper;
   sessions: SessionKeeper;
   apiTokens: ApiTokenKeeper;
+  attempts: AttemptKeeper;
   groups: GroupKeeper;
   projects: ProjectKeeper;
   permissions: PermissionKeeper;

@@ -36,10 +36,11 @@ export function buildPushCodes(keeper: PushCodeKeeper, clock: Clock): PushCodes 
   return {
     async issue(wish) {
       const now = clock.now();
-      await sweep(now);
       const code = `${ownCodePrefix}${randomToken(32)}`;
       const expiresAtMs = Math.min(now + lifetimeSeconds * 1000, wish.endsAt?.getTime() ?? Infinity);
       await keeper.create({ codeHash: hashToken(code), expiresAt: new Date(expiresAtMs), ...wish });
+      // After it: what the code grants was read a moment ago, and a change since then must find the code to recall it.
+      await sweep(now);
       return { code, expiresIn: Math.ceil((expiresAtMs - now) / 1000) };
     },
     async redeem({ code, asksTemporary }): Promise<Identity | null> {

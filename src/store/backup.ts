@@ -10,7 +10,7 @@ import { type BackupTable, backupTables, type Schema } from "./schema.ts";
 
 const rowsPerBatch = 500;
 /**
- * Schemas whose backups fit into the tables of this version: what came since is a table that no backup holds, other
+ * Schemas whose backups fit into the tables of this version: what came since are tables that no backup holds, other
  * indexes, and a column that may be empty.
  */
 const restorableSchemas: string[] = [
@@ -18,6 +18,7 @@ const restorableSchemas: string[] = [
   "0002-outgoing-calls",
   "0003-lean-indexes",
   "0004-window-index",
+  "0005-code-end",
   lastMigration,
 ];
 

@@ -1,5 +1,6 @@
 import type { Keepers } from "../model/store.ts";
 import { buildApiTokenKeeper } from "./api-token.ts";
+import { buildAttemptKeeper } from "./attempt.ts";
 import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
 import { buildExpiredTaskKeeper } from "./expired-task.ts";
@@ -21,6 +22,7 @@ export function buildKeepers(scope: Scope): Keepers {
     users: buildUserKeeper(scope),
     sessions: buildSessionKeeper(scope),
     apiTokens: buildApiTokenKeeper(scope),
+    attempts: buildAttemptKeeper(scope),
     groups: buildGroupKeeper(scope),
     projects: buildProjectKeeper(scope),
     permissions: buildPermissionKeeper(scope),

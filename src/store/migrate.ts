@@ -6,6 +6,7 @@ import { outgoingCalls } from "./migrations/0002-outgoing-calls.ts";
 import { leanIndexes } from "./migrations/0003-lean-indexes.ts";
 import { windowIndex } from "./migrations/0004-window-index.ts";
 import { codeEnd } from "./migrations/0005-code-end.ts";
+import { attempts } from "./migrations/0006-attempts.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
@@ -13,10 +14,11 @@ const migrationsFor = (dialect: Dialect) => ({
   "0003-lean-indexes": leanIndexes,
   "0004-window-index": windowIndex,
   "0005-code-end": codeEnd,
+  "0006-attempts": attempts,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0005-code-end";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0006-attempts";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

@@ -224,6 +224,12 @@ export interface PushCodeTable {
   ends_at: Milliseconds | null;
 }
 
+export interface AttemptTable {
+  key: string;
+  count: number;
+  ends_at: Milliseconds;
+}
+
 export interface OutgoingCallTable {
   id: Generated<number>;
   project_id: number;
@@ -261,6 +267,7 @@ export interface Schema {
   audit: AuditTable;
   push_codes: PushCodeTable;
   outgoing_calls: OutgoingCallTable;
+  attempts: AttemptTable;
   meta: MetaTable;
 }
 
@@ -268,7 +275,7 @@ export type TableName = keyof Schema;
 
 /**
  * The tables of a backup, each after those it refers to. Outgoing calls are none of it: what waited then was told since,
- * or is no news any more, and a copy of an installation must not call anybody.
+ * or is no news any more, and a copy of an installation must not call anybody. Attempts count for minutes.
  */
 export const backupTables = [
   "meta",

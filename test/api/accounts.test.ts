@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { type ApiServer, adminPassword, startApiServer, userPassword } from "../support/api-server.ts";
+import { availableDatabases } from "../support/databases.ts";
 
+/** Those that several instances can stand on. */
+const sharedDatabases = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
 const clock = manualClock();
 let server: ApiServer;
 
@@ -21,6 +24,15 @@ describe("sign-in", () => {
       expiresAt: new Date(clock.now() + 12 * 3_600_000).toISOString(),
       user: { id: 1, username: "admin", role: "admin", disabled: false },
     });
+  });
+
+  test("takes the username in any case, and the audit log has it as it is stored", async () => {
+    await server.anonymous.expect(200, "POST", "/api/auth/login", {
+      username: "ADMIN",
+      password: adminPassword,
+    });
+    const list = await server.admin.expect<{ items: unknown[] }>(200, "GET", "/api/audit?action=auth.login");
+    expect(list.items[0]).toMatchObject({ username: "admin", subject: "user admin" });
   });
 
   test("says the same for a wrong password and an unknown user", async () => {
@@ -57,24 +69,61 @@ describe("sign-in", () => {
     await own.stop();
   });
 
-  test("is limited per address, with Retry-After, and a good sign-in clears the count", async () => {
-    const limited = await startApiServer({ "server.trustedProxies": ["127.0.0.0/8"] }, clock);
-    const attempt = (address: string, password: string, username = "admin") =>
-      limited.anonymous.request(
-        "POST",
-        "/api/auth/login",
-        { username, password },
-        { "x-forwarded-for": address },
-      );
+  const attemptAt = (at: ApiServer) => (address: string, password: string, username: string) =>
+    at.anonymous.request("POST", "/api/auth/login", { username, password }, { "x-forwarded-for": address });
+  const behindProxy = { "server.trustedProxies": ["127.0.0.0/8"] };
+
+  test("is limited per address, with Retry-After, and a good sign-in counts for nothing and clears nothing", async () => {
+    const limited = await startApiServer(behindProxy, clock);
+    const attempt = attemptAt(limited);
     for (let n = 0; n < 19; n++) expect((await attempt("203.0.113.1", "wrong", `user${n}`)).status).toBe(401);
-    expect((await attempt("203.0.113.1", adminPassword)).status).toBe(200);
-    for (let n = 0; n < 20; n++) expect((await attempt("203.0.113.1", "wrong", `user${n}`)).status).toBe(401);
-    const refused = await attempt("203.0.113.1", adminPassword);
+    for (let n = 0; n < 3; n++)
+      expect((await attempt("203.0.113.1", adminPassword, "admin")).status).toBe(200);
+    expect((await attempt("203.0.113.1", "wrong", "user19")).status).toBe(401);
+    const refused = await attempt("203.0.113.1", adminPassword, "admin");
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await attempt("203.0.113.2", adminPassword)).status).toBe(200);
+    expect((await attempt("203.0.113.2", adminPassword, "admin")).status).toBe(200);
     await limited.stop();
   }, 60_000);
+
+  test("is limited per username, and a good sign-in of the user clears the count", async () => {
+    const limited = await startApiServer(behindProxy, clock);
+    const attempt = attemptAt(limited);
+    const guess = async (n: number) => (await attempt(`203.0.113.${n}`, "wrong", "Admin")).status;
+    for (let n = 0; n < 49; n++) expect(await guess(n)).toBe(401);
+    expect((await attempt("203.0.113.200", adminPassword, "ADMIN")).status).toBe(200);
+    for (let n = 50; n < 100; n++) expect(await guess(n)).toBe(401);
+    expect(await guess(100)).toBe(429);
+    await limited.stop();
+  }, 60_000);
+
+  test.each(sharedDatabases)(
+    "is limited over all instances on $name together",
+    async ({ make }) => {
+      const database = await make();
+      const shared = {
+        ...behindProxy,
+        "database.url": database.url,
+        "data.encryptionKey": Buffer.alloc(32, 7).toString("base64"),
+      };
+      const instances = [await startApiServer(shared, clock), await startApiServer(shared, clock)];
+      const attempt = (n: number, address: string, password = "wrong", username = `user${n}`) =>
+        attemptAt(instances[n % 2] as ApiServer)(address, password, username);
+      for (let n = 0; n < 20; n++) expect((await attempt(n, "203.0.113.1")).status).toBe(401);
+      for (const n of [20, 21]) {
+        const refused = await attempt(n, "203.0.113.1");
+        expect([refused.status, Number(refused.headers.get("retry-after"))]).toEqual([429, 300]);
+      }
+      for (const n of [0, 1])
+        expect((await attempt(n, "203.0.113.9", adminPassword, "admin")).status).toBe(200);
+      clock.advance(300_000);
+      expect((await attempt(0, "203.0.113.1")).status).toBe(401);
+      for (const instance of instances) await instance.stop();
+      await database.remove();
+    },
+    60_000,
+  );
 });
 
 describe("a session", () => {

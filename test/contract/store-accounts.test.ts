@@ -177,6 +177,22 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
     expect(await store.pushCodes.consume("code-4", sampleTime)).toBeNull();
   });
 
+  test("attempts are counted in windows, given back, forgotten, and deleted once their window ended", async () => {
+    const count = (key: string, at = sampleTime) => store.attempts.count(key, at, 60_000);
+    const together = await Promise.all([1, 2, 3, 4].map(() => count("a")));
+    expect(together.map((answer) => answer.count).sort()).toEqual([1, 2, 3, 4]);
+    expect(together[0]?.endsAt).toEqual(later);
+    await store.attempts.giveBack("a");
+    expect(await count("a", new Date(later.getTime() - 1))).toEqual({ count: 4, endsAt: later });
+    expect(await count("a", later)).toMatchObject({ count: 1 });
+    await store.attempts.forget("a");
+    await store.attempts.giveBack("a");
+    expect(await count("a")).toMatchObject({ count: 1 });
+    await count("b", later);
+    expect(await store.attempts.deleteEnded(later)).toBe(1);
+    expect(await count("b", later)).toMatchObject({ count: 2 });
+  });
+
   test("a push code used by two at once admits one", async () => {
     const code = { codeHash: "race", userId: "ann", console: false, channels: null, expiresAt: later };
     await store.pushCodes.create({ ...code, endsAt: null });

@@ -122,7 +122,9 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const made = await signIn.signIn({ username, password, userAgent, remoteIp, limitKey });
       const { token, session, user } = made;
       const { id: sessionId, expiresAt } = session;
-      const caller = { userId: user.id, username, role: user.role, scopes: null, sessionId, expiresAt };
+      // By the name as it is stored, not as it was typed.
+      const { id: userId, role } = user;
+      const caller = { userId, username: user.username, role, scopes: null, sessionId, expiresAt };
       c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
       await audit(c, { action: "auth.login", subject: `user ${user.username}` });
       if (cookie) c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isHttps));
