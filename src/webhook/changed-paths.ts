@@ -1,4 +1,4 @@
-import { at, countAt, isObject, isTrueAt, type JsonObject, listAt } from "./json-reader.ts";
+import { at, countAt, isObject, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
 
 export interface ChangedPaths {
   /** Null: unknown. */
@@ -10,6 +10,8 @@ export interface ChangedPaths {
 const maxPaths = 10_000;
 /** GitHub lists at most this many commits of one push. */
 const githubMaxCommits = 2048;
+/** Gogs, and Gitea of old, list no more of a push and do not count what they leave out. */
+const uncountedMaxCommits = 5;
 
 export function unknownPaths(because: string): ChangedPaths {
   return { paths: null, unknownBecause: because };
@@ -40,7 +42,11 @@ function cutSign(payload: JsonObject, sent: number): string | null {
   if (isTrueAt(payload, "commits_more_than_ten"))
     return `the host sent only ${sent} commits of more than ten`;
   if (sent >= githubMaxCommits) return `the host sends at most ${githubMaxCommits} commits`;
-  return null;
+  const isUncounted = total === null && textAt(payload, "compare_url") !== "";
+  if (isUncounted && sent >= uncountedMaxCommits)
+    return `the host sends at most ${uncountedMaxCommits} commits`;
+  // The files of commits that were thrown away have changed too, and stand nowhere.
+  return isTrueAt(payload, "forced") ? "a forced push does not name what it took away" : null;
 }
 
 /** False when the commit carries no file list at all. */

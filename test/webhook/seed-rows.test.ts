@@ -53,6 +53,7 @@ const tables: Record<string, Record<string, Proof>> = {
     "all steps pass": "outcome-all-pass",
     "internal exception": inFailures("that keeps the task from being created is answered 500"),
     "the order of them all": "outcome-order",
+    "test, dry run and replay": "outcome-ways-in",
   },
   verification: {
     hosta: "verify-hosta",
