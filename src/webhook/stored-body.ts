@@ -48,14 +48,18 @@ function mayHold(text: string, secret: string): boolean {
   return alwaysEscaped.test(secret) && text.includes("\\");
 }
 
-function maskedValue(value: unknown, secrets: readonly string[]): unknown {
+/** No host nests deeper; what does is left out, as walking it to its end would take all of the stack. */
+const maxDepth = 100;
+
+function maskedValue(value: unknown, secrets: readonly string[], depth = 0): unknown {
   if (typeof value === "string") return secrets.includes(value) ? mask : withoutSecrets(value, secrets);
-  if (Array.isArray(value)) return value.map((entry) => maskedValue(entry, secrets));
-  if (!isObject(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === maxDepth) return mask;
+  if (Array.isArray(value)) return value.map((entry) => maskedValue(entry, secrets, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [
       withoutSecrets(key, secrets),
-      secretKey.test(key) && isSecretValue(entry) ? mask : maskedValue(entry, secrets),
+      secretKey.test(key) && isSecretValue(entry) ? mask : maskedValue(entry, secrets, depth + 1),
     ]),
   );
 }

@@ -24,6 +24,17 @@ describe("a payload is normalised to what a reader of it would say", () => {
     });
 });
 
+test("a push of as many commits as GitHub lists at most may be one of more", () => {
+  const commits = Array.from({ length: 2048 }, () => ({ added: [], modified: ["a"], removed: [] }));
+  const read = (sent: object[]) =>
+    readEvent(providers.github, new Headers({ "X-GitHub-Event": "push" }), {
+      ref: "refs/heads/main",
+      commits: sent,
+    });
+  expect(read(commits)).toMatchObject({ paths: null, pathsUnknownBecause: expect.stringContaining("2048") });
+  expect(read(commits.slice(1)).paths).toEqual(["a"]);
+});
+
 /** A line that people can judge. */
 function lineOf(name: string, event: NormalizedEvent): string {
   const what = event.nothing ? event.nothing.code : `${event.event} ${event.rawRef} at ${event.commit}`;

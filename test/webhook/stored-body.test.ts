@@ -103,6 +103,16 @@ test("whatever stands around it, the value of a secret key is masked", () => {
   );
 });
 
+test("a body that is nested without end is handled like any other, and its secrets are masked", async () => {
+  const levels = 100_000;
+  const nested = `${'{"in":['.repeat(levels)}{"password":"hidden-1"}${"]}".repeat(levels)}`;
+  const payload = `{"event":"push","ref":"refs/heads/main","token":"hidden-2","more":${nested}}`;
+  const { status, body } = await recordOf({ body: payload });
+  expect(status).toBe("accepted");
+  expect(body).toStartWith('{"event":"push","ref":"refs/heads/main","token":"***","more":{"in":[{"in":[');
+  expect(body).not.toContain("hidden-");
+});
+
 test("a body without anything to mask is stored as it came, whatever stands beyond the cut", () => {
   const text = `{ "pad" : "${"x".repeat(20_000)}", "token" : "t" }`;
   expect(storedBodyOf(text, JSON.parse(text), ["hunter22"])).toBe(text.slice(0, 8192));
