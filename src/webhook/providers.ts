@@ -127,6 +127,14 @@ export const providers = {
     signature: { type: "token", headers: ["X-Codeup-Token"] },
     parse: parseHostPayload,
   },
+  gogs: {
+    title: "Gogs",
+    eventHeaders: ["X-Gogs-Event"],
+    events: githubEvents,
+    deliveryIdHeaders: ["X-Gogs-Delivery"],
+    signature: { type: "hmac", headers: ["X-Gogs-Signature"], prefix: "", signsFormPayload: true },
+    parse: parseHostPayload,
+  },
   gitea: {
     title: "Gitea, Forgejo",
     eventHeaders: ["X-Gitea-Event", "X-Forgejo-Event", "X-Gogs-Event"],
@@ -138,14 +146,6 @@ export const providers = {
       prefix: "sha256=",
       signsFormPayload: true,
     },
-    parse: parseHostPayload,
-  },
-  gogs: {
-    title: "Gogs",
-    eventHeaders: ["X-Gogs-Event"],
-    events: githubEvents,
-    deliveryIdHeaders: ["X-Gogs-Delivery"],
-    signature: { type: "hmac", headers: ["X-Gogs-Signature"], prefix: "", signsFormPayload: true },
     parse: parseHostPayload,
   },
   bitbucket: {

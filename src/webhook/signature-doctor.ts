@@ -1,6 +1,6 @@
 import { isSameSecret } from "../secrets.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
-import { providers, type SignatureScheme } from "./providers.ts";
+import { type Provider, providers, type SignatureScheme } from "./providers.ts";
 import { firstHeader } from "./read-event.ts";
 import {
   type ConfiguredPlace,
@@ -44,13 +44,18 @@ function missingProof({ scheme, place, request }: FailedSignature): string {
   const expected = expectedProof(scheme, place);
   if (scheme.type === "configured" && firstHeader(request.headers, [standardHeaders.signature]) !== "")
     return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
-  if (firstHeader(request.headers, ["X-Hub-Signature"]).startsWith("sha1="))
-    return `${expected}; there is only a SHA-1 signature, which is not accepted`;
-  const other = Object.values(providers).find(
-    ({ signature }) =>
-      signature.type !== "configured" &&
-      proofHeadersOf(signature).some((name) => firstHeader(request.headers, [name]) !== ""),
+  // GitHub sends the old one beside the new one.
+  const isOldAlone = firstHeader(request.headers, ["X-Hub-Signature-256", "X-Hub-Signature"]).startsWith(
+    "sha1=",
   );
+  if (isOldAlone) return `${expected}; there is only a SHA-1 signature, which is not accepted`;
+  const others: Provider[] = Object.values(providers).filter(
+    ({ signature }) =>
+      signature.type !== "configured" && firstHeader(request.headers, proofHeadersOf(signature)) !== "",
+  );
+  // Several hosts use one header, and Gitea sends what Gogs and GitHub send too: the last that names its event is the sender.
+  const other =
+    others.findLast(({ eventHeaders }) => firstHeader(request.headers, eventHeaders) !== "") ?? others[0];
   return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
 }
 

@@ -113,6 +113,29 @@ describe("the diagnosis of a failed signature", () => {
       /one of GitLab: check the provider/,
     ],
     [
+      "the header of a host that shares it with others",
+      diagnosisOf(
+        providers.gitlab.signature,
+        requestOf("{}", {
+          ...signedWith(secret, "{}"),
+          ...{ "X-Hub-Signature": "sha1=00", "X-GitHub-Event": "push" },
+        }),
+      ),
+      /one of GitHub: check the provider/,
+    ],
+    [
+      "a host that also sends the headers of others",
+      diagnosisOf(
+        providers.gitlab.signature,
+        requestOf("{}", {
+          ...signedWith(secret, "{}"),
+          ...{ "X-Gitea-Signature": hmac(secret, "{}"), "X-Gogs-Signature": hmac(secret, "{}") },
+          ...{ "X-Gitea-Event": "push", "X-Gogs-Event": "push", "X-GitHub-Event": "push" },
+        }),
+      ),
+      /one of Gitea, Forgejo: check the provider/,
+    ],
+    [
       "SHA-1 alone",
       diagnosisOf(github, requestOf("{}", { "X-Hub-Signature": "sha1=00" })),
       /only a SHA-1 signature/,
