@@ -95,6 +95,8 @@ const roles = {
   "admin's write token": { project: "manage", group: "manage", scope: "write" },
   "admin's publish token": { project: "manage", group: "manage", scope: "publish" },
   "admin's admin token": { project: "manage", group: "manage", scope: "admin" },
+  "viewer's admin token": { project: "view", group: "", scope: "admin" },
+  "manager's read token": { project: "manage", group: "", scope: "read" },
   runner: { project: "", group: "", scope: "runner" },
 } as const satisfies Record<string, Held>;
 interface Held {
@@ -141,6 +143,7 @@ function outcomeOf({ status, text }: Answer): Outcome {
 let server: ApiServer;
 const clients = {} as Record<RoleName, ApiClient>;
 const userIds = {} as Record<"viewer" | "manager" | "group viewer" | "group manager", number>;
+const missing = 2_000_000_000;
 const none = { project: 0, group: 0, task: 0, delivery: 0 };
 const ids = { own: none, foreign: none };
 let endpoints: { method: string; path: string; key: string }[] = [];
@@ -182,10 +185,12 @@ beforeAll(async () => {
     userIds[role] = id;
   }
   clients.admin = (await server.newUser("boss", "admin")).client;
-  for (const scope of ["read", "write", "publish", "admin"] as const) {
-    const body = { name: scope, scopes: [scope] };
-    const { token } = await clients.admin.expect<{ token: string }>(201, "POST", "/api/tokens", body);
-    clients[`admin's ${scope} token`] = server.as(token);
+  for (const [role, { scope }] of Object.entries(roles) as [RoleName, Held][]) {
+    const owner = /^(\w+)'s/.exec(role)?.[1] as "admin" | "viewer" | "manager" | undefined;
+    if (owner === undefined) continue;
+    const body = { name: role, scopes: [scope] };
+    const { token } = await clients[owner].expect<{ token: string }>(201, "POST", "/api/tokens", body);
+    clients[role] = server.as(token);
   }
   const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
     name: "matrix",
@@ -212,14 +217,16 @@ function nounOf(path: string): "project" | "group" | "task" | undefined {
   return (["project", "group", "task"] as const).find((name) => path.startsWith(`/api/${name}s/`));
 }
 
+function idOf(path: string, side: Side): number {
+  const noun = path.startsWith("/api/webhooks/deliveries/") ? "delivery" : nounOf(path);
+  return noun ? ids[side][noun] : missing;
+}
+
 /** Parameters beside the project or group name things that are not there, so that an allowed call changes nothing. */
-function concrete(path: string, side: Side): string {
-  const noun = nounOf(path);
-  const isDelivery = path.startsWith("/api/webhooks/deliveries/");
-  const id = noun ? ids[side][noun] : isDelivery ? ids[side].delivery : 2_000_000_000;
+function concrete(path: string, side: Side, id = idOf(path, side)): string {
   return path
     .replace("{id}", String(id))
-    .replace("{userId}", "2000000000")
+    .replace("{userId}", String(missing))
     .replace("{name}", "NOT_THERE")
     .replace("{kind}", "status-token");
 }
@@ -288,4 +295,52 @@ test("a project and a group say what the caller may do with them, in lists as by
       const { items } = await client.expect<{ items: { id: number }[] }>(200, "GET", `${path}?pageSize=200`);
       expect(items.find(({ id }) => id === ids.own[noun])).toMatchObject({ permission: held[noun] });
     }
+});
+
+describe("a stranger learns nothing", () => {
+  /** An answer without the numbers that it was asked with, and without what differs from call to call. */
+  const told = ({ status, headers, text }: Answer) => {
+    const { date: _date, "x-request-id": _id, ...rest } = Object.fromEntries(headers);
+    return [status, text.replaceAll(/\d+/g, "#"), { ...rest, "content-length": "" }];
+  };
+
+  test("of whether a thing exists that they may not see, whatever they ask of it", async () => {
+    for (const { method, path, key } of endpoints) {
+      if (!path.includes("{id}") || expectations[key] === "session") continue;
+      const body = method === "GET" ? undefined : {};
+      for (const role of ["anonymous", "stranger", "viewer", "group manager"] as const) {
+        const ask = async (id?: number) =>
+          told(await clients[role].request(method, concrete(path, "foreign", id), body));
+        expect([key, role, await ask()]).toEqual([key, role, await ask(missing)]);
+      }
+    }
+  }, 60_000);
+
+  test("nor of a group that a body names", async () => {
+    const git = { url: "https://git.example.com/shop.git" };
+    for (const groupId of [ids.foreign.group, missing]) {
+      const create = await clients["group manager"].request("POST", "/api/projects", {
+        name: "x",
+        git,
+        groupId,
+      });
+      const move = await clients.manager.request("PATCH", `/api/projects/${ids.own.project}`, { groupId });
+      for (const { status, text } of [create, move])
+        expect([status, text]).toEqual([
+          404,
+          expect.stringContaining(`no group ${groupId} that you may see`),
+        ]);
+    }
+  });
+
+  test("nor by HEAD, by methods that there are not, or by a slash more", async () => {
+    for (const { path } of endpoints.filter(({ method }) => method === "GET"))
+      for (const role of ["anonymous", "stranger"] as const) {
+        const where = concrete(path, "foreign");
+        const status = async (method: string, at: string) => (await clients[role].request(method, at)).status;
+        expect([where, await status("HEAD", where)]).toEqual([where, await status("GET", where)]);
+        expect([where, await status("PROPFIND", where)]).toEqual([where, 404]);
+        expect([where, await status("GET", `${where}/`)]).toEqual([where, 404]);
+      }
+  });
 });

@@ -107,7 +107,8 @@ function buildClient(url: string, own: Record<string, string>): ApiClient {
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+    // An answer to HEAD names the type of what it leaves out.
+    const isJson = text !== "" && (response.headers.get("content-type")?.includes("json") ?? false);
     return {
       status: response.status,
       headers: response.headers,
