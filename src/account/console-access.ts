@@ -1,4 +1,4 @@
-import { messageOf } from "../errors.ts";
+import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Role } from "../model/user.ts";
@@ -18,6 +18,12 @@ export function consoleUserId(userId: number): string {
 
 /** "Come back soon": the console does, with a fresh code if it still gets one. */
 const serviceRestart = 1012;
+
+/** How soon an order that did not reach the gateway is made good. */
+const retryMs = 2_000;
+/** More than have the console open anywhere; those beyond keep their grants until their session ends. */
+const maxOwed = 10_000;
+const notTold = "console connections could not be told of a change; they are sent away as soon as that works";
 
 export interface ConsoleAccessParts {
   keepers: Pick<Keepers, "users" | "permissions" | "pushCodes">;
@@ -40,10 +46,15 @@ export interface ConsoleAccess {
   permissionsChanged(userIds: readonly number[]): void;
   /** A session or token of the user was ended: the connections end too, and those of the others come back. */
   sessionEnded(userId: number): void;
+  close(): Promise<void>;
 }
 
 export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts): ConsoleAccess {
   let inHand: Promise<void> = Promise.resolve();
+  /** Users whose connections may still hear what they no longer should. */
+  const owed = new Set<number>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
 
   async function channelsFor(userId: number, role: Role): Promise<string[]> {
     return channelsOfProjects(role === "admin" ? "all" : await keepers.permissions.visibleProjectIds(userId));
@@ -61,13 +72,36 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
     else await grant(consoleUserId(userId), await channelsFor(userId, user.role));
   }
 
+  async function sendAway(userId: number): Promise<void> {
+    await recall(userId);
+    await disconnect({ userId: consoleUserId(userId) }, serviceRestart);
+  }
+
   /** One after another, so that of two changes the later one is also told later. */
-  function inOrder(userId: number, work: () => Promise<unknown>): void {
-    inHand = inHand.then(work).then(
-      () => {},
-      (error: unknown) =>
-        log.warn({ userId, error: messageOf(error) }, "console connections keep their grants"),
-    );
+  function inOrder(userId: number, work: () => Promise<void>): void {
+    inHand = inHand.then(work).catch((error: unknown) => {
+      // Without a gateway there is nobody to tell.
+      if (error instanceof Fault && error.code === "conflict") return;
+      log.warn({ userId, error: messageOf(error) }, notTold);
+      if (owed.size < maxOwed) owed.add(userId);
+      makeGoodSoon();
+    });
+  }
+
+  function makeGoodSoon(): void {
+    if (isClosed) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      inHand = inHand.then(makeGood).catch(makeGoodSoon);
+    }, retryMs);
+  }
+
+  /** Whatever it was that they missed: who comes back is granted what is right by then. */
+  async function makeGood(): Promise<void> {
+    for (const userId of owed) {
+      await sendAway(userId);
+      owed.delete(userId);
+    }
   }
 
   return {
@@ -76,10 +110,12 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
       for (const userId of new Set(userIds)) inOrder(userId, () => follow(userId));
     },
     sessionEnded(userId) {
-      inOrder(userId, async () => {
-        await recall(userId);
-        await disconnect({ userId: consoleUserId(userId) }, serviceRestart);
-      });
+      inOrder(userId, () => sendAway(userId));
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await inHand;
     },
   };
 }

@@ -116,6 +116,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       },
       async close() {
         await expiredSessions.close();
+        await consoleAccess.close();
         await webhook.close();
         await tasks.close();
         await store.close();

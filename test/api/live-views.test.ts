@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { manualClock, systemClock } from "../../src/clock.ts";
 import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 let server: ApiServer;
 let projectId: number;
@@ -182,4 +185,45 @@ describe("a live view ends with the time of what it was opened with", () => {
     expect(views.endless.closed).toBeNull();
     views.endless.close();
   });
+});
+
+describe("where the push role runs apart and is out of reach", () => {
+  test("a user whose change could not be told is sent away once it is back, and returns with what is theirs now", async () => {
+    const port = freePort();
+    const wire = startTcpProxy({ hostname: "127.0.0.1", port });
+    const deploy = await startApiServer({ "deploy.push.url": `http://127.0.0.1:${wire.port}` });
+    const push = await startPushApp({
+      "server.listen": { host: "127.0.0.1", port },
+      "push.verify-uri": `${deploy.url}/api/push/verify`,
+    });
+    const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+    const { id } = await deploy.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    const user = await deploy.newUser("ann");
+    const path = `/api/projects/${id}/members/${user.id}`;
+    await deploy.admin.expect(200, "PUT", path, { permission: "view" });
+    const open = async () => {
+      const url = `${push.wsUrl}?temp=1&channel=private-project-${id}&code=${await codeFor(user.client)}`;
+      const socket = await PushClient.open(url, ["slipway.v1"]);
+      const [welcome] = await socket.heardType("welcome");
+      return { socket, channels: welcome?.channels };
+    };
+    const before = await open();
+    expect(before.channels).toEqual([`private-project-${id}`]);
+
+    wire.cut();
+    await deploy.admin.expect(204, "DELETE", path);
+    await eventually("the change is not told", () =>
+      deploy.logLines.some((line) => line.includes("could not be told")),
+    );
+    expect(before.socket.closed).toBeNull();
+    wire.restore();
+    expect(await isSentAway(before.socket)).toBe(1012);
+    const after = await open();
+    expect(after.channels).toEqual([]);
+
+    after.socket.close();
+    await deploy.stop();
+    await push.stop();
+    wire.stop();
+  }, 60_000);
 });
