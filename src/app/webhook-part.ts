@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { messageOf } from "../errors.ts";
 import { networksOf } from "../http/client-address.ts";
-import { hookRoutes } from "../http/hook-route.ts";
+import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
 import type { Routes } from "../http/server.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
@@ -85,7 +85,12 @@ export function buildWebhookPart(
   });
   const management = buildWebhookManagement({ store, secrets, clock, debounceSeconds, baseUrl });
   return {
-    routes: hookRoutes({ receiver, maxBodyKB, trustedProxies: networksOf(config["server.trustedProxies"]) }),
+    routes: hookRoutes({
+      receiver,
+      maxBodyKB,
+      bodyTimeoutMs,
+      trustedProxies: networksOf(config["server.trustedProxies"]),
+    }),
     management,
     tests: buildTestDeliveries(pipeline, hooks),
     replays: buildReplays({ store, pipeline, hooks, clock }),

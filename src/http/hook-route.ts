@@ -8,15 +8,17 @@ import type { Handler, Routes } from "./server.ts";
 export interface HookRouteOptions {
   receiver: Receiver;
   maxBodyKB: number;
+  /** A body that has not arrived whole by then is given up, whether it stalls or dribbles. */
+  bodyTimeoutMs: number;
   trustedProxies: Networks;
 }
 
+export const bodyTimeoutMs = 30_000;
 const prefix = "/api/hooks/git/";
-/** A body that has not arrived whole by then is given up, whether it stalls or dribbles. */
-const maxBodyMs = 30_000;
 
 /** The anonymous delivery endpoint, directly on the server: no framework in the hot path. */
-export function hookRoutes({ receiver, maxBodyKB, trustedProxies }: HookRouteOptions): Routes {
+export function hookRoutes(options: HookRouteOptions): Routes {
+  const { receiver, maxBodyKB, trustedProxies } = options;
   const maxBytes = maxBodyKB * 1024;
   const handle: Handler = async (request, server) => {
     if (request.method !== "POST") return methodNotAllowed();
@@ -29,7 +31,7 @@ export function hookRoutes({ receiver, maxBodyKB, trustedProxies }: HookRouteOpt
       query: { get: (name) => new URL(request.url).searchParams.get(name) },
       remoteIp,
       limitKey: limitKeyOf(remoteIp),
-      readBody: () => readWhole(request, maxBytes),
+      readBody: () => readWhole(request, maxBytes, options.bodyTimeoutMs),
     };
     return toResponse(await receiver.receive(incoming));
   };
@@ -43,14 +45,18 @@ function keyIn(url: string): string {
   return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
 }
 
-async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array | "too_large" | "broken"> {
+async function readWhole(
+  request: Request,
+  maxBytes: number,
+  timeoutMs: number,
+): Promise<Uint8Array | "too_large" | "broken"> {
   const reading = readBody(request, maxBytes);
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     // Most bodies are here with their head.
     if (Bun.peek.status(reading) === "fulfilled") return await reading;
     const tooLate = new Promise<"broken">((resolve) => {
-      timer = setTimeout(() => resolve("broken"), maxBodyMs);
+      timer = setTimeout(() => resolve("broken"), timeoutMs);
     });
     return await Promise.race([reading, tooLate]);
   } catch {

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { networksOf } from "../../src/http/client-address.ts";
+import { hookRoutes } from "../../src/http/hook-route.ts";
+import { listenOn } from "../../src/http/server.ts";
+import { answerOf } from "../../src/webhook/outcome.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
 import { rawRequest } from "../support/raw-http.ts";
@@ -74,6 +78,23 @@ describe("the body", () => {
       text.slice(120),
     ];
     expect((await rawRequest(url, [head(`Content-Length: ${text.length}`), ...pieces])).status).toBe(202);
+  });
+
+  test("that stalls is given up in time", async () => {
+    const routes = hookRoutes({
+      maxBodyKB: 4,
+      bodyTimeoutMs: 50,
+      trustedProxies: networksOf([]),
+      receiver: {
+        receive: async ({ readBody }) =>
+          answerOf({ code: "invalid_payload", reason: `The body is ${await readBody()}.` }, 1),
+        close: async () => {},
+      },
+    });
+    const alone = listenOn({ host: "127.0.0.1", port: 0 }, { routes, fetch: () => new Response() });
+    const answer = await rawRequest(alone.url.origin, [head("Content-Length: 100"), "{"]);
+    expect(JSON.parse(answer.body)).toMatchObject({ reason: "The body is broken." });
+    await alone.stop(true);
   });
 
   test("that is shorter than it said is given up and recorded", async () => {
