@@ -13,8 +13,11 @@ import { actionsBody, actionsShape } from "./task-shape.ts";
 const maxPatterns = 100;
 const maxPatternLength = 256;
 
+/** White space alone is always a mistake; of nothing at all, each field says what it means. */
+const isNotBlank = (value: string) => value === "" || value.trim() !== "";
+
 const glob = text(maxPatternLength, 1)
-  .refine((value) => value === "" || value.trim() !== "", "must not be blank")
+  .refine(isNotBlank, "must not be blank")
   .refine((value) => !/[^\P{Cc}\0]/u.test(value), "must have no control characters")
   .openapi({ example: "release/**" });
 
@@ -52,7 +55,9 @@ const queryName = text(64)
 
 const actions = actionsBody.transform(onlyGiven).nullable();
 
-const secret = text(1024).openapi({ description: "Empty or null keeps the stored one. Never returned." });
+const secret = text(1024)
+  .refine(isNotBlank, "must not be blank")
+  .openapi({ description: "Empty or null keeps the stored one. Never returned." });
 
 /** What GET answers and PUT does not take: sent back unchanged by clients that save what they read. */
 const readOnlyNames = [
