@@ -106,6 +106,24 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
+    test("tests and replays take no places of the rate", async () => {
+      await withInstances({ "webhook.limitPerMinute": 2 }, async (first, last) => {
+        const { id, url } = await first.project({ debounceSeconds: 0 });
+        const { deliveryId } = (await deliverTo(url, push)).body;
+        const record = await first.store.deliveries.byId(Number(deliveryId));
+        const project = await first.store.projects.byId(id);
+        if (!record || !project) throw new Error("not recorded");
+        const { management, tests, replays } = first.part;
+        for (let hit = 0; hit < 3; hit++) {
+          const tested = await tests.run(project, await management.read(id), {}, "ann", new Date());
+          const replayed = await replays.replay(record, false);
+          expect([tested.httpStatus, replayed.httpStatus]).toEqual([202, 202]);
+        }
+        expect((await deliverTo(withOrigin(url, last), push)).status).toBe(202);
+        expect((await deliverTo(withOrigin(url, last), push)).status).toBe(429);
+      });
+    });
+
     test("a stalled holder of the project's lock: 429 after about 5 s, recorded and replayable", async () => {
       const { servers, database } = await startAll();
       const [server] = servers;
