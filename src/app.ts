@@ -64,6 +64,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
         }),
       ) as Routes,
       fetch: fallThrough(parts),
+      log,
       ...(push?.websocket ? { websocket: push.websocket } : {}),
     });
     for (const part of parts) await part.started?.(server);

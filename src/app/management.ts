@@ -6,6 +6,7 @@ import { buildSignIn } from "../account/sign-in.ts";
 import { buildApi } from "../http/api/api.ts";
 import type { PushDeps } from "../http/api/push.ts";
 import { networksOf } from "../http/client-address.ts";
+import { withAddress } from "../http/request-address.ts";
 import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
@@ -64,7 +65,7 @@ export async function buildManagement(ground: Ground, options: ManagementOptions
   const password = firstAdmin?.generatedPassword;
   return {
     handle: (request, server) =>
-      api.fetch(request, { peerAddress: server.requestIP(request)?.address ?? "" }),
+      api.fetch(withAddress(request), { peerAddress: server.requestIP(request)?.address ?? "" }),
     facts: password ? [`sign in as admin with the password ${password} (shown this once)`] : [],
   };
 }

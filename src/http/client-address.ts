@@ -83,7 +83,7 @@ export function limitKeyOf(address: string): string {
 
 /** Whether the client spoke https to us or to a proxy that we trust. */
 export function isHttps(request: Request, peerAddress: string, trustedProxies: Networks): boolean {
-  if (new URL(request.url).protocol === "https:") return true;
+  if (request.url.startsWith("https:")) return true;
   if (!trustedProxies.has(peerAddress)) return false;
   return request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase() === "https";
 }

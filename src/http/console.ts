@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { type ConsoleAsset, loadConsole } from "./console-bundle.ts";
+import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
 
 /** Scripts only from our own files; styles may be inline, because the component library positions elements that way. */
@@ -41,7 +42,7 @@ export function consolePages(rootDir: string): Handler {
   };
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
-    const { pathname } = new URL(request.url);
+    const { pathname } = addressOf(request);
     if (pathname.startsWith("/assets/")) {
       const asset = (await assets()).get(pathname);
       return asset ? answer(request, asset, "public, max-age=31536000, immutable") : undefined;
@@ -54,7 +55,7 @@ export function consolePages(rootDir: string): Handler {
 
 function wantsPage(request: Request): boolean {
   const accept = request.headers.get("accept") ?? "";
-  return accept.includes("text/html") || (accept === "*/*" && new URL(request.url).pathname === "/");
+  return accept.includes("text/html") || (accept === "*/*" && addressOf(request).pathname === "/");
 }
 
 function answer(request: Request, asset: ConsoleAsset, cacheControl: string): Response {

@@ -9,6 +9,7 @@ import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./fei
 import type { FeignCredentials } from "./feign-credentials.ts";
 import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
+import { addressOf } from "./request-address.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface FeignOptions {
@@ -28,13 +29,13 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   return {
     "/feign/publish": on("POST", publisherOf(gateway, options.maxMessageBytes)),
     "/feign/getOnlineUsers": on("GET", (request) => {
-      const scope = new URL(request.url).searchParams.get("scope");
+      const scope = addressOf(request).searchParams.get("scope");
       const isCluster = scope === "cluster";
       return succeed(isCluster ? gateway.onlineUsersOfCluster() : gateway.connections.onlineUsers());
     }),
     "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, request, head)),
     "/feign/connections": on("GET", (request) => {
-      const userId = new URL(request.url).searchParams.get("userId");
+      const userId = addressOf(request).searchParams.get("userId");
       return succeed(connectionsReport(gateway, userId));
     }),
     "/feign/channels/join": on("POST", (request, head) => moveChannel(gateway, "join", request, head)),

@@ -7,6 +7,7 @@ import type { Connection } from "../push/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
 import { limitKeyOf } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
+import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
 
 /** The subprotocol in which messages have ids and channels are joined by frames. */
@@ -46,7 +47,7 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
     server: Server<unknown>,
     { address, origin }: Arrival,
   ): Promise<Response | undefined> {
-    const query = new URL(request.url).searchParams;
+    const query = addressOf(request).searchParams;
     const verdict = await gateway.admission.admit({
       address,
       origin,

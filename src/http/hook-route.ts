@@ -3,6 +3,7 @@ import type { Answer } from "../webhook/outcome.ts";
 import type { Receiver } from "../webhook/receiver.ts";
 import { readBody } from "./body.ts";
 import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";
+import { addressOf } from "./request-address.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface HookRouteOptions {
@@ -28,7 +29,7 @@ export function hookRoutes(options: HookRouteOptions): Routes {
       key: keyIn(request.url),
       headers: request.headers,
       // Few schemes look at it, and parsing an address costs as much as verifying a signature.
-      query: { get: (name) => new URL(request.url).searchParams.get(name) },
+      query: { get: (name) => addressOf(request).searchParams.get(name) },
       remoteIp,
       limitKey: limitKeyOf(remoteIp),
       readBody: () => readWhole(request, maxBytes, options.bodyTimeoutMs),

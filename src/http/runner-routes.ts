@@ -16,6 +16,7 @@ import type { Dispatch } from "../task/dispatch.ts";
 import type { HeldCalls } from "../task/held-calls.ts";
 import { bearerOf } from "./auth.ts";
 import { readText } from "./body.ts";
+import { addressOf } from "./request-address.ts";
 import { faultResponse } from "./respond.ts";
 import type { Handler, Routes } from "./server.ts";
 
@@ -43,10 +44,7 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
           return await answer(runner, await read(request, schema), request.signal);
         } catch (error) {
           if (error instanceof Fault) return faultResponse(error);
-          log.error(
-            { path: new URL(request.url).pathname, error: messageOf(error) },
-            "a runner's call failed",
-          );
+          log.error({ path: addressOf(request).pathname, error: messageOf(error) }, "a runner's call failed");
           return faultResponse(new Fault("internal", "The call failed; the server's log says why."));
         }
       },

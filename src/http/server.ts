@@ -1,5 +1,7 @@
 import type { Server, WebSocketHandler } from "bun";
+import type { Log } from "../log.ts";
 import type { ListenAddress } from "../setting-kinds.ts";
+import { thrownResponse } from "./respond.ts";
 
 export type Handler = (
   request: Request,
@@ -17,6 +19,7 @@ export interface HttpParts {
   /** Answers all that no route matched. */
   fetch: Handler;
   websocket?: WebSocketHandler<never>;
+  log: Log;
 }
 
 /**
@@ -31,6 +34,9 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
     port: address.port,
     maxRequestBodySize,
     idleTimeout: 120,
+    // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
+    development: false,
+    error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),
     routes: parts.routes as never,
     fetch: parts.fetch as never,
     ...(parts.websocket ? { websocket: parts.websocket as never } : {}),

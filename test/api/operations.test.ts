@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import pino from "pino";
+import { listenOn } from "../../src/http/server.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { rawRequest } from "../support/raw-http.ts";
 
 let server: ApiServer;
 
@@ -150,5 +153,59 @@ describe("the documentation", () => {
         .map(([method]) => `${method} ${path}`),
     );
     expect(faulty).toEqual([]);
+  });
+});
+
+describe("a stranger sees nothing of the inside", () => {
+  test("by a request that names no host, or none in words: it is answered as any other", async () => {
+    const both = await startApiServer({ "push.drain-delay": 0, "push.drain-period": 0 }, undefined, "start");
+    const expected = {
+      "/": 200,
+      "/projects": 200,
+      "/nothing.txt": 404,
+      "/assets/nothing.js": 404,
+      "/docs": 200,
+      "/api/openapi.json": 200,
+      "/api/auth/me": 401,
+      "/feign/getOnlineUsers?scope=cluster": 200,
+      "/feign/connections": 200,
+      "/livez": 200,
+    };
+    for (const host of ["", "host: two words\r\n"]) {
+      const statuses: Record<string, number> = {};
+      for (const path of Object.keys(expected)) {
+        const accept = path.includes(".") ? "*/*" : "text/html";
+        const request = `GET ${path} HTTP/1.0\r\n${host}accept: ${accept}\r\n\r\n`;
+        statuses[path] = (await rawRequest(both.url, [request])).status;
+      }
+      expect(statuses).toEqual(expected);
+      const body = '{"username":"x","password":"y"}';
+      const head = `POST /api/auth/login HTTP/1.0\r\n${host}content-type: application/json\r\n`;
+      const login = await rawRequest(both.url, [`${head}content-length: ${body.length}\r\n\r\n${body}`]);
+      expect(login).toMatchObject({ status: 401, body: expect.stringContaining("is wrong") });
+      const upgrade = `GET /ws?code=x HTTP/1.1\r\n${host || "host:\r\n"}upgrade: websocket\r\nconnection: upgrade\r\n`;
+      const key = "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+      expect((await rawRequest(both.url, [upgrade + key])).status).toBe(401);
+    }
+    await both.stop();
+  }, 60_000);
+
+  test("by a mistake of ours: the answer is the one for mistakes, and the log has the rest", async () => {
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    const broken = () => {
+      throw new Error("the inside");
+    };
+    const one = listenOn({ host: "127.0.0.1", port: 0 }, { routes: { "/sync": broken }, fetch: broken, log });
+    for (const path of ["sync", "nothing"]) {
+      const answer = await fetch(new URL(path, one.url), { headers: { accept: "text/html" } });
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([
+        500,
+        expect.stringContaining("json"),
+      ]);
+      expect(await answer.text()).not.toContain("the inside");
+    }
+    expect(lines.filter((line) => line.includes("the inside"))).toHaveLength(2);
+    await one.stop(true);
   });
 });

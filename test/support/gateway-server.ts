@@ -31,6 +31,7 @@ export async function startGateway(
     {
       routes: part.routes,
       fetch: () => new Response(null, { status: 404 }),
+      log,
       ...(part.websocket ? { websocket: part.websocket } : {}),
     },
   );

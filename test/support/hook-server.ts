@@ -45,7 +45,7 @@ export async function startHookServer(
   });
   const server = listenOn(
     { host: "127.0.0.1", port: 0 },
-    { routes: part.routes, fetch: () => new Response("", { status: 404 }) },
+    { routes: part.routes, fetch: () => new Response("", { status: 404 }), log },
   );
   origin = server.url.origin;
   return {

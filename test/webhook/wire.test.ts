@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import pino from "pino";
 import { networksOf } from "../../src/http/client-address.ts";
 import { hookRoutes } from "../../src/http/hook-route.ts";
 import { listenOn } from "../../src/http/server.ts";
@@ -91,7 +92,8 @@ describe("the body", () => {
         close: async () => {},
       },
     });
-    const alone = listenOn({ host: "127.0.0.1", port: 0 }, { routes, fetch: () => new Response() });
+    const parts = { routes, fetch: () => new Response(), log: pino({ level: "silent" }) };
+    const alone = listenOn({ host: "127.0.0.1", port: 0 }, parts);
     const answer = await rawRequest(alone.url.origin, [head("Content-Length: 100"), "{"]);
     expect(JSON.parse(answer.body)).toMatchObject({ reason: "The body is broken." });
     await alone.stop(true);
