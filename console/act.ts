@@ -2,22 +2,29 @@ import { notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { messageOf, queryClient } from "./api.ts";
 
+type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"> & {
+  mutate: (input: Input, after?: { onSuccess?: (output: Output) => void }) => void;
+};
+
 /**
- * A change that somebody asked for: tells what was done, or what happened instead, and fetches again what it touched
- * (`refresh`: first words of query keys).
+ * A change that somebody asked for: tells what was done, and fetches again what it touched (`refresh`: first words of
+ * query keys). What happened instead is told by `mutate`; who awaits `mutateAsync` shows it where it was asked for.
  */
 export function useAct<Input, Output>(
   act: (input: Input) => Promise<Output>,
   { done, refresh = [] }: { done?: string | ((output: Output) => string); refresh?: string[] },
-): UseMutationResult<Output, Error, Input> {
-  return useMutation({
+): Act<Input, Output> {
+  const mutation = useMutation({
     mutationFn: act,
     onSuccess: async (output) => {
       if (done !== undefined) tell(typeof done === "string" ? done : done(output));
       await Promise.all(refresh.map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
     },
-    onError: (problem) => complain(problem),
   });
+  return {
+    ...mutation,
+    mutate: (input, after) => void mutation.mutateAsync(input).then(after?.onSuccess, complain),
+  };
 }
 
 export function tell(message: string): void {

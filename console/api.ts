@@ -21,6 +21,11 @@ export class ApiProblem extends Error {
     this.fields = fields;
   }
 
+  /** Whether each fault has a field, and each of those is among the ones given. */
+  isAbout(fields: ReadonlySet<string>): boolean {
+    return this.fields.length > 0 && this.fields.every(({ field }) => fields.has(field));
+  }
+
   /** What is wrong with one field of a form, for its error line. */
   about(field: string): string | undefined {
     return this.fields.find((fault) => fault.field === field)?.message;
@@ -61,8 +66,12 @@ async function problemOf(response: ClientResponse<unknown, number, string>): Pro
     reason?: string;
     code?: string;
   } | null;
-  if (body?.error)
-    return new ApiProblem(response.status, body.error.code, body.error.message, body.error.fields ?? []);
+  if (body?.error) {
+    const { code, message, fields = [] } = body.error;
+    // People filled in a form: of a body or a query they know nothing.
+    const inForm = fields.map((fault) => `${fault.field} ${fault.message}`).join("; ");
+    return new ApiProblem(response.status, code, inForm === "" ? message : `${inForm}.`, fields);
+  }
   // A delivery that was refused answers with its own body.
   const message = body?.reason ?? `The server answered ${response.status} ${response.statusText}.`;
   return new ApiProblem(response.status, body?.code ?? "unknown", message);

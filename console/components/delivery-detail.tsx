@@ -1,4 +1,4 @@
-import { Alert, Text, Title } from "@mantine/core";
+import { Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
@@ -20,11 +20,6 @@ export function DeliveryDetail({ id }: { id: number }) {
       {(delivery) => (
         <div className="stack">
           <Outcome delivery={delivery} />
-          {delivery.code === "signature_invalid" && (
-            <Alert color="red" variant="light" title="The signature did not match">
-              {delivery.reason}
-            </Alert>
-          )}
           <Facts delivery={delivery} />
           <section>
             <Title order={2} mb="sm">

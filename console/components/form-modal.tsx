@@ -71,7 +71,12 @@ function ModalForm<T extends object>({
       setBusy(false);
     }
   };
-  const errorOf = (path: string) => (problem instanceof ApiProblem ? problem.about(path) : undefined);
+  const refused = problem instanceof ApiProblem ? problem : null;
+  const shownPaths = new Set<string>();
+  const errorOf = (path: string) => {
+    shownPaths.add(path);
+    return refused?.about(path);
+  };
   const text: Fields<T>["text"] = (name, path = name) => ({
     value: String(value[name]),
     error: errorOf(path),
@@ -82,11 +87,14 @@ function ModalForm<T extends object>({
   });
   // Upon what is there by then: a browser fills several fields in one go.
   const set = (change: Partial<T>) => setValue((before) => ({ ...before, ...change }));
+  const fields = children({ value, set, text, errorOf });
+  // What stands at its field is not said once more below.
+  const isSaidThere = refused?.isAbout(shownPaths) ?? false;
   return (
     <form onSubmit={send}>
       <Stack gap="md">
-        {children({ value, set, text, errorOf })}
-        {problem !== null && <Problem problem={problem} />}
+        {fields}
+        {problem !== null && !isSaidThere && <Problem problem={problem} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -9,8 +9,10 @@ import { Loaded } from "./query.tsx";
 interface Column<T> {
   title: string;
   cell: (item: T) => ReactNode;
-  /** Kept for wide screens. */
-  isWide?: boolean;
+  /** Kept for screens of this width and more. */
+  visibleFrom?: "md" | "lg";
+  /** On a phone it has a line of its own. */
+  isWhole?: boolean;
 }
 
 interface Page<T> {
@@ -48,7 +50,7 @@ export function List<T extends { id: number }>({
                 <Table.Thead>
                   <Table.Tr>
                     {columns.map((column) => (
-                      <Table.Th key={column.title} {...(column.isWide ? { visibleFrom: "md" } : {})}>
+                      <Table.Th key={column.title} {...shownFrom(column)}>
                         {column.title}
                       </Table.Th>
                     ))}
@@ -69,6 +71,10 @@ export function List<T extends { id: number }>({
   );
 }
 
+function shownFrom<T>({ visibleFrom }: Column<T>) {
+  return visibleFrom === undefined ? {} : { visibleFrom };
+}
+
 function Row<T extends { id: number }>({
   item,
   columns,
@@ -81,7 +87,7 @@ function Row<T extends { id: number }>({
   return (
     <Table.Tr {...(onOpen ? { className: "row-link", onClick: () => onOpen(item) } : {})}>
       {columns.map((column) => (
-        <Table.Td key={column.title} {...(column.isWide ? { visibleFrom: "md" } : {})}>
+        <Table.Td key={column.title} data-whole={column.isWhole || undefined} {...shownFrom(column)}>
           {column.cell(item)}
         </Table.Td>
       ))}

@@ -37,14 +37,14 @@ export function TaskState({ task }: { task: Task }) {
 export function TaskTimes({ task }: { task: Task }) {
   if (task.startedAt === null) {
     return (
-      <span>
+      <span className="nowrap">
         {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`} ·{" "}
         <Moment at={task.createdAt} />
       </span>
     );
   }
   return (
-    <span>
+    <span className="nowrap">
       <Moment at={task.startedAt} /> · <Elapsed from={task.startedAt} to={task.finishedAt} />
     </span>
   );

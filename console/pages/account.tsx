@@ -1,11 +1,12 @@
 import { Badge, Button, PasswordInput, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { useAct } from "../act.ts";
 import { ApiProblem, answerOf, api } from "../api.ts";
 import { Moment } from "../components/moment.tsx";
 import { PageHead, Panel, Problem } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
+import { submitting } from "../draft.ts";
 import { meQuery } from "../session.ts";
 import type { Session } from "../shapes.ts";
 
@@ -25,6 +26,8 @@ export default function Account() {
   );
 }
 
+const fieldNames = new Set(["oldPassword", "newPassword"]);
+
 function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
@@ -32,19 +35,14 @@ function PasswordPanel() {
     done: "Your password was changed; your other sessions have ended.",
     refresh: ["sessions"],
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    change.mutate(undefined, {
-      onSuccess: () => {
-        setOld("");
-        setNew("");
-      },
-    });
+  const forget = () => {
+    setOld("");
+    setNew("");
   };
   const refused = change.error instanceof ApiProblem ? change.error : null;
   return (
     <Panel title="Password">
-      <form onSubmit={submit} className="form">
+      <form onSubmit={submitting(() => change.mutateAsync(undefined), forget)} className="form">
         <PasswordInput
           label="Old password"
           autoComplete="current-password"
@@ -62,7 +60,7 @@ function PasswordPanel() {
           error={refused?.about("newPassword")}
           onChange={(event) => setNew(event.currentTarget.value)}
         />
-        {change.isError && <Problem problem={change.error} />}
+        {change.isError && !refused?.isAbout(fieldNames) && <Problem problem={change.error} />}
         <div>
           <Button type="submit" loading={change.isPending}>
             Change the password
@@ -82,7 +80,7 @@ function SessionsPanel() {
     <Panel title="Sessions" about="Where you are signed in." isFlush>
       <Loaded query={sessions}>
         {({ items }) => (
-          <Table aria-label="Sessions">
+          <Table aria-label="Sessions" className="list-table">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Browser</Table.Th>

@@ -47,8 +47,8 @@ export default function Audit() {
           { title: "Who", cell: (entry) => <span className="foreign">{entry.username || "nobody"}</span> },
           { title: "Action", cell: (entry) => <code>{entry.action}</code> },
           { title: "What", cell: (entry) => <span className="foreign">{entry.subject}</span> },
-          { title: "Detail", cell: (entry) => <Detail entry={entry} />, isWide: true },
-          { title: "From", cell: (entry) => <code>{entry.remoteIp}</code>, isWide: true },
+          { title: "Detail", cell: (entry) => <Detail entry={entry} />, visibleFrom: "md" },
+          { title: "From", cell: (entry) => <code>{entry.remoteIp}</code>, visibleFrom: "lg" },
         ]}
       />
     </>

@@ -101,7 +101,7 @@ export function DeliveryList({
           ...(projectId === undefined
             ? [{ title: "Project", cell: (delivery: DeliverySummary) => <ProjectName delivery={delivery} /> }]
             : []),
-          { title: "Pushed", cell: (delivery) => <Pushed delivery={delivery} /> },
+          { title: "Pushed", cell: (delivery) => <Pushed delivery={delivery} />, isWhole: true },
           {
             title: "Reason",
             cell: (delivery) => (
@@ -109,10 +109,10 @@ export function DeliveryList({
                 {delivery.reason}
               </span>
             ),
-            isWide: true,
+            visibleFrom: "md",
           },
           { title: "When", cell: (delivery) => <Moment at={delivery.created_at} /> },
-          { title: "No.", cell: (delivery) => <Numbered delivery={delivery} />, isWide: true },
+          { title: "No.", cell: (delivery) => <Numbered delivery={delivery} />, visibleFrom: "lg" },
         ]}
       />
       <Drawer

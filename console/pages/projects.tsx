@@ -85,7 +85,7 @@ export default function Projects() {
                     {project.git.url}
                   </span>
                 ),
-                isWide: true,
+                visibleFrom: "lg",
               },
               ...(items.some(isManaged)
                 ? [

@@ -39,13 +39,13 @@ export default function Runners() {
         columns={[
           { title: "Name", cell: (runner) => <b className="foreign">{runner.name}</b> },
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
-          { title: "Side by side", cell: (runner) => runner.concurrency, isWide: true },
-          { title: "Labels", cell: (runner) => runner.labels.join(", ") || "none", isWide: true },
+          { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
+          { title: "Labels", cell: (runner) => runner.labels.join(", ") || "none", visibleFrom: "md" },
           {
             title: "Seen",
             cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
           },
-          { title: "Version", cell: (runner) => runner.version || "unknown", isWide: true },
+          { title: "Version", cell: (runner) => runner.version || "unknown", visibleFrom: "lg" },
           { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
         ]}
       />

@@ -105,10 +105,10 @@ export function TaskList({
                 },
               ]
             : []),
-          { title: "Commit", cell: (task) => <Commit task={task} /> },
-          { title: "Cause", cell: (task) => <Cause task={task} />, isWide: true },
+          { title: "Commit", cell: (task) => <Commit task={task} />, isWhole: true },
+          { title: "Cause", cell: (task) => <Cause task={task} />, visibleFrom: "lg" },
           { title: "When", cell: (task) => <TaskTimes task={task} /> },
-          { title: "No.", cell: (task) => <span className="figures">{task.id}</span>, isWide: true },
+          { title: "No.", cell: (task) => <span className="figures">{task.id}</span>, visibleFrom: "md" },
         ]}
       />
     </>

@@ -52,12 +52,12 @@ export default function Tokens() {
           {
             title: "Last used",
             cell: (item) => (item.lastUsedAt ? <Moment at={item.lastUsedAt} /> : "never"),
-            isWide: true,
+            visibleFrom: "md",
           },
           {
             title: "Ends",
             cell: (item) => (item.expiresAt ? <Moment at={item.expiresAt} /> : "never"),
-            isWide: true,
+            visibleFrom: "md",
           },
           { title: "Actions", cell: (item) => <Revoke token={item} /> },
         ]}

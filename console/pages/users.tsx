@@ -31,7 +31,7 @@ export default function Users() {
           { title: "Username", cell: (user) => <b className="foreign">{user.username}</b> },
           { title: "Role", cell: (user) => user.role },
           { title: "Sign-in", cell: (user) => (user.disabled ? "disabled" : "allowed") },
-          { title: "Since", cell: (user) => <Moment at={user.createdAt} />, isWide: true },
+          { title: "Since", cell: (user) => <Moment at={user.createdAt} />, visibleFrom: "md" },
           { title: "Actions", cell: (user) => <UserMenu user={user} /> },
         ]}
       />

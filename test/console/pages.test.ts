@@ -73,6 +73,18 @@ function unreachable(page: Page): Promise<string[]> {
   });
 }
 
+/** What has no room: a page or panel that scrolls sideways, a cell that runs into the next, a button with cut words. */
+function crowded(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    // What watches its own size, as the plot does, is drawn anew in the next frame.
+    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+    const boxes = document.querySelectorAll("html, .panel-body, td, .mantine-Button-label");
+    return [...boxes]
+      .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
+      .map((box) => `${innerWidth}: ${box.outerHTML.slice(0, 160)}`);
+  });
+}
+
 async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
@@ -101,8 +113,9 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
 ];
 
 for (const [name, pathOf, text] of pages) {
-  test(`${name}: shows what it is for; no serious fault of access in light or dark; fits a phone`, async () => {
+  test(`${name}: shows what it is for; no serious fault of access in light or dark; fits phone, tablet and laptop`, async () => {
     const { page, faults, go } = console_;
+    await page.setViewportSize(wide.viewport);
     await go(pathOf(scene));
     await page.getByText(text, { exact: false }).first().waitFor();
     await page.locator(".rows").first().waitFor({ state: "detached" });
@@ -112,10 +125,10 @@ for (const [name, pathOf, text] of pages) {
     // The markup is the same in the dark; only colours differ.
     await inScheme(page, "dark");
     expect(await violations(page, pick(["color-contrast"], []))).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 844 });
-    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(excess).toBe(0);
-    await page.setViewportSize(wide.viewport);
+    for (const width of [390, 850, 1024]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await crowded(page)).toEqual([]);
+    }
     expect(faults).toEqual([]);
   }, 60_000);
 }
@@ -135,6 +148,24 @@ test("hostile branch names, messages, project names and log lines are text, neve
     expect(await page.title()).not.toContain("owned");
   }
   expect(hostile).toContain("<img");
+}, 60_000);
+
+test("what the server refuses stands at its field, once and readable", async () => {
+  const { page, go } = console_;
+  await page.setViewportSize(wide.viewport);
+  await go("/projects");
+  await inScheme(page, "light");
+  await page.getByRole("button", { name: "Add a project" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("shop 2");
+  await dialog.getByLabel("Clone address").fill("nowhere");
+  await dialog.getByRole("button", { name: "Add the project" }).click();
+  const said = page.getByText("must be an https or ssh address", { exact: false });
+  await said.waitFor();
+  expect(await said.count()).toBe(1);
+  expect(await violations(page, ["color-contrast"])).toEqual([]);
+  await inScheme(page, "dark");
+  expect(await violations(page, ["color-contrast"])).toEqual([]);
 }, 60_000);
 
 test("on a phone the navigation opens from its button", async () => {
