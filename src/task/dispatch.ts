@@ -99,10 +99,12 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     if (queued) parts.events.changed(queued);
   }
 
-  /** As it is now: a claim waits long, and a runner that was disabled meanwhile gets no more work. */
-  async function mustBeActive({ id }: Runner): Promise<void> {
-    if ((await store.runners.byId(id))?.disabled !== false)
-      throw new Fault("unauthenticated", "This runner was disabled or deleted while it waited for work.");
+  /** As it is now: a claim waits long, and a runner that was disabled meanwhile, or its token reset, gets no more work. */
+  async function mustBeActive({ id, tokenHash }: Runner): Promise<void> {
+    const current = await store.runners.byId(id);
+    if (current?.disabled === false && current.tokenHash === tokenHash) return;
+    const message = "This runner was disabled or deleted, or its token reset, while it waited for work.";
+    throw new Fault("unauthenticated", message);
   }
 
   async function seen(runner: Runner, { concurrency, version }: ClaimRequest): Promise<void> {

@@ -42,14 +42,18 @@ describe("the one instruction", () => {
     await expect(stranger.claim()).rejects.toThrow("401");
   });
 
-  test("is not given to a runner that was disabled while it waited for one", async () => {
-    const waiting = await registerRunner(scene.server.url, scene.server.admin, { name: "waiting" });
+  const distrusts: [string, (path: string) => Promise<unknown>][] = [
+    ["was disabled", (path) => scene.server.admin.expect(200, "PATCH", path, { disabled: true })],
+    ["got a new token", (path) => scene.server.admin.expect(200, "POST", `${path}/reset-token`)],
+  ];
+  test.each(distrusts)("is not given to a runner that %s while it waited for one", async (name, distrust) => {
+    const waiting = await registerRunner(scene.server.url, scene.server.admin, { name });
     const path = `/api/runners/${waiting.id}`;
     const claim = waiting.claim().catch(messageOf);
     await eventually("it waits", async () => {
       return (await scene.server.admin.expect<{ online: boolean }>(200, "GET", path)).online;
     });
-    await scene.server.admin.expect(200, "PATCH", path, { disabled: true });
+    await distrust(path);
     const projectId = await scene.client.project(sampleUrl, sampleScripts);
     const { id } = await scene.client.run(projectId);
     expect(await claim).toContain("401");
