@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { askPassword } from "./ask.ts";
 import { type OutputOptions, print, type Row, table } from "./output.ts";
-import { addRemote, apiRemote, endSignIn, keepSignIn, type RemoteOptions } from "./remote.ts";
+import { addRemote, apiRemote, endSignIn, keepSignIn, loginPath, type RemoteOptions } from "./remote.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 interface List<T> {
@@ -16,7 +16,7 @@ export function addAccountCommands(program: Command): void {
     .action(async (username: string | undefined, options: RemoteOptions) => {
       const api = apiRemote({ ...options, token: "" });
       const password = await askPassword("Password: ");
-      const session = await api.send<{ token: string; expiresAt: string }>("POST", "/api/auth/login", {
+      const session = await api.send<{ token: string; expiresAt: string }>("POST", loginPath, {
         username: username ?? "admin",
         password,
       });
@@ -35,10 +35,12 @@ export function addAccountCommands(program: Command): void {
     });
 
   const user = program.command("user").description("users of the console and the API");
-  addRemote(user.command("list")).action(async (options: RemoteOptions) => {
-    const users = await apiRemote(options).get<List<Row>>("/api/users?pageSize=200");
-    print(options, users, () => table(users.items, ["id", "username", "role", "disabled", "createdAt"]));
-  });
+  addRemote(user.command("list"))
+    .description("who may sign in")
+    .action(async (options: RemoteOptions) => {
+      const users = await apiRemote(options).get<List<Row>>("/api/users?pageSize=200");
+      print(options, users, () => table(users.items, ["id", "username", "role", "disabled", "createdAt"]));
+    });
   addRemote(user.command("add <username>"))
     .description("add a user; the password is asked for")
     .option("--role <role>", "admin or user", "user")
@@ -69,11 +71,14 @@ export function addAccountCommands(program: Command): void {
     });
 
   const token = program.command("token").description("long-lived API tokens");
-  addRemote(token.command("list")).action(async (options: RemoteOptions) => {
-    const tokens = await apiRemote(options).get<List<Row & { scopes: string[] }>>("/api/tokens?pageSize=200");
-    const rows = tokens.items.map((item) => ({ ...item, scopes: item.scopes.join(",") }));
-    print(options, tokens, () => table(rows, ["id", "name", "hint", "scopes", "lastUsedAt", "expiresAt"]));
-  });
+  addRemote(token.command("list"))
+    .description("your tokens, by name and first letters")
+    .action(async (options: RemoteOptions) => {
+      const path = "/api/tokens?pageSize=200";
+      const tokens = await apiRemote(options).get<List<Row & { scopes: string[] }>>(path);
+      const rows = tokens.items.map((item) => ({ ...item, scopes: item.scopes.join(",") }));
+      print(options, tokens, () => table(rows, ["id", "name", "hint", "scopes", "lastUsedAt", "expiresAt"]));
+    });
   addRemote(token.command("create <name>"))
     .description("make a token; it is shown once")
     .option("--scopes <list>", "comma-separated: read, write, publish, admin", "read,write")

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { Fault } from "../errors.ts";
 import { addHookCommands } from "./hook-commands.ts";
 import { print, type Row, table } from "./output.ts";
-import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
+import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
+import { addTaskCommands, announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
 
 interface ProjectItem {
   id: number;
@@ -11,26 +11,24 @@ interface ProjectItem {
   liveTaskId: number | null;
 }
 
-/** `project`, `hook` and `logs`: the deploy service from a shell. */
+/** `project`, `hook`, `task` and `logs`: the deploy service from a shell. */
 export function addDeployCommands(program: Command): void {
   addProject(program);
   addHookCommands(program);
-  addRemote(program.command("logs <taskId>"))
-    .description("print the log of a task")
-    .option("-f, --follow", "keep printing until the task ends; its result is the exit code")
-    .action(async (taskId: string, options: RemoteOptions & { follow?: boolean }) => {
-      await printLog(apiRemote(options), taskId, options);
-    });
+  addTaskCommands(program);
 }
 
 function addProject(program: Command): void {
   const project = program.command("project").description("projects and their tasks");
-  addRemote(project.command("list")).action(async (options: RemoteOptions) => {
-    const projects = await apiRemote(options).get<List<ProjectItem>>("/api/projects?pageSize=200");
-    const rows = projects.items.map(({ git, ...item }) => ({ ...item, ...git }));
-    print(options, projects, () => table(rows, ["id", "name", "url", "ref", "liveTaskId"]));
-  });
+  addRemote(project.command("list"))
+    .description("projects that you may view")
+    .action(async (options: RemoteOptions) => {
+      const projects = await apiRemote(options).get<List<ProjectItem>>("/api/projects?pageSize=200");
+      const rows = projects.items.map(({ git, ...item }) => ({ ...item, ...git }));
+      print(options, projects, () => table(rows, ["id", "name", "url", "ref", "liveTaskId"]));
+    });
   addRemote(project.command("create <name> <gitUrl>"))
+    .description("add a project; its webhook is set up in the console or by the API")
     .option("--ref <ref>", "branch to build", "main")
     .option("--build <script>", "script of the build stage")
     .option("--deploy <script>", "script of the deploy stage")
@@ -49,53 +47,16 @@ function addProject(program: Command): void {
     .description("start a task by hand; with --commit an earlier commit is deployed again")
     .option("--ref <ref>", "branch or tag; the project's own otherwise")
     .option("--commit <sha>", "commit to build")
-    .option("-f, --follow", "print the log until the task ends; its result is the exit code")
-    .action(
-      async (
-        projectId: string,
-        options: RemoteOptions & { ref?: string; commit?: string; follow?: boolean },
-      ) => {
-        const api = apiRemote(options);
-        const body = {
-          ...(options.ref ? { ref: options.ref } : {}),
-          ...(options.commit ? { commit: options.commit } : {}),
-        };
-        const task = await api.send<{ id: number; state: string }>(
-          "POST",
-          `/api/projects/${segment(projectId)}/tasks`,
-          body,
-        );
-        print(options, task, () => `Task ${task.id} is ${task.state}.`);
-        if (options.follow) await printLog(api, String(task.id), options);
-      },
-    );
-}
-
-interface LogAnswer {
-  lines: { index: number; stage: string; at: string; text: string }[];
-  next: number;
-  done: boolean;
-}
-
-const followEveryMs = 500;
-
-/** Log lines go out as they are, colours included: they are the output of the user's own scripts. */
-async function printLog(
-  api: Remote,
-  taskId: string,
-  options: RemoteOptions & { follow?: boolean },
-): Promise<void> {
-  let next = 0;
-  for (;;) {
-    const log = await api.get<LogAnswer>(`/api/tasks/${segment(taskId)}/log?from=${next}`);
-    for (const line of log.lines) print(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
-    const isCaughtUp = log.lines.length === 0;
-    next = log.next;
-    if (isCaughtUp && (log.done || !options.follow)) break;
-    if (isCaughtUp) await Bun.sleep(followEveryMs);
-  }
-  if (!options.follow) return;
-  const task = await api.get<{ state: string; reason?: string }>(`/api/tasks/${segment(taskId)}`);
-  if (task.state !== "success")
-    throw new Fault("internal", `Task ${taskId} ended as ${task.state}. ${task.reason ?? ""}`);
+    .option(followFlags, followHelp)
+    .action(async (projectId: string, options: FollowOptions & { ref?: string; commit?: string }) => {
+      const body = {
+        ...(options.ref ? { ref: options.ref } : {}),
+        ...(options.commit ? { commit: options.commit } : {}),
+      };
+      const path = `/api/projects/${segment(projectId)}/tasks`;
+      await announce(
+        await apiRemote(options).send<{ id: number; state: string }>("POST", path, body),
+        options,
+      );
+    });
 }

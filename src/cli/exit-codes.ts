@@ -32,7 +32,8 @@ export function explain(thrown: unknown): string {
     const count = lines.length === 1 ? "One setting is wrong" : `${lines.length} settings are wrong`;
     return `${count}:\n${lines.join("\n")}`;
   }
-  if (thrown instanceof Fault && thrown.fields)
+  // The message names the first field itself.
+  if (thrown instanceof Fault && thrown.fields && thrown.fields.length > 1)
     return [thrown.message, ...thrown.fields.map(({ field, message }) => `  ${field}: ${message}`)].join(
       "\n",
     );

@@ -112,7 +112,7 @@ async function showDelivery(deliveryId: string, options: RemoteOptions): Promise
       ...known.map((name) => `${name.padEnd(21)}${visible(delivery[name])}`),
       "",
       traceTable(delivery.trace),
-      `${delivery.status} (${delivery.code}): ${visible(delivery.reason)}`,
+      outcomeText(delivery),
     ].join("\n"),
   );
 }
@@ -211,10 +211,15 @@ function traceTable(trace: TraceStep[]): string {
   return table(trace, ["step", "result", "value", "pattern", "detail"]);
 }
 
+/** `ignored (skip_keyword): …`; a code that says the same once more is left out. */
+function outcomeText({ status, code, reason }: Row): string {
+  return `${status}${code === status ? "" : ` (${code})`}: ${visible(reason)}`;
+}
+
 function described(answer: DeliveryAnswer): string {
   const { decision, trace } = answer;
   const outcome = decision
-    ? `would be ${decision.status} (${decision.code}): ${visible(decision.reason)}`
+    ? `would be ${outcomeText(decision)}`
     : `delivery ${answer.deliveryId} ${answer.status}: ${visible(answer.message ?? answer.reason)}`;
   return trace ? `${traceTable(trace)}\n${outcome}` : outcome;
 }

@@ -22,15 +22,24 @@ export function table(rows: Row[], columns: string[]): string {
       return isLong ? `${cell.slice(0, maxCellLength - 1)}…` : cell;
     }),
   );
-  const widths = columns.map((column, i) =>
-    Math.max(column.length, ...cells.map((line) => line[i]?.length ?? 0)),
+  const titles = columns.map(titleOf);
+  const widths = titles.map((title, i) =>
+    Math.max(title.length, ...cells.map((line) => line[i]?.length ?? 0)),
   );
   const format = (line: string[]) =>
     line
       .map((cell, i) => cell.padEnd(widths[i] ?? 0))
       .join("  ")
       .trimEnd();
-  return [format(columns.map((column) => column.toUpperCase())), ...cells.map(format)].join("\n");
+  return [format(titles), ...cells.map(format)].join("\n");
+}
+
+/** `liveTaskId` and `project_name` → `LIVE TASK ID`, `PROJECT NAME`. */
+function titleOf(column: string): string {
+  return column
+    .replaceAll("_", " ")
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ")
+    .toUpperCase();
 }
 
 export function visible(value: Row[string]): string {

@@ -74,7 +74,7 @@ function remote(url: string, headers: Record<string, string>): Remote {
         { cause },
       );
     });
-    if (!response.ok) throw await faultOf(response);
+    if (!response.ok) throw await faultOf(response, url, headers);
     return response;
   };
   const read = async <T>(response: Response): Promise<T> => {
@@ -96,8 +96,10 @@ function remote(url: string, headers: Record<string, string>): Remote {
   };
 }
 
+export const loginPath = "/api/auth/login";
+
 /** The server's own words: `{error:{…}}` of the API, the failure envelope of /feign, or the delivery response. */
-async function faultOf(response: Response): Promise<Fault> {
+async function faultOf(response: Response, url: string, headers: Record<string, string>): Promise<Fault> {
   const body = (await response.json().catch(() => ({}))) as {
     error?: { message?: string; fields?: FieldFault[] };
     message?: string;
@@ -107,8 +109,11 @@ async function faultOf(response: Response): Promise<Fault> {
   const code = codes.find((candidate) => httpStatusOf[candidate] === response.status) ?? "internal";
   const message =
     body.error?.message ?? body.reason ?? body.message ?? `The server answered ${response.status}.`;
-  const hint = response.status === 401 ? " Sign in with `slipway login`, or pass --token." : "";
-  return new Fault(code, message + hint, body.error?.fields ? { fields: body.error.fields } : {});
+  if (code === "unauthenticated" && !response.url.endsWith(loginPath)) {
+    const problem = headers.authorization ? message : `You are not signed in at ${url}.`;
+    return new Fault(code, `${problem} Sign in with \`slipway login\`, or pass --token.`);
+  }
+  return new Fault(code, message, body.error?.fields ? { fields: body.error.fields } : {});
 }
 
 interface SignIn {

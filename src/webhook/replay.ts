@@ -60,7 +60,7 @@ function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
   if (delivery.code === "signature_invalid" && !force)
     throw new Fault(
       "conflict",
-      `The signature of delivery ${delivery.id} had failed; send force: true if you trust it.`,
+      `The signature of delivery ${delivery.id} had failed: nobody knows who sent it. Replay it with \`force\` if you do.`,
     );
   return event;
 }

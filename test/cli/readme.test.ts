@@ -59,6 +59,8 @@ test("the README's hook example is accepted and answers what stands there", asyn
   );
   const { command, answer } = exampleUnder("Deploy something");
   const env = { WEBHOOK_URL: webhook.url, WEBHOOK_SECRET: "a secret of the README" };
-  expect(await run(command, env)).toMatchObject(answer);
+  const accepted = await run(command, env);
+  const message = String(accepted.message).replace(/\d{4}-.*Z/, "…");
+  expect<Record<string, unknown>>({ ...accepted, message }).toEqual(answer);
   expect(await run(command, { ...env, WEBHOOK_SECRET: "another" })).toMatchObject({ status: "rejected" });
 });

@@ -20,7 +20,11 @@ afterAll(() => server.stop());
 test("without a sign-in a command says how to sign in and exits with 4", async () => {
   const run = await slipway(["user", "list"]);
   expect(run.exitCode).toBe(4);
-  expect(run.stderr).toContain("slipway login");
+  expect(run.stderr).toBe(
+    `You are not signed in at ${server.url}. Sign in with \`slipway login\`, or pass --token.\n`,
+  );
+  const mistyped = await slipway(["login", "admin"], "another password\n");
+  expect(mistyped).toMatchObject({ exitCode: 4, stderr: "Username or password is wrong.\n" });
 });
 
 test("a server that is not there is named, and the exit code is 3", async () => {
@@ -57,6 +61,10 @@ test("sign in, make a project, test its hook, list deliveries, make and revoke a
   ]);
   const { id } = made.json() as { id: number };
   expect((await slipway(["project", "list"])).stdout).toContain("https://git.example.com/shop.git");
+
+  const refused = await slipway(["project", "create", "shop", "nowhere"]);
+  expect([refused.exitCode, refused.stderr.split("git.url").length]).toEqual([2, 2]);
+  expect((await slipway(["project", "list"])).stdout).toMatch(/^ID +NAME +URL +REF +LIVE TASK ID\n/);
 
   const dry = await slipway(["hook", "test", String(id), "--ref", "main", "--message", "hello [skip ci]"]);
   expect(dry.stdout).toContain("would be ignored (skip_keyword)");
@@ -132,6 +140,26 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
     ["hook", "replay", "1", "--project", project],
   ])
     expect(await shell(wrong)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("by filters") });
+});
+
+test("tasks are listed, shown, ended and run again from a shell", async () => {
+  await slipway(["login", "admin"], `${adminPassword}\n`);
+  const url = "https://git.example.com/site.git";
+  const { id } = (await slipway(["project", "create", "site", url, "--json"])).json() as { id: number };
+  const task = (await slipway(["project", "run", String(id), "--json"])).json() as { id: number };
+  const list = await slipway(["task", "list", "--project", String(id), "--state", "queued"]);
+  expect(list.stdout).toMatch(
+    new RegExp(`^ID +PROJECT ID +STATE.*\\n${task.id} +${id} +queued +refs/heads/main`),
+  );
+  expect((await slipway(["task", "cancel", String(task.id)])).stdout).toBe(`Task ${task.id} is canceled.\n`);
+  const shown = await slipway(["task", "show", String(task.id)]);
+  expect(shown.stdout).toMatch(/NAME +STATE[\s\S]*build[\s\S]*canceled: canceled by admin/);
+  const ended = await slipway(["logs", "-f", String(task.id)]);
+  expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ended as canceled") });
+  const again = (await slipway(["task", "rerun", String(task.id), "--json"])).json();
+  expect(again).toMatchObject({ rerunOf: task.id, state: "queued" });
+  expect((await slipway(["task", "show", "999"])).exitCode).toBe(5);
+  await slipway(["logout"]);
 });
 
 test("publish tells how many received it; online lists users", async () => {

@@ -216,7 +216,10 @@ function nameFor(caller: Caller, asked: string | undefined): string {
       fields: [{ field: "userId", message: `must not start with ${consoleUserPrefix}` }],
     });
   if (name !== caller.username && !actsAsAdmin(caller))
-    throw new Fault("forbidden", "You may make codes for yourself; only an admin may for somebody else.");
+    throw new Fault(
+      "forbidden",
+      'You may make codes for yourself; for somebody else only an admin may, with a token of the scope "admin".',
+    );
   return name;
 }
 

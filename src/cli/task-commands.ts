@@ -1,0 +1,132 @@
+import type { Command } from "commander";
+import { Fault } from "../errors.ts";
+import { print, type Row, table, visible } from "./output.ts";
+import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
+
+interface TaskItem {
+  id: number;
+  projectId: number;
+  state: string;
+  ref: string;
+  commit: string | null;
+  triggeredBy: string;
+  createdAt: string;
+  reason: string;
+  stages: { name: string; state: string; startedAt: string | null; finishedAt: string | null }[];
+}
+
+export interface FollowOptions extends RemoteOptions {
+  follow?: boolean;
+}
+
+export const followFlags = "-f, --follow";
+export const followHelp = "print the log until the task ends; its result is the exit code";
+
+/** `task` and `logs`: what runs, what ran, and how to end or repeat it. */
+export function addTaskCommands(program: Command): void {
+  const task = program.command("task").description("what runs, and what ran");
+  addRemote(task.command("list"))
+    .description("tasks, newest first")
+    .option("--project <id>", "of one project")
+    .option("--state <state>", "such as queued, running or failed")
+    .option("--page <number>", "page, from 1", "1")
+    .action(listTasks);
+  addRemote(task.command("show <taskId>")).description("one task and its stages").action(showTask);
+  addRemote(task.command("cancel <taskId>"))
+    .description("end it; what it has already deployed stays")
+    .action(async (taskId: string, options: RemoteOptions) => {
+      const canceled = await actOn(options, taskId, "cancel");
+      print(options, canceled, () => `Task ${canceled.id} is ${canceled.state}.`);
+    });
+  addRemote(task.command("rerun <taskId>"))
+    .description("run the same commit again, as a new task")
+    .option(followFlags, followHelp)
+    .action(async (taskId: string, options: FollowOptions) => {
+      await announce(await actOn(options, taskId, "rerun"), options);
+    });
+  addRemote(program.command("logs <taskId>"))
+    .description("print the log of a task")
+    .option(followFlags, "keep printing until the task ends; its result is the exit code")
+    .action((taskId: string, options: FollowOptions) => printLog(apiRemote(options), taskId, options));
+}
+
+/** Says which task was made and, if asked to, prints its log until it ends. */
+export async function announce(task: { id: number; state: string }, options: FollowOptions): Promise<void> {
+  print(options, task, () => `Task ${task.id} is ${task.state}.`);
+  if (options.follow) await printLog(apiRemote(options), String(task.id), options);
+}
+
+async function listTasks(
+  options: RemoteOptions & { project?: string; state?: string; page: string },
+): Promise<void> {
+  const { project, state, page } = options;
+  const query = new URLSearchParams({
+    page,
+    ...(project === undefined ? {} : { projectId: project }),
+    ...(state === undefined ? {} : { state }),
+  });
+  const list = await apiRemote(options).get<List<TaskItem>>(`/api/tasks?${query}`);
+  const rows = list.items.map(({ stages: _, ...task }) => ({
+    ...task,
+    commit: task.commit?.slice(0, 8),
+    reason: task.reason || undefined,
+  }));
+  const columns = ["id", "projectId", "state", "ref", "commit", "triggeredBy", "createdAt", "reason"];
+  print(options, list, () => table(rows, columns));
+}
+
+async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
+  const task = await apiRemote(options).get<TaskItem & Row>(`/api/tasks/${segment(taskId)}`);
+  const names = [
+    "projectId",
+    "ref",
+    "commit",
+    "message",
+    "triggeredBy",
+    "createdAt",
+    "startedAt",
+    "finishedAt",
+  ];
+  const known = names.filter((name) => task[name]);
+  print(options, task, () =>
+    [
+      ...known.map((name) => `${name.padEnd(21)}${visible(task[name])}`),
+      "",
+      table(task.stages, ["name", "state", "startedAt", "finishedAt", "exitCode"]),
+      task.reason ? `${task.state}: ${visible(task.reason)}` : task.state,
+    ].join("\n"),
+  );
+}
+
+function actOn(options: RemoteOptions, taskId: string, act: "cancel" | "rerun"): Promise<TaskItem> {
+  return apiRemote(options).send<TaskItem>("POST", `/api/tasks/${segment(taskId)}/${act}`);
+}
+
+interface LogAnswer {
+  lines: { index: number; stage: string; at: string; text: string }[];
+  next: number;
+  done: boolean;
+}
+
+const followEveryMs = 500;
+
+/** Log lines go out as they are, colours included: they are the output of the user's own scripts. */
+async function printLog(api: Remote, taskId: string, options: FollowOptions): Promise<void> {
+  let next = 0;
+  for (;;) {
+    const log = await api.get<LogAnswer>(`/api/tasks/${segment(taskId)}/log?from=${next}`);
+    for (const line of log.lines) print(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
+    const isCaughtUp = log.lines.length === 0;
+    next = log.next;
+    if (isCaughtUp && (log.done || !options.follow)) break;
+    if (isCaughtUp) await Bun.sleep(followEveryMs);
+  }
+  if (!options.follow) return;
+  const { state, reason } = await api.get<{ state: string; reason?: string }>(
+    `/api/tasks/${segment(taskId)}`,
+  );
+  const ending = `Task ${taskId} ended as ${state}.${reason ? ` ${reason}` : ""}`;
+  if (state !== "success") throw new Fault("internal", ending);
+  // Beside the log, not in it: the log may be on its way into a file.
+  process.stderr.write(`${ending}\n`);
+}
