@@ -7,6 +7,7 @@ import { leanIndexes } from "./migrations/0003-lean-indexes.ts";
 import { windowIndex } from "./migrations/0004-window-index.ts";
 import { codeEnd } from "./migrations/0005-code-end.ts";
 import { attempts } from "./migrations/0006-attempts.ts";
+import { queueIndex } from "./migrations/0007-queue-index.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
@@ -15,10 +16,11 @@ const migrationsFor = (dialect: Dialect) => ({
   "0004-window-index": windowIndex,
   "0005-code-end": codeEnd,
   "0006-attempts": attempts,
+  "0007-queue-index": queueIndex,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0006-attempts";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0007-queue-index";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

@@ -10,9 +10,11 @@ export type PlaceOf = (
 
 /** From this position on, a queue is long. */
 const longPosition = 100;
-/** The longer a queue, the more it costs to count it out, and the less it matters whether a few have left it since. */
+/** The longer a queue, the less it matters whether a few have left it since it was counted out. */
 const keptMsPerPlace = 10;
 const maxKeptMs = 10_000;
+/** To count out long queues may take this part of all time: with thousands of them a place grows older instead. */
+const shareOfTime = 1 / 100;
 /** Projects beyond this are counted out each time. */
 const maxProjects = 10_000;
 
@@ -20,17 +22,21 @@ const maxProjects = 10_000;
  * Places of new tasks. A long queue costs more to count out than a delivery to decide, so the place of a project that
  * stands far back is kept for some seconds; a task made in between stands one place behind the one before it.
  */
-export function buildQueuePlaces(): PlaceOf {
+export function buildQueuePlaces(elapsedMs: () => number = () => performance.now()): PlaceOf {
   const lastOf = new Map<number, { position: number; goodUntilMs: number }>();
+  let countAgainAtMs = 0;
   return async (keepers, task, now) => {
     const last = lastOf.get(task.projectId);
-    if (last && now.getTime() < last.goodUntilMs) return { queued: true, position: ++last.position };
+    const startedAtMs = elapsedMs();
+    if (last && (now.getTime() < last.goodUntilMs || startedAtMs < countAgainAtMs))
+      return { queued: true, position: ++last.position };
     const place = await placeAtTheEnd(keepers, task, now);
     const { queued, position } = place;
     const goodUntilMs = now.getTime() + Math.min(position * keptMsPerPlace, maxKeptMs);
-    if (queued && position > longPosition && lastOf.size < maxProjects)
+    if (queued && position > longPosition && lastOf.size < maxProjects) {
       lastOf.set(task.projectId, { position, goodUntilMs });
-    else lastOf.delete(task.projectId);
+      countAgainAtMs = startedAtMs + (elapsedMs() - startedAtMs) / shareOfTime;
+    } else lastOf.delete(task.projectId);
     return place;
   };
 }

@@ -35,7 +35,7 @@ test.each([
   "with %p ahead the place is kept for %p ms, and each task in between stands one place further back",
   async (ahead, keptMs) => {
     const { counted, keepers } = queueWith(ahead);
-    const placeOf = buildQueuePlaces();
+    const placeOf = buildQueuePlaces(() => 0);
     const positions = [];
     for (const ms of [0, 1, 500, keptMs - 1]) positions.push((await placeOf(keepers, task, at(ms))).position);
     expect(positions).toEqual([1, 2, 3, 4].map((more) => ahead + more));
@@ -46,3 +46,25 @@ test.each([
     expect(counted.times).toBe(3);
   },
 );
+
+test("a long queue that takes 5 ms to count out is counted again after 500 ms at the earliest, of whichever project", async () => {
+  let elapsedMs = 0;
+  const { counted, keepers } = queueWith(199);
+  const { ahead } = keepers.tasks;
+  keepers.tasks.ahead = (inQueue, now) => {
+    elapsedMs += 5;
+    return ahead(inQueue, now);
+  };
+  const placeOf = buildQueuePlaces(() => elapsedMs);
+  const [first, second] = [task, { ...task, projectId: 8 }];
+  await placeOf(keepers, first, at(0));
+  elapsedMs = 100;
+  await placeOf(keepers, second, at(0));
+  expect(counted.times).toBe(2);
+  elapsedMs = 599;
+  expect(await placeOf(keepers, first, at(60_000))).toEqual({ queued: true, position: 201 });
+  expect(counted.times).toBe(2);
+  elapsedMs = 600;
+  expect(await placeOf(keepers, first, at(60_000))).toEqual({ queued: true, position: 200 });
+  expect(counted.times).toBe(3);
+});
