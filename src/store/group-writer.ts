@@ -1,5 +1,5 @@
-import type { QueryResult } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
+import type { QueryAnswer } from "./kysely-dialect.ts";
 import type { MadeUnit } from "./made-unit.ts";
 import { failedSync, type UnitOutcome } from "./sqlite-thread.ts";
 import { runWorkGroup, type Work, type WorkGroupOptions } from "./work-group.ts";
@@ -10,7 +10,7 @@ const maxUnitsPerGroup = 512;
 /** While one group is written, the next ones are already with the thread, and answers wait for the loop. */
 const maxGroupsSent = 4;
 /** So many are worth a group before the turn of the loop is over: the thread need not wait for the loop to be done. */
-const eagerUnits = 16;
+const eagerUnits = 32;
 
 interface Settle {
   resolve: (value: never) => void;
@@ -36,7 +36,7 @@ export interface GroupWriterOptions extends WorkGroupOptions {
 
 export interface GroupWriter {
   /** Writes queries whose texts and values are made, in order; has answered once they are durable. */
-  write(unit: MadeUnit): Promise<QueryResult<unknown>[]>;
+  write(unit: MadeUnit): Promise<QueryAnswer[]>;
   /** Runs `work` on the writing connection, in order; has answered once it is durable. */
   run<T>(work: () => Promise<T>): Promise<T>;
   /** Throws when nothing can be written any more. */
@@ -208,7 +208,7 @@ export function buildGroupWriter(options: GroupWriterOptions): GroupWriter {
 function settleMade({ resolve, reject }: MadeEntry, outcome: UnitOutcome | undefined): void {
   if (outcome === undefined) reject(new Error("The writing thread answered too little."));
   else if ("error" in outcome) reject(outcome.error);
-  else resolve(outcome.results as never);
+  else resolve(outcome.answers as never);
 }
 
 function isFailedSync(error: unknown): boolean {

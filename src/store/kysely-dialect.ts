@@ -6,7 +6,6 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
-  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -14,7 +13,17 @@ import {
 import type { Dialect } from "./dialect.ts";
 
 export type Query = Pick<CompiledQuery, "sql" | "parameters">;
-export type Execute = <R>(query: Query) => Promise<QueryResult<R>>;
+
+/** Counts and ids are plain numbers: Kysely's big integers cost more, and JSON, which takes them to a thread, has none. */
+export interface QueryAnswer<R = unknown> {
+  rows: R[];
+  /** How many rows it changed. */
+  changes: number;
+  /** The id of the row that it inserted; 0 where the database does not tell. */
+  newId: number;
+}
+
+export type Execute = <R>(query: Query) => Promise<QueryAnswer<R>>;
 
 /**
  * A Kysely dialect whose queries go wherever `execute` sends them. Connections and transactions are the engine's:
@@ -22,7 +31,10 @@ export type Execute = <R>(query: Query) => Promise<QueryResult<R>>;
  */
 export function dialectOver(name: Dialect["name"], execute: Execute): KyselyDialect {
   const connection: DatabaseConnection = {
-    executeQuery: execute,
+    async executeQuery<R>(query: Query) {
+      const { rows, changes, newId } = await execute<R>(query);
+      return { rows, numAffectedRows: BigInt(changes), insertId: BigInt(newId) };
+    },
     streamQuery() {
       throw new Error("Rows are not streamed: lists are read by page.");
     },

@@ -1,5 +1,4 @@
-import type { QueryResult } from "kysely";
-import type { Query } from "./kysely-dialect.ts";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import type { Scope } from "./scope.ts";
 
 /** Stands in a query's parameters for the id that an earlier query of the same unit answers. */
@@ -15,10 +14,7 @@ export function idOf(position: number): IdOf {
 export type MadeUnit = readonly Query[];
 
 /** The parameters of a query, with the ids that earlier ones of its unit answered. */
-export function withIds(
-  parameters: readonly unknown[],
-  answers: readonly QueryResult<unknown>[],
-): readonly unknown[] {
+export function withIds(parameters: readonly unknown[], answers: readonly QueryAnswer[]): readonly unknown[] {
   if (!parameters.some(isIdOf)) return parameters;
   return parameters.map((value) => (isIdOf(value) ? newIdIn(answers[value.idOf]) : value));
 }
@@ -28,20 +24,17 @@ function isIdOf(value: unknown): value is IdOf {
 }
 
 /** The id of the row that an insert made. */
-export function newIdIn(answer: QueryResult<unknown> | undefined): number {
+export function newIdIn(answer: QueryAnswer | undefined): number {
   const [row] = (answer?.rows ?? []) as { id: number }[];
-  const id = Number(row?.id ?? answer?.insertId ?? 0);
+  const id = row?.id ?? answer?.newId ?? 0;
   if (id === 0) throw new Error("The database answered no id for a new row.");
   return id;
 }
 
 /** Runs the queries of a unit one after the other in one transaction. */
-export function runMadeUnit(
-  { transact }: Pick<Scope, "transact">,
-  unit: MadeUnit,
-): Promise<QueryResult<unknown>[]> {
+export function runMadeUnit({ transact }: Pick<Scope, "transact">, unit: MadeUnit): Promise<QueryAnswer[]> {
   return transact(async ({ execute }) => {
-    const answers: QueryResult<unknown>[] = [];
+    const answers: QueryAnswer[] = [];
     for (const { sql, parameters } of unit)
       answers.push(await execute({ sql, parameters: withIds(parameters, answers) }));
     return answers;

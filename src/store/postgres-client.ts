@@ -1,6 +1,5 @@
-import type { QueryResult } from "kysely";
 import pg from "pg";
-import type { Query } from "./kysely-dialect.ts";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import { faultOf } from "./postgres-fault.ts";
 import { storable } from "./row.ts";
 
@@ -44,12 +43,12 @@ function nameOf(text: string): string | undefined {
   return name;
 }
 
-export async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryResult<R>> {
+export async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryAnswer<R>> {
   const name = nameOf(sql);
   const query = { text: sql, values: [...storable(parameters)], ...(name === undefined ? {} : { name }) };
   try {
     const { rows, rowCount } = await (target as pg.ClientBase).query(query);
-    return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(rowCount ?? 0) };
+    return { rows: (rows ?? []) as R[], changes: rowCount ?? 0, newId: 0 };
   } catch (error) {
     throw faultOf(error);
   }

@@ -1,7 +1,6 @@
-import type { QueryResult } from "kysely";
 import { Fault } from "../errors.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
-import type { Execute } from "./kysely-dialect.ts";
+import type { Execute, QueryAnswer } from "./kysely-dialect.ts";
 import type { MadeUnit } from "./made-unit.ts";
 
 /**
@@ -15,7 +14,7 @@ export interface Scope {
   /** Runs a query whose text is already made. */
   execute: Execute;
   /** Runs queries whose texts and values are already made: all of them or none. */
-  executeTogether(unit: MadeUnit): Promise<QueryResult<unknown>[]>;
+  executeTogether(unit: MadeUnit): Promise<QueryAnswer[]>;
   dialect: Dialect;
   /** Runs `work` in one transaction; inside of another, as a part of it that is undone alone. */
   transact<T>(work: (inner: Scope) => Promise<T>): Promise<T>;

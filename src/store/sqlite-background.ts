@@ -1,6 +1,5 @@
-import type { QueryResult } from "kysely";
 import { Fault } from "../errors.ts";
-import type { Query } from "./kysely-dialect.ts";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { buildSqliteThread } from "./sqlite-thread.ts";
 
@@ -18,7 +17,7 @@ const pragmas = ["pragma busy_timeout = 1000", "pragma query_only = on"];
 
 /** Runs what may take long on a thread, so that it does not hold the loop. */
 export interface SqliteBackground {
-  execute<R>(query: Query): Promise<QueryResult<R>>;
+  execute<R>(query: Query): Promise<QueryAnswer<R>>;
   close(): Promise<void>;
 }
 
@@ -32,7 +31,7 @@ export function buildSqliteBackground(
   let isClosed = false;
 
   /** Only while the thread has the query: what waited behind a slow one is not slow itself. */
-  async function inTime<R>(query: Query): Promise<QueryResult<R>> {
+  async function inTime<R>(query: Query): Promise<QueryAnswer<R>> {
     const timer = setTimeout(() => {
       void thread.stop(`A list took longer than ${timeoutMs / 1000} s.`);
     }, timeoutMs);
@@ -44,7 +43,7 @@ export function buildSqliteBackground(
   }
 
   return {
-    async execute<R>(query: Query): Promise<QueryResult<R>> {
+    async execute<R>(query: Query): Promise<QueryAnswer<R>> {
       if (waiting >= maxWaiting) throw tooMany();
       waiting++;
       const refusedAt = performance.now() + maxWaitMs;

@@ -1,5 +1,5 @@
 import { Database as SqliteFile, type Statement } from "bun:sqlite";
-import type { QueryResult } from "kysely";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import { storable } from "./row.ts";
 
 /** The queries of the product are a few hundred texts; beyond this the oldest prepared one is dropped. */
@@ -9,7 +9,7 @@ type Parameter = string | number | null;
 
 /** One connection to the file. Every call is synchronous and short; the caller decides what runs where. */
 export interface SqliteConnection {
-  execute<R>(query: { sql: string; parameters: readonly unknown[] }): QueryResult<R>;
+  execute<R>(query: Query): QueryAnswer<R>;
   /** For statements that are no queries: pragmas, begin, commit. */
   run(sql: string): void;
   /** False once SQLite has undone a transaction by itself, as it does when the disk is full. */
@@ -41,12 +41,12 @@ export function connect(path: string, options: { readonly: boolean }): SqliteCon
     }
   };
 
-  function execute<R>({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): QueryResult<R> {
+  function execute<R>({ sql, parameters }: Query): QueryAnswer<R> {
     const { statement, isReader } = prepare(sql);
     const values = storable(parameters) as Parameter[];
-    if (isReader) return { rows: statement.all(...values) as R[] };
+    if (isReader) return { rows: statement.all(...values) as R[], changes: 0, newId: 0 };
     const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    return { rows: [], changes, newId: Number(lastInsertRowid) };
   }
 
   return {

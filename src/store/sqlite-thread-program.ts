@@ -1,13 +1,13 @@
 /** What runs on a thread of the SQLite store: one connection, and the requests of sqlite-thread.ts. */
-import { fdatasyncSync, openSync } from "node:fs";
+import { fdatasync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import type { QueryResult } from "kysely";
+import { messageOf } from "../errors.ts";
+import type { QueryAnswer } from "./kysely-dialect.ts";
 import { type MadeUnit, withIds } from "./made-unit.ts";
 import { connect } from "./sqlite-connection.ts";
 import {
   type Failure,
   failedSync,
-  type QueryAnswer,
   type ThreadAnswer,
   type ThreadData,
   type ThreadRequest,
@@ -49,11 +49,11 @@ function inTransaction(write: () => UnitAnswer[]): UnitAnswer[] {
 
 /** A query that fails undoes itself. */
 function writeUnit(unit: MadeUnit): UnitAnswer {
-  const answers: QueryResult<unknown>[] = [];
+  const answers: QueryAnswer[] = [];
   try {
     for (const { sql, parameters } of unit)
       answers.push(connection.execute({ sql, parameters: withIds(parameters, answers) }));
-    return { answers: answers.map(crossing) };
+    return { answers };
   } catch (error) {
     // Then SQLite has undone the units before this one too.
     if (!connection.isInTransaction()) throw error;
@@ -76,41 +76,54 @@ function writeApart(unit: MadeUnit): UnitAnswer {
   }
 }
 
-/** JSON knows no big integers. */
-function crossing({ rows, numAffectedRows, insertId }: QueryResult<unknown>): QueryAnswer {
-  return [rows, Number(numAffectedRows ?? 0), Number(insertId ?? 0)];
-}
-
 function failureOf(error: unknown): Failure {
   const { message, code } = error as { message?: string; code?: string };
   return { message: message ?? String(error), code: code ?? "" };
 }
 
+/** What is committed and waits for a sync: the next one is for all of it, and runs while further units are written. */
+let unsynced: ThreadAnswer[] = [];
+let isSyncing = false;
 let wal: number | null = null;
 /** The kernel tells it once. What is written after it stands on what may be lost. */
-let syncFailure: Error | null = null;
+let syncFailure: Failure | null = null;
 
 /** What synchronous=FULL does inside of the commit, without the file's times, which cost another write. */
 function sync(): void {
+  if (isSyncing) return;
+  const answers = unsynced;
+  unsynced = [];
+  isSyncing = true;
+  const done = (error: Error | null) => {
+    isSyncing = false;
+    if (error !== null) syncFailure = { message: messageOf(error), code: failedSync };
+    for (const answer of answers)
+      parentPort?.postMessage(syncFailure === null ? answer : { failure: syncFailure });
+    if (unsynced.length > 0) sync();
+  };
   try {
     wal ??= openSync(`${file}-wal`, "r+");
-    fdatasyncSync(wal);
+    fdatasync(wal, done);
   } catch (error) {
-    syncFailure = Object.assign(error as Error, { code: failedSync });
-    throw syncFailure;
+    done(error as Error);
   }
 }
 
 function answerTo(request: ThreadRequest): ThreadAnswer {
   try {
-    if (typeof request !== "string") return { rows: connection.execute<object>(request).rows };
-    if (syncFailure !== null) throw syncFailure;
-    const answers = writeUnits(decodeUnits(request));
-    sync();
-    return JSON.stringify(answers);
+    if (!Array.isArray(request)) return connection.execute(request);
+    if (syncFailure !== null) return { failure: syncFailure };
+    return JSON.stringify(writeUnits(decodeUnits(request)));
   } catch (error) {
     return { failure: failureOf(error) };
   }
 }
 
-parentPort?.on("message", (request: ThreadRequest) => parentPort?.postMessage(answerTo(request)));
+parentPort?.on("message", (request: ThreadRequest) => {
+  const answer = answerTo(request);
+  // Answers keep the order of the requests.
+  if (Array.isArray(request) || isSyncing) {
+    unsynced.push(answer);
+    sync();
+  } else parentPort?.postMessage(answer);
+});

@@ -1,9 +1,8 @@
 import { Worker } from "node:worker_threads";
-import type { QueryResult } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
-import type { Query } from "./kysely-dialect.ts";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import type { MadeUnit } from "./made-unit.ts";
-import { encodeUnits } from "./unit-message.ts";
+import { encodeUnits, type UnitMessage } from "./unit-message.ts";
 
 export interface ThreadData {
   file: string;
@@ -11,10 +10,10 @@ export interface ThreadData {
 }
 
 /** A query to run, or the message of units to write. Answers come in the order of the requests. */
-export type ThreadRequest = Query | string;
+export type ThreadRequest = Query | UnitMessage;
 
-/** Rows of a query, the JSON of `UnitAnswer[]`, or why there is neither. */
-export type ThreadAnswer = { rows: object[] } | string | { failure: Failure };
+/** What a query answered, the JSON of `UnitAnswer[]`, or why there is neither. */
+export type ThreadAnswer = QueryAnswer | string | { failure: Failure };
 
 /** The code of a write whose sync failed: what of it is on disk nobody knows. */
 export const failedSync = "SYNC_FAILED";
@@ -25,14 +24,13 @@ export interface Failure {
   code: string;
 }
 
-export type QueryAnswer = [rows: unknown[], changes: number, insertId: number];
 export type UnitAnswer = { answers: QueryAnswer[] } | { failure: Failure };
 
-export type UnitOutcome = { results: QueryResult<unknown>[] } | { error: Error };
+export type UnitOutcome = { answers: QueryAnswer[] } | { error: Error };
 
 /** A thread with a connection of its own: SQLite holds the thread that calls it. It starts at the first use. */
 export interface SqliteThread {
-  execute<R>(query: Query): Promise<QueryResult<R>>;
+  execute<R>(query: Query): Promise<QueryAnswer<R>>;
   /** Writes the units in one transaction, and answers when that is on disk: for each unit what came out. */
   write(units: readonly MadeUnit[]): Promise<UnitOutcome[]>;
   /** Ends the thread; whoever waits for an answer of it gets `reason`. The next use starts another. */
@@ -84,9 +82,9 @@ export function buildSqliteThread(data: ThreadData): SqliteThread {
   }
 
   return {
-    async execute<R>({ sql, parameters }: Query): Promise<QueryResult<R>> {
+    async execute<R>({ sql, parameters }: Query): Promise<QueryAnswer<R>> {
       const answer = await ask({ sql, parameters });
-      return { rows: typeof answer === "object" && "rows" in answer ? (answer.rows as R[]) : [] };
+      return answer as QueryAnswer<R>;
     },
     async write(units) {
       const answer = await ask(encodeUnits(units));
@@ -102,14 +100,7 @@ const programPath = import.meta.url.includes("/$bunfs/")
   : new URL("./sqlite-thread-program.ts", import.meta.url);
 
 function outcomeOf(answer: UnitAnswer): UnitOutcome {
-  if ("failure" in answer) return { error: errorOf(answer.failure) };
-  return {
-    results: answer.answers.map(([rows, changes, insertId]) => ({
-      rows,
-      numAffectedRows: BigInt(changes),
-      insertId: BigInt(insertId),
-    })),
-  };
+  return "failure" in answer ? { error: errorOf(answer.failure) } : answer;
 }
 
 /** As SQLite's own error reads, so that the dialect knows it. */

@@ -1,14 +1,14 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Kysely, type QueryResult } from "kysely";
+import { Kysely } from "kysely";
 import type { Clock } from "../clock.ts";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { buildGroupWriter } from "./group-writer.ts";
-import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
+import { dialectOver, type Execute, type Query, type QueryAnswer } from "./kysely-dialect.ts";
 import { type MadeUnit, runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
@@ -136,8 +136,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
   });
   const execute: Execute = async <R>(query: Query) => {
     if (!writes.test(query.sql)) return reader.execute<R>(query);
-    const [result = { rows: [] }] = await group.write([query]);
-    return result as QueryResult<R>;
+    const [answer] = await group.write([query]);
+    return answer as QueryAnswer<R>;
   };
 
   return {

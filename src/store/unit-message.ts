@@ -1,14 +1,17 @@
 import type { MadeUnit } from "./made-unit.ts";
 
 /**
- * Units on their way to the writing thread: one text, which Bun hands over many times faster than a tree of values. It
- * is JSON with the long values behind it as they are: a body full of quotes costs more to escape and to read than to
- * store.
+ * Units on their way to the writing thread: texts, which Bun hands over many times faster than a tree of values. The
+ * first is JSON, the others are the long values as they are: a body full of quotes costs more to escape and to read than
+ * to store.
  */
-const minLongValue = 100;
+export type UnitMessage = string[];
 
-/** A long value is named by its length, in a list, which no parameter is. */
-type Value = string | number | null | { idOf: number } | [length: number];
+const minLongValue = 100;
+/** Stands in the JSON for the next of the long values; no parameter is a list. */
+const longValue: [] = [];
+
+type Value = string | number | null | { idOf: number } | [];
 type Part = [text: number, values: Value[]];
 interface Head {
   /** The texts of the queries: a group holds a few of them many times. */
@@ -16,7 +19,7 @@ interface Head {
   units: Part[][];
 }
 
-export function encodeUnits(units: readonly MadeUnit[]): string {
+export function encodeUnits(units: readonly MadeUnit[]): UnitMessage {
   const places = new Map<string, number>();
   const placeOf = (sql: string) => {
     const known = places.get(sql);
@@ -28,25 +31,18 @@ export function encodeUnits(units: readonly MadeUnit[]): string {
   const crossing = (value: unknown): Value => {
     if (typeof value !== "string" || value.length < minLongValue) return value as Value;
     longValues.push(value);
-    return [value.length];
+    return longValue;
   };
   const parts = units.map((unit) =>
     unit.map(({ sql, parameters }): Part => [placeOf(sql), parameters.map(crossing)]),
   );
-  const head = JSON.stringify({ texts: [...places.keys()], units: parts } satisfies Head);
-  return [`${head.length} `, head, ...longValues].join("");
+  return [JSON.stringify({ texts: [...places.keys()], units: parts } satisfies Head), ...longValues];
 }
 
-export function decodeUnits(message: string): MadeUnit[] {
-  const start = message.indexOf(" ") + 1;
-  let at = start + Number(message.slice(0, start));
-  const { texts, units } = JSON.parse(message.slice(start, at)) as Head;
-  const restored = (value: Value) => {
-    if (!Array.isArray(value)) return value;
-    const from = at;
-    at += value[0];
-    return message.slice(from, at);
-  };
+export function decodeUnits([head = "", ...longValues]: UnitMessage): MadeUnit[] {
+  const { texts, units } = JSON.parse(head) as Head;
+  let next = 0;
+  const restored = (value: Value) => (Array.isArray(value) ? longValues[next++] : value);
   return units.map((unit) =>
     unit.map(([text, values]) => ({ sql: texts[text] ?? "", parameters: values.map(restored) })),
   );

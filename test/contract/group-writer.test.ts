@@ -218,18 +218,31 @@ describe("the group writer", () => {
     }
     outcomes.push(failureOf(group.write(made("waits"))), failureOf(group.run(insert("waits"))));
     sent[0]?.fail(Object.assign(new Error("EIO"), { code: failedSync }));
-    for (const { answer } of sent.slice(1)) answer([{ results: [] }]);
+    for (const { answer } of sent.slice(1)) answer([{ answers: [] }]);
     for (const failure of await Promise.all(outcomes)) expect(String(failure)).toContain("EIO");
     expect(sent).toHaveLength(4);
     expect(stored()).toEqual([]);
     await group.close();
   });
 
+  test("the thread answers in the order of the requests, also a query while a sync runs", async () => {
+    const ends: string[] = [];
+    const first = thread.write([made("first")]).then(() => void ends.push("first"));
+    const query = thread.execute({ sql: "select word from words", parameters: [] }).then(({ rows }) => {
+      ends.push("query");
+      expect(rows).toEqual([{ word: "first" }]);
+    });
+    const second = thread.write([made("second")]).then(() => void ends.push("second"));
+    await Promise.all([first, query, second]);
+    expect(ends).toEqual(["first", "query", "second"]);
+  });
+
   test("the thread writes nothing after its sync failed", async () => {
     const wal = join(folder, "test.db-wal");
     await thread.execute({ sql: "select * from words", parameters: [] });
     await rename(wal, `${wal}.away`);
-    expect(await failureOf(thread.write([made("unsynced")]))).toMatchObject({ code: failedSync });
+    const writes = ["unsynced", "right after it"].map((word) => failureOf(thread.write([made(word)])));
+    for (const failure of await Promise.all(writes)) expect(failure).toMatchObject({ code: failedSync });
     await rename(`${wal}.away`, wal);
     expect(await failureOf(thread.write([made("after it")]))).toMatchObject({ code: failedSync });
     expect(stored()).toEqual(["unsynced"]);

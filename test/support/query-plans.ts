@@ -99,7 +99,7 @@ export function notedQueries(dialect: Dialect): { keepers: Keepers; taken(): Que
     const isOfGroup = query.sql.includes('"group_id" = ');
     const isCount = query.sql.includes("count(");
     const rows = isOfGroup ? [1, 2, 3, 4, 5].map((id) => ({ id })) : isCount ? [{ total: 0 }] : [];
-    return { rows: rows as R[] };
+    return { rows: rows as R[], changes: 0, newId: 0 };
   };
   const db = new Kysely<Schema>({ dialect: dialectOver(dialect.name, execute) });
   const scope: Scope = {
