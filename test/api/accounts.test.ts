@@ -59,13 +59,18 @@ describe("sign-in", () => {
     expect((await server.anonymous.request("POST", "/api/auth/login", "a=b", form)).status).toBe(415);
   });
 
-  test("ends after auth.sessionHours", async () => {
+  test("ends after auth.sessionHours, and is in no list of sessions then", async () => {
     const ownClock = manualClock();
     const own = await startApiServer({ "auth.sessionHours": 2 }, ownClock);
     ownClock.advance(2 * 3_600_000 - 1);
     expect((await own.admin.request("GET", "/api/auth/me")).status).toBe(200);
+    const later = await own.signIn("admin", adminPassword);
+    const listed = async () =>
+      (await later.expect<{ items: unknown[] }>(200, "GET", "/api/auth/sessions")).items.length;
+    expect(await listed()).toBe(2);
     ownClock.advance(1);
     expect((await own.admin.request("GET", "/api/auth/me")).status).toBe(401);
+    expect(await listed()).toBe(1);
     await own.stop();
   });
 
