@@ -72,6 +72,18 @@ describe("the signature", () => {
     expect(isSigned(providers.gitea.signature, requestOf("{}", { "X-Gitea-Signature": "" }))).toBe(false);
   });
 
+  test("of GitLab, Codeup and the seed's token hosts is the secret itself, each in its own header", () => {
+    const headers = {
+      ...{ gitlab: "X-Gitlab-Token", codeup: "X-Codeup-Token" },
+      ...{ hostb: "X-HostB-Token", hostc: "X-HostC-Token", hostd: "X-HostD-Token" },
+    } as const;
+    for (const provider of Object.keys(headers) as (keyof typeof headers)[])
+      for (const [owner, header] of Object.entries(headers)) {
+        const signed = isSigned(providers[provider].signature, requestOf("{}", { [header]: secret }));
+        expect([provider, header, signed]).toEqual([provider, header, owner === provider]);
+      }
+  });
+
   test("of Gitea's form bodies is over the JSON inside, of GitHub's over the form", () => {
     const form = `payload=${encodeURIComponent("{}")}`;
     const ofJson = {
