@@ -32,10 +32,8 @@ const buildingActions = new Set([
   "synchronize",
   "synchronized",
   "from_ref_updated",
-  "merge",
-  "merged",
-  "fulfilled",
 ]);
+const mergedActions = new Set(["merge", "merged", "fulfilled"]);
 const updateActions = new Set(["update", "updated"]);
 
 /** `eventName` carries the action on Bitbucket: pullrequest:created. */
@@ -107,7 +105,7 @@ function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
   return {
     action: action === "" ? null : action,
     bringsCommits: described === "" ? null : described === "source_branch_changed",
-    isMerged: action === "merge" || action === "merged" || (action === "closed" && isTrueAt(pull, "merged")),
+    isMerged: mergedActions.has(action) || (action === "closed" && isTrueAt(pull, "merged")),
     title: textAt(pull, "title"),
     message: "",
     sourceBranch: firstText(
@@ -139,7 +137,7 @@ function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
     // GitLab lists what an update changed and names the old commit; a body with neither does not say.
     bringsCommits:
       textAt(attributes, "oldrev") !== "" ? true : isObject(at(payload, "changes")) ? false : null,
-    isMerged: action === "merge" || (action === "" && textAt(attributes, "state") === "merged"),
+    isMerged: mergedActions.has(action) || (action === "" && textAt(attributes, "state") === "merged"),
     title: textAt(attributes, "title"),
     message: textAt(attributes, "last_commit", "message"),
     sourceBranch: textAt(attributes, "source_branch"),
@@ -156,7 +154,7 @@ function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
   return {
     action: action === "" ? null : action,
     bringsCommits: null,
-    isMerged: action === "fulfilled" || (action === "" && textAt(pull, "state") === "MERGED"),
+    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
     title: textAt(pull, "title"),
     message: "",
     sourceBranch: textAt(pull, "source", "branch", "name"),
@@ -175,7 +173,7 @@ function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
   return {
     action: action === "" ? null : action,
     bringsCommits: null,
-    isMerged: action === "merged" || (action === "" && textAt(pull, "state") === "MERGED"),
+    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
     title: textAt(pull, "title"),
     message: "",
     sourceBranch: textAt(pull, "fromRef", "displayId"),

@@ -207,7 +207,7 @@ test("nothing usable is stored: 409; nothing at all: 404", async () => {
   expect((await replay(2_000_000_000)).status).toBe(404);
 });
 
-test("a repeat of the host's delivery id is marked and can be searched", async () => {
+test("a repeat of the host's delivery id is marked and can be searched; a replay is none", async () => {
   const hook = await makeHook(server, { provider: "github", debounceSeconds: 0 });
   const headers = { "X-GitHub-Event": "push", "X-GitHub-Delivery": crypto.randomUUID() };
   const delivery = { payload: { ref: "refs/heads/main", after: sha("a") }, headers };
@@ -216,6 +216,12 @@ test("a repeat of the host's delivery id is marked and can be searched", async (
   expect(await deliveryOf(admin, second.body.deliveryId)).toMatchObject({ repeat_of: first.body.deliveryId });
   const path = `/api/webhooks/deliveries?search=${headers["X-GitHub-Delivery"]}`;
   expect((await admin.expect<{ total: number }>(200, "GET", path)).total).toBe(2);
+  const replay = `/api/webhooks/deliveries/${first.body.deliveryId}/replay`;
+  const replayed = await admin.expect<{ deliveryId: number }>(202, "POST", replay, {});
+  expect(await deliveryOf(admin, replayed.deliveryId)).toMatchObject({
+    replay_of: first.body.deliveryId,
+    repeat_of: null,
+  });
 });
 
 describe("the list of deliveries", () => {
