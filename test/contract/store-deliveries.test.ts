@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DeliveryFilter } from "../../src/model/delivery.ts";
+import type { Delivery, DeliveryCode, DeliveryFilter } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
@@ -275,6 +275,27 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
     expect(await lastOf("refs/tags/v1")).toBe(tag);
     expect(await lastOf("refs/heads/dev")).toBe(caused);
     expect(await lastOf("refs/heads/main")).toBeNull();
+  });
+
+  test("the rate counts what was decided, not what was refused, tested, replayed or is too old", async () => {
+    const projectId = await addProject();
+    const add = (code: DeliveryCode, change: Partial<Delivery> = {}) =>
+      store.deliveries.create(sampleDelivery({ project_id: projectId, code, created_at: at(10), ...change }));
+    for (const code of ["accepted", "debounced", "probe", "queue_busy", "internal_error"] as const)
+      await add(code);
+    const refusals = [
+      "endpoint_not_found",
+      "webhook_disabled",
+      "signature_invalid",
+      "body_too_large",
+    ] as const;
+    for (const code of [...refusals, "rate_limited", "lock_timeout", "invalid_payload"] as const)
+      await add(code);
+    for (const remote_ip of ["test", "replay"]) await add("accepted", { remote_ip });
+    await add("accepted", { created_at: at(0) });
+    const counted = (limit: number) => store.deliveries.countedSince(projectId, at(0), limit);
+    expect(await counted(100)).toEqual({ count: 5, oldest: at(10) });
+    expect(await counted(3)).toEqual({ count: 3, oldest: at(10) });
   });
 
   test("a flood row counts what was folded into it, and the chart counts it too", async () => {

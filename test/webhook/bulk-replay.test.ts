@@ -40,7 +40,7 @@ const push = (hook: TestHook, ref: string, commit: string) =>
 
 const refsOf = ({ items }: Bulk) => items.map(({ delivery }) => delivery.ref);
 
-test("a filtered list is replayed in bulk: the latest of each ref, after a preview", async () => {
+test("a filtered list is replayed in bulk: the latest of each ref, after a preview, each audited", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   for (const commit of ["a", "b"]) await push(hook, "main", commit);
   await push(hook, "next", "c");
@@ -63,6 +63,9 @@ test("a filtered list is replayed in bulk: the latest of each ref, after a previ
     sha("c"),
     sha("b"),
   ]);
+  const audit = `/api/audit?projectId=${hook.projectId}`;
+  const { items } = await server.admin.expect<{ items: { action: string }[] }>(200, "GET", audit);
+  expect(items.filter(({ action }) => action === "delivery.replay")).toHaveLength(2);
 });
 
 test("the whole list is gone through, a hundred at a time, however long it is", async () => {

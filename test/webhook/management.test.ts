@@ -78,25 +78,33 @@ test("what is read can be saved back unchanged", async () => {
   expect({ ...saved, updatedAt: "" }).toEqual({ ...read, updatedAt: "" });
 });
 
-test("changes, resets and replays are audited, without secrets", async () => {
+test("changes, resets, replays and real tests are audited, without secrets", async () => {
   const hook = await makeHook(server, { secret: "hush hush", branchFilter: ["main"] });
+  const keyOf = async () => new URL(await hook.url()).pathname.split("/").at(-1);
+  const firstKey = await keyOf();
   await admin.expect(200, "POST", `${webhookPath(hook)}/reset-key`, {});
   const answer = await hook.deliver({ ...push(), headers: { "X-CICD-Token": "hush hush" } });
   await admin.expect(202, "POST", `/api/webhooks/deliveries/${answer.body.deliveryId}/replay`, {});
-  const list = await admin.expect<{ items: { action: string; detail: object }[] }>(
+  await admin.expect(202, "POST", `${webhookPath(hook)}/test`, { dryRun: false });
+  const list = await admin.expect<{ items: { action: string; detail: { to?: object } }[] }>(
     200,
     "GET",
     `/api/audit?projectId=${hook.projectId}`,
   );
   const actions = list.items.map(({ action }) => action);
-  expect(actions).toEqual(["delivery.replay", "webhook.reset-key", "webhook.save", "project.create"]);
-  expect(JSON.stringify(list.items)).not.toContain("hush hush");
-  expect(list.items[2]?.detail).toMatchObject({
+  expect(actions).toEqual([
+    ...["webhook.test", "delivery.replay", "webhook.reset-key"],
+    ...["webhook.save", "project.create"],
+  ]);
+  const saved = list.items[3]?.detail;
+  expect(saved).toMatchObject({
     fields: expect.arrayContaining(["enabled", "key", "secret", "branchFilter"]),
     from: { enabled: false, branchFilter: [] },
     to: { enabled: true, branchFilter: ["main"] },
   });
-  expect(JSON.stringify(list.items)).not.toContain(new URL(await hook.url()).pathname.split("/").at(-1));
+  for (const name of ["key", "secret"]) expect(Object.keys(saved?.to ?? {})).not.toContain(name);
+  for (const untold of ["hush hush", firstKey, await keyOf()])
+    expect(JSON.stringify(list.items)).not.toContain(untold);
 });
 
 test("a dry run leaves no record and no task behind", async () => {
@@ -247,7 +255,8 @@ describe("the list of deliveries", () => {
     expect(Object.keys(page.items[0] ?? {})).not.toContain("body");
     expect((await list("from=2099-01-01T00:00:00Z")).total).toBe(0);
     expect((await list(`to=${Date.now() + 60_000}`)).total).toBe(4);
-    expect((await client.request("GET", "/api/webhooks/deliveries?status=nonsense")).status).toBe(422);
+    for (const wrong of ["status=nonsense", "page=0", "pageSize=201"])
+      expect((await client.request("GET", `/api/webhooks/deliveries?${wrong}`)).status).toBe(422);
     expect((await client.request("GET", `/api/webhooks/deliveries/${hidden.body.deliveryId}`)).status).toBe(
       404,
     );
