@@ -1,4 +1,4 @@
-import type { Role } from "./user.ts";
+import type { Role, TokenScope } from "./user.ts";
 
 /** What a user may do with a project, directly or through its group. `manage` includes `view`. */
 export type Permission = "view" | "manage";
@@ -36,7 +36,7 @@ export interface Caller {
   username: string;
   role: Role;
   /** Null for a session: all that the user may do. */
-  scopes: import("./user.ts").TokenScope[] | null;
+  scopes: TokenScope[] | null;
   sessionId: number | null;
   /** When the session or token ends by itself; null: never. */
   expiresAt: Date | null;
