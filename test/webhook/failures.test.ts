@@ -201,6 +201,21 @@ describe("floods", () => {
     expect(limited?.normalized).not.toBeNull();
   });
 
+  test("at one project leave the records of another alone", async () => {
+    const server = await startHookServer(store, {}, manualClock(Date.UTC(2026, 9, 1)));
+    const [flooded, other] = [await server.project(), await server.project()];
+    for (const { id } of [flooded, other])
+      await server.part.management.save(id, { enabled: false }, async () => {});
+    for (let hit = 0; hit < 70; hit++) await deliverTo(flooded.url, push);
+    const { deliveryId } = (await deliverTo(other.url, push)).body;
+    await server.stop();
+    expect(await store.deliveries.byId(Number(deliveryId))).toMatchObject({
+      project_id: other.id,
+      code: "webhook_disabled",
+      count: 1,
+    });
+  });
+
   test("of failed signatures have a limit of their own per address and leave the project's rate alone", async () => {
     const server = await startHookServer(store, { "webhook.limitPerMinute": 5 }, manualClock());
     const { url } = await server.project({ secret: "right", debounceSeconds: 0 });

@@ -35,6 +35,18 @@ test("a push of as many commits as GitHub lists at most may be one of more", () 
   expect(read(commits.slice(1)).paths).toEqual(["a"]);
 });
 
+test("more than 10,000 changed files are nothing to filter by", () => {
+  const files = Array.from({ length: 10_001 }, (_, index) => `f${index}`);
+  const unknown = { paths: null, pathsUnknownBecause: expect.stringContaining("more than 10000") };
+  const listed = (paths: string[]) => readEvent(providers.generic, new Headers(), { ref: "main", paths });
+  expect(listed(files)).toMatchObject(unknown);
+  expect(listed(files.slice(1)).paths).toHaveLength(10_000);
+  const pushed = (added: string[]) =>
+    readEvent(providers.github, new Headers(), { ref: "refs/heads/main", commits: [{ added }] });
+  expect(pushed(files)).toMatchObject(unknown);
+  expect(pushed(files.slice(1)).paths).toHaveLength(10_000);
+});
+
 /** A line that people can judge. */
 function lineOf(name: string, event: NormalizedEvent): string {
   const what = event.nothing ? event.nothing.code : `${event.event} ${event.rawRef} at ${event.commit}`;
