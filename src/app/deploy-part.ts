@@ -78,7 +78,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       log,
       cleaned() {},
     });
-    const management = await buildManagement(ground, {
+    const management = buildManagement(ground, {
       store,
       secrets,
       credentials,
@@ -86,12 +86,19 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       tasks,
       push: { codes, desk, consoleAccess },
     });
+    const facts = [
+      `database: ${store.describe()}`,
+      localRunner
+        ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
+        : "runner: none on this machine; add one with `slipway runner`",
+    ];
     return {
       ownCodes: codes.redeem,
       fetch: consolePages(rootDir),
       routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
       async started(server) {
         for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
+        facts.push(...(await management.welcome()));
         webhook.start();
         expiredSessions.start();
         await tasks.start();
@@ -102,13 +109,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
           () => null,
           () => "the database does not answer",
         ),
-      facts: [
-        `database: ${store.describe()}`,
-        localRunner
-          ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
-          : "runner: none on this machine; add one with `slipway runner`",
-        ...management.facts,
-      ],
+      facts,
       warnings: [...warnings, ...baseUrlWarnings(config["server.baseUrl"])],
       async drain() {
         tasks.drain();

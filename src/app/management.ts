@@ -17,7 +17,8 @@ import type { WebhookPart } from "./webhook-part.ts";
 export interface Management {
   /** Answers `/api/*` and `/docs`. */
   handle: Handler;
-  facts: string[];
+  /** Makes the first admin where there is nobody yet, and tells its password if that was made up. */
+  welcome(): Promise<string[]>;
 }
 
 export interface ManagementOptions {
@@ -30,12 +31,11 @@ export interface ManagementOptions {
 }
 
 /** Accounts and the management API over them. */
-export async function buildManagement(ground: Ground, options: ManagementOptions): Promise<Management> {
+export function buildManagement(ground: Ground, options: ManagementOptions): Management {
   const { store, secrets, credentials, webhook, tasks, push } = options;
   const { config, log, metrics, clock } = ground;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
-  const firstAdmin = await ensureFirstAdmin(store, passwords, clock, process.env.SLIPWAY_ADMIN_PASSWORD);
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
   const api = buildApi({
     store,
@@ -62,10 +62,13 @@ export async function buildManagement(ground: Ground, options: ManagementOptions
     log,
     metrics,
   });
-  const password = firstAdmin?.generatedPassword;
   return {
     handle: (request, server) =>
       api.fetch(withAddress(request), { peerAddress: server.requestIP(request)?.address ?? "" }),
-    facts: password ? [`sign in as admin with the password ${password} (shown this once)`] : [],
+    async welcome() {
+      const chosen = process.env.SLIPWAY_ADMIN_PASSWORD;
+      const password = (await ensureFirstAdmin(store, passwords, clock, chosen))?.generatedPassword;
+      return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];
+    },
   };
 }

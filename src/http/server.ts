@@ -1,4 +1,5 @@
 import type { Server, WebSocketHandler } from "bun";
+import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ListenAddress } from "../setting-kinds.ts";
 import { thrownResponse } from "./respond.ts";
@@ -29,18 +30,37 @@ export interface HttpParts {
 const maxRequestBodySize = 128 * 1024 * 1024;
 
 export function listenOn(address: ListenAddress, parts: HttpParts): Server<unknown> {
-  return Bun.serve({
-    hostname: address.host,
-    port: address.port,
-    maxRequestBodySize,
-    idleTimeout: 120,
-    // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
-    development: false,
-    error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),
-    routes: parts.routes as never,
-    fetch: parts.fetch as never,
-    ...(parts.websocket ? { websocket: parts.websocket as never } : {}),
-  }) as Server<unknown>;
+  return listening(
+    address,
+    () =>
+      Bun.serve({
+        hostname: address.host,
+        port: address.port,
+        maxRequestBodySize,
+        idleTimeout: 120,
+        // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
+        development: false,
+        error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),
+        routes: parts.routes as never,
+        fetch: parts.fetch as never,
+        ...(parts.websocket ? { websocket: parts.websocket as never } : {}),
+      }) as Server<unknown>,
+  );
+}
+
+/** The runtime says that an address is taken, but not what to do about it. */
+function listening({ host, port }: ListenAddress, listen: () => Server<unknown>): Server<unknown> {
+  try {
+    return listen();
+  } catch (error) {
+    const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!isTaken) throw error;
+    throw new Fault(
+      "conflict",
+      `Another program listens on ${host}:${port}. Stop it, or let Slipway listen elsewhere: PORT=${port + 1}, or server.listen in slipway.yaml.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Longest wait for requests in hand; one that streams without end must not hold the process. */

@@ -1,0 +1,35 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildCli } from "../support/cli.ts";
+import { eventually } from "../support/eventually.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+test("a first start that finds its port taken names the way out, and the next one still tells the password", async () => {
+  const other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("another program") });
+  const slipway = buildCli({ SLIPWAY_DATA_DIR: dataDir, SLIPWAY_RUNNER_ENABLED: "false" });
+  const refused = await slipway(["start", "--server-listen", `127.0.0.1:${other.port}`]);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/Another program listens on 127\.0\.0\.1:\d+\. .*PORT=\d+.*server\.listen/),
+  ]);
+  await other.stop(true);
+
+  const { SLIPWAY_ADMIN_PASSWORD: _, ...env } = process.env;
+  const main = join(import.meta.dir, "../../src/main.ts");
+  const child = Bun.spawn([process.execPath, main, "start", "--server-listen", "127.0.0.1:0"], {
+    env: { ...env, SLIPWAY_DATA_DIR: dataDir, SLIPWAY_RUNNER_ENABLED: "false" },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  let said = "";
+  void (async () => {
+    for await (const chunk of child.stderr) said += Buffer.from(chunk).toString();
+  })();
+  await eventually("the start tells the password", () => /password \S{20} \(shown this once\)/.test(said));
+  child.kill();
+  await child.exited;
+}, 60_000);
