@@ -11,6 +11,7 @@ export interface LogLine {
  */
 export class LogLines {
   #lines: LogLine[] = [];
+  #stageStarts = new Map<string, number>();
   #listeners = new Set<() => void>();
   #version = 0;
   #isTelling = false;
@@ -31,6 +32,11 @@ export class LogLines {
     return this.#lines.length;
   }
 
+  /** Index of the first line of each stage so far. */
+  get stageStarts(): ReadonlyMap<string, number> {
+    return this.#stageStarts;
+  }
+
   get version(): number {
     return this.#version;
   }
@@ -41,9 +47,14 @@ export class LogLines {
     if (first === undefined) return true;
     if (first.index > this.next) return false;
     const before = this.next;
-    for (const line of lines) if (line.index === this.next) this.#lines.push(line);
+    for (const line of lines) if (line.index === this.next) this.#push(line);
     if (this.next > before) this.#changed();
     return true;
+  }
+
+  #push(line: LogLine): void {
+    if (!this.#stageStarts.has(line.stage)) this.#stageStarts.set(line.stage, line.index);
+    this.#lines.push(line);
   }
 
   complete(): void {

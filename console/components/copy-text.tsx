@@ -1,14 +1,47 @@
-import { ActionIcon, Tooltip, VisuallyHidden } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { ActionIcon, Group, Text, Tooltip, VisuallyHidden } from "@mantine/core";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { copyTextOf } from "../copy.ts";
 import { Icon } from "./icon.tsx";
+import { reachable } from "./page.tsx";
 
 const shownMs = { copied: 1600, selected: 8000 };
 const said = { copied: "Copied", selected: "It is selected: press Ctrl+C (⌘C on a Mac)" };
 
+interface Copied {
+  value: string;
+  label: string;
+}
+
 /** A value to take away: shown whole, in the letters of code, with a button that copies it. */
-export function CopyText({ value, label }: { value: string; label: string }) {
+export function CopyText({ value, label }: Copied) {
   const shown = useRef<HTMLElement>(null);
+  return (
+    <span className="copy-text">
+      <code ref={shown}>{value}</code>
+      <CopyButton shown={shown} label={label} />
+    </span>
+  );
+}
+
+/** The same for several lines, under a title. */
+export function CopyBlock({ title, value, label }: Copied & { title: string }) {
+  const shown = useRef<HTMLPreElement>(null);
+  return (
+    <div>
+      <Group justify="space-between">
+        <Text size="sm" fw={600}>
+          {title}
+        </Text>
+        <CopyButton shown={shown} label={label} />
+      </Group>
+      <pre ref={shown} className="source" {...reachable}>
+        {value}
+      </pre>
+    </div>
+  );
+}
+
+function CopyButton({ shown, label }: { shown: RefObject<HTMLElement | null>; label: string }) {
   const [outcome, setOutcome] = useState<keyof typeof said | null>(null);
   useEffect(() => {
     if (outcome === null) return;
@@ -19,8 +52,7 @@ export function CopyText({ value, label }: { value: string; label: string }) {
     if (shown.current) setOutcome((await copyTextOf(shown.current)) ? "copied" : "selected");
   };
   return (
-    <span className="copy-text">
-      <code ref={shown}>{value}</code>
+    <>
       <Tooltip
         label={outcome === null ? `Copy ${label}` : said[outcome]}
         {...(outcome === null ? {} : { opened: true })}
@@ -30,6 +62,6 @@ export function CopyText({ value, label }: { value: string; label: string }) {
         </ActionIcon>
       </Tooltip>
       <VisuallyHidden role="status">{outcome !== null && said[outcome]}</VisuallyHidden>
-    </span>
+    </>
   );
 }

@@ -63,6 +63,7 @@ export const LogRows = memo(function LogRows({
             index={index}
             top={start}
             stage={log.lines[index]?.stage ?? ""}
+            isFirstOfStage={log.lines[index - 1]?.stage !== log.lines[index]?.stage}
             text={log.lines[index]?.text ?? ""}
             wanted={wanted}
             isMarked={index === marked}
@@ -79,6 +80,7 @@ const Line = memo(function Line({
   index,
   top,
   stage,
+  isFirstOfStage,
   text,
   wanted,
   isMarked,
@@ -88,6 +90,7 @@ const Line = memo(function Line({
   index: number;
   top: number;
   stage: string;
+  isFirstOfStage: boolean;
   text: string;
   wanted: string;
   isMarked: boolean;
@@ -98,6 +101,7 @@ const Line = memo(function Line({
     <div
       className="log-line"
       data-stage={stage}
+      data-first={(isFirstOfStage && index > 0) || undefined}
       data-marked={isMarked || undefined}
       data-current={isCurrent || undefined}
       style={{ transform: `translateY(${top}px)` }}
@@ -110,6 +114,7 @@ const Line = memo(function Line({
       >
         {index + 1}
       </a>
+      <span className="log-stage">{isFirstOfStage && stage}</span>
       <span className="log-text">
         <LogText text={text} marked={wanted} />
       </span>

@@ -21,10 +21,18 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
     if (isFollowing && count > 0) rows.current?.scrollTo(count - 1, "end");
   }, [isFollowing, count]);
 
+  useEffect(() => {
+    const follow = () => setMarked(lineOfHash(location.hash));
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+
   // The line of the address is shown once, as soon as it has arrived.
   const isMarkedThere = marked !== null && marked < count;
   useEffect(() => {
-    if (marked !== null && isMarkedThere) rows.current?.scrollTo(marked, "center");
+    if (marked === null || !isMarkedThere) return;
+    setFollowing(false);
+    rows.current?.scrollTo(marked, "center");
   }, [marked, isMarkedThere]);
 
   // The first match is shown as soon as it is found.

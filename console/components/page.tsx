@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { messageOf } from "../api.ts";
 
 /** For what scrolls by itself: it must be reachable by the keyboard. */
@@ -31,14 +31,16 @@ export function PageHead({
   );
 }
 
-/** A titled section on a surface of its own. */
+/** A titled section on a surface of its own. An address that ends with #<id> leads to it. */
 export function Panel({
+  id,
   title,
   about,
   action,
   children,
   isFlush = false,
 }: {
+  id?: string;
   title?: ReactNode;
   about?: ReactNode;
   action?: ReactNode;
@@ -46,8 +48,12 @@ export function Panel({
   /** The content touches the edges: tables and logs. */
   isFlush?: boolean;
 }) {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (id !== undefined && location.hash === `#${id}`) section.current?.scrollIntoView();
+  }, [id]);
   return (
-    <section className="panel" data-flush={isFlush || undefined}>
+    <section ref={section} id={id} className="panel" data-flush={isFlush || undefined}>
       {title !== undefined && (
         <div className="panel-head">
           <div>

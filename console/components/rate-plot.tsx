@@ -60,6 +60,11 @@ export default function RatePlot({ points }: { points: RatePoint[] }) {
 const connectionColor = "#2f97a0";
 const messageColor = "#e99b2d";
 
+/** As the reader's own clock shows it. */
+function clockText(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "numeric", minute: "2-digit" });
+}
+
 function optionsFor(scheme: "light" | "dark", width: number): uPlot.Options {
   const line = scheme === "dark" ? "#243136" : "#e1e5e0";
   const text = scheme === "dark" ? "#9db0b3" : "#5a6663";
@@ -85,7 +90,7 @@ function optionsFor(scheme: "light" | "dark", width: number): uPlot.Options {
       { scale: "rate", stroke: messageColor, width: 2, points: { show: false } },
     ],
     axes: [
-      { ...axis, space: 90 },
+      { ...axis, incrs: [60, 120, 300], space: 70, size: 34, values: (_, seconds) => seconds.map(clockText) },
       { ...axis, scale: "count", size: 44 },
       { ...axis, scale: "rate", side: 1, size: 44, grid: { show: false } },
     ],

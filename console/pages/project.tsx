@@ -1,6 +1,6 @@
 import { Button, Group, Tabs, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import { given } from "../address.ts";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -40,6 +40,12 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
         <Text size="sm" className="note">
           You may look at this project. To run or change it, ask one of its managers for the permission
           “manage”.
+        </Text>
+      )}
+      {Object.values(project.stages).every(({ script }) => script === "") && tab !== "settings" && (
+        <Text size="sm" className="note">
+          No stage has a script yet: a run would check the code out, and that is all.{" "}
+          <Link href={`/projects/${project.id}/settings#stages`}>Say what its stages do.</Link>
         </Text>
       )}
       {project.sample && (

@@ -1,5 +1,6 @@
 import { Alert, Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -10,6 +11,7 @@ import { Loaded } from "../components/query.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { Cause, Commit } from "../components/task-parts.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
+import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Task } from "../shapes.ts";
 import { taskQuery, useCancelTask, useRerunTask, useRunProject } from "../task-query.ts";
@@ -75,19 +77,22 @@ function TaskView({ task }: { task: Task }) {
             {task.reason}
           </Alert>
         )}
-        <Stages task={task} />
+        <Stages task={task} log={log} />
         <LogView log={log} taskId={task.id} isRunning={!isFinished} />
       </div>
     </>
   );
 }
 
-function Stages({ task }: { task: Task }) {
+function Stages({ task, log }: { task: Task; log: LogLines }) {
+  useSyncExternalStore(log.subscribe, () => log.stageStarts.size);
   return (
     <ol className="stages" aria-label="Stages">
       {task.stages.map((stage) => (
         <li key={stage.name} className="stage" data-state={stage.state}>
-          <b>{stage.name}</b>
+          <b>
+            <LineLink name={stage.name} start={log.stageStarts.get(stage.name)} />
+          </b>
           <StateLabel state={stage.state} />
           <span className="stage-time">
             {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
@@ -96,6 +101,16 @@ function Stages({ task }: { task: Task }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The name of a stage, leading to its first line once it has one. */
+function LineLink({ name, start }: { name: string; start: number | undefined }) {
+  if (start === undefined) return name;
+  return (
+    <a href={`#L${start + 1}`} className="stage-link" title={`To the first line of ${name}`}>
+      {name}
+    </a>
   );
 }
 

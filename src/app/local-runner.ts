@@ -92,6 +92,7 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
       if (isAlive && known.version === version) return;
       // One of another version finishes what it holds, beside its successor.
       if (isAlive) process.kill(known.pid, "SIGTERM");
+      else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
       launch();
     } catch (error) {
       log.error({ error: messageOf(error) }, "the local runner could not be started");

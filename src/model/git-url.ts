@@ -50,5 +50,5 @@ function localFault(path: string, rules: GitUrlRules): string | null {
 }
 
 function hint(rules: GitUrlRules): string {
-  return rules.allowLocal ? "" : " (tasks.allowLocalRepositories allows others)";
+  return rules.allowLocal ? "" : "; other addresses need the setting tasks.allowLocalRepositories";
 }

@@ -97,6 +97,8 @@ async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
   if (!(await isGoing({ stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
+  if (instruction.stages.length === 0)
+    parts.stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
   for (const stage of instruction.stages) {
     if (!(await isGoing({ stage: stage.name, state: "running", exitCode: null })))
       return stoppedEnd(stage.name, held);

@@ -46,6 +46,32 @@ test("an address with times that are none shows the list as if they were not the
   await close();
 }, 60_000);
 
+test("a new project leads to its stages, and says until one has a script that a run does nothing", async () => {
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  await go("/projects");
+  await page.getByRole("button", { name: "Add a project" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("fresh");
+  await dialog.getByLabel("Clone address").fill("https://git.example.com/fresh.git");
+  await dialog.getByRole("button", { name: "Add the project" }).click();
+  const build = page.getByRole("textbox", { name: "build", exact: true });
+  await build.waitFor();
+  const top = await build.evaluate((field) => field.getBoundingClientRect().top);
+  expect(top).toBeLessThan(wide.viewport.height);
+  await page.getByRole("tab", { name: "Tasks" }).click();
+  const note = page.getByText("No stage has a script yet");
+  await note.waitFor();
+  await page.getByRole("link", { name: "Say what its stages do." }).click();
+  await build.fill("make");
+  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByText("Nothing has run yet").waitFor();
+  expect(await note.count()).toBe(0);
+  expect(faults).toEqual([]);
+  await close();
+}, 60_000);
+
 test("a page that fails to draw says so, keeps the navigation, and is well again elsewhere or after another try", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   await server.admin.expect(201, "POST", "/api/groups", { name: "Storefront" });

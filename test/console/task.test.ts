@@ -94,6 +94,24 @@ test("a server restarted while the page is open: it recovers by itself and misse
   again.remove();
 }, 120_000);
 
+test("the log says of which stage its lines are, and a stage leads to its first line", async () => {
+  const projectId = await server.project(repository.url, {
+    build: "seq 1 300",
+    deploy: "echo copying; seq 1 300",
+  });
+  const task = await server.run(projectId);
+  await server.reach(task.id, "success");
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${task.id}`);
+  await page.locator(".log-stage", { hasText: "build" }).waitFor();
+  expect(await page.locator(".log-stage", { hasText: /./ }).allTextContents()).toEqual(["checkout", "build"]);
+  await page.getByRole("list", { name: "Stages" }).getByRole("link", { name: "deploy" }).click();
+  const first = page.locator('.log-line[data-marked="true"]');
+  await first.waitFor();
+  expect(await first.locator(".log-stage, .log-text").allTextContents()).toEqual(["deploy", "copying"]);
+  await close();
+}, 60_000);
+
 test("100,000 lines: searched, linked to, and scrolled with few of them on the page", async () => {
   const lines = 100_000;
   const script = `awk 'BEGIN { for (i = 1; i <= ${lines}; i++) printf "\\033[3%dmstep %d\\033[0m of many, some text to fill the line\\n", i % 7 + 1, i }'`;

@@ -48,13 +48,17 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
   expect(await warning.count()).toBe(0);
   await page.getByRole("switch", { name: "Enable the webhook" }).click({ force: true });
   await warning.waitFor();
-  await page.getByText("/api/hooks/git/").waitFor();
+  await page.locator(".address").getByText("/api/hooks/git/").waitFor();
+  const command = page.locator("pre", { hasText: "curl -X POST" });
+  await command.waitFor();
+  expect(await command.textContent()).not.toContain("SECRET");
   await page.getByText("reachable from this machine only").waitFor();
   await page.getByText("Waiting for the first delivery").waitFor();
   await page.getByRole("button", { name: "Generate a secret" }).click();
   await page.getByText("Copy it to your Git host now").waitFor();
   await page.getByRole("button", { name: "Save the secret" }).click();
   await warning.waitFor({ state: "detached" });
+  await command.filter({ hasText: "X-CICD-Token: $SECRET" }).waitFor();
   const saved = await scene.server.admin.expect<{ secretSet: boolean }>(
     200,
     "GET",

@@ -47,6 +47,12 @@ describe("a task runs its stages in one workspace", () => {
     expect(project).toMatchObject({ liveTaskId: id });
   });
 
+  test("without a script there is nothing to run, and the log says so", async () => {
+    const projectId = await server.project(repository.url, {});
+    const task = await server.reach((await server.run(projectId)).id, "success");
+    expect(textOf(await server.log(task.id))).toContain("No stage has a script to run");
+  });
+
   test("a script that fails ends the task, names its exit code, and later stages do not run", async () => {
     const projectId = await server.project(repository.url, {
       build: "echo a; false; echo b",

@@ -137,7 +137,7 @@ function Credential({ project }: { project: Project }) {
   });
   return (
     <div>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Credential
       </Text>
       <Text size="sm" c="dimmed" mb={6}>

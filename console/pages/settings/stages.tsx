@@ -35,6 +35,7 @@ export function StageSettings({ project }: { project: Project }) {
   };
   return (
     <Panel
+      id="stages"
       title="Stages"
       about="Shell scripts that run one after the other in a fresh checkout. A stage without a script is skipped. CI_REF, CI_COMMIT, CI_MESSAGE and CI_AUTHOR are set."
     >
@@ -62,8 +63,9 @@ export function StageSettings({ project }: { project: Project }) {
               <TextInput
                 size="xs"
                 style={{ flex: "1 1 220px" }}
+                label="Folder"
                 aria-label={`Folder of ${name}`}
-                placeholder="in the root of the repository"
+                placeholder="the root of the repository"
                 value={drafts[name].value.directory ?? ""}
                 error={refused?.about(`stages.${name}.directory`)}
                 onChange={(event) => drafts[name].set({ directory: event.currentTarget.value })}
@@ -71,9 +73,10 @@ export function StageSettings({ project }: { project: Project }) {
               <NumberInput
                 size="xs"
                 style={{ flex: "1 1 220px" }}
+                label="Time limit"
                 aria-label={`Time limit of ${name} in seconds`}
-                placeholder="no time limit of its own"
-                suffix=" seconds at most"
+                placeholder="that of the whole task"
+                suffix=" s"
                 min={1}
                 value={drafts[name].value.timeout ?? ""}
                 error={refused?.about(`stages.${name}.timeout`)}
@@ -150,6 +153,18 @@ function HealthCheckFields({
           value={value.command}
           error={errorOf("command")}
           onChange={(event) => onChange({ ...value, command: event.currentTarget.value })}
+        />
+      )}
+      {value && (
+        <NumberInput
+          label="Tried for"
+          description="Then the stage fails, and what it started is ended."
+          suffix=" s"
+          min={1}
+          maw={220}
+          value={value.timeoutSeconds ?? ""}
+          error={errorOf("timeoutSeconds")}
+          onChange={(seconds) => onChange({ ...value, timeoutSeconds: Number(seconds) })}
         />
       )}
     </>

@@ -15,7 +15,7 @@ export function ActionFields({ value, onChange }: { value: Actions; onChange: (a
   };
   return (
     <fieldset className="plain" aria-label="Stages that run">
-      <Text size="sm" fw={500} mb={6}>
+      <Text size="sm" fw={600} mb={6}>
         Stages that run
       </Text>
       <Group gap="lg">

@@ -1,11 +1,13 @@
 import { List, SegmentedControl, Select, Text, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
+import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useDraft } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";
 import { hostChoices, hosts, isHostName } from "./hosts.ts";
+import { sendCommand } from "./send-command.ts";
 
 /** Which host delivers, what to fill in there, and how it proves itself. */
 export function HostPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
@@ -39,19 +41,30 @@ export function HostPanel({ projectId, webhook }: { projectId: number; webhook: 
         />
         <div className="instructions">
           <Text size="sm" fw={600} mb={4}>
-            At {host.label}
+            {host.heading ?? `At ${host.label}`}
           </Text>
           <List type="ordered" size="sm" spacing={4}>
             {host.steps.map((step) => (
               <List.Item key={step}>{step}</List.Item>
             ))}
           </List>
-          <Text size="sm" c="dimmed" mt={6}>
-            It proves itself by {host.proof}.
-          </Text>
+          {draft.value.provider !== "generic" && (
+            <Text size="sm" c="dimmed" mt={6}>
+              It proves itself by {host.proof}.
+            </Text>
+          )}
         </div>
         {draft.value.provider === "generic" && (
-          <GenericFields value={draft.value} set={draft.set} errorOf={(field) => refused?.about(field)} />
+          <>
+            <GenericFields value={draft.value} set={draft.set} errorOf={(field) => refused?.about(field)} />
+            {webhook.url !== null && (
+              <CopyBlock
+                title="From a shell"
+                value={sendCommand(webhook.url, { ...webhook, ...draft.value })}
+                label="the command"
+              />
+            )}
+          </>
         )}
         <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
       </form>

@@ -2,6 +2,8 @@ import type { ProviderName } from "../../../src/model/webhook-config.ts";
 
 export interface Host {
   label: string;
+  /** Above the steps, where "At <label>" would not do. */
+  heading?: string;
   /** What to do in the host's own pages, in order; `{url}` and `{secret}` are where ours go. */
   steps: string[];
   /** How the secret travels, for people who look at raw requests. */
@@ -81,10 +83,11 @@ export const hosts: Record<ProviderName, Host> = {
   },
   generic: {
     label: "Anything that can send JSON",
+    heading: "In your script, or in the post-receive hook of a bare repository",
     steps: [
       "Send a POST to the address above with content type application/json.",
-      "The body: event (push, tag, merge_request), ref, refType, commit, message, author, paths.",
-      "Prove yourself with the secret or an HMAC of the body in the header or query parameter below, or as Standard Webhooks says.",
+      "The body: event (push, tag or merge_request), ref, and as far as you know them refType, commit, message, author, paths.",
+      "Prove yourself with the secret that you generate here, in the way that you choose below.",
     ],
     proof: "what you choose below",
   },

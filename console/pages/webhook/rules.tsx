@@ -110,7 +110,7 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           <Group gap="md" align="flex-start" grow>
             <NumberInput
               label="Debounce"
-              description="Pushes inside it make one task, of the last commit. 0: off."
+              description="Pushes inside it make one task. 0: off."
               placeholder={`${webhook.effectiveDebounceSeconds} (default)`}
               suffix=" s"
               min={0}
@@ -120,11 +120,11 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
               onChange={(seconds) => set({ debounceSeconds: seconds === "" ? null : Number(seconds) })}
             />
             <Select
-              label="Counted"
-              description="One window for all, or one for each."
+              label="Debounce together"
+              description="What shares one such window."
               data={[
-                { value: "project", label: "per project" },
-                { value: "ref", label: "per branch or tag" },
+                { value: "project", label: "all pushes of the project" },
+                { value: "ref", label: "pushes of one branch or tag" },
               ]}
               allowDeselect={false}
               value={value.debounceScope}
