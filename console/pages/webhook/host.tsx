@@ -1,4 +1,4 @@
-import { List, SegmentedControl, Select, Text, TextInput } from "@mantine/core";
+import { List, Select, Text, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
@@ -135,10 +135,11 @@ function GenericFields({
             error={errorOf("signaturePrefix")}
             onChange={(event) => set({ signaturePrefix: event.currentTarget.value })}
           />
-          <SegmentedControl
-            aria-label="Encoding"
+          <Select
+            label="Encoding"
             data={["hex", "base64"]}
-            w="fit-content"
+            allowDeselect={false}
+            maw={340}
             value={value.signatureEncoding}
             onChange={(encoding) => set({ signatureEncoding: encoding === "base64" ? "base64" : "hex" })}
           />
