@@ -4,8 +4,8 @@ import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AttemptKeeper } from "../model/attempt.ts";
 import type { Caller } from "../model/permission.ts";
-import type { Keepers } from "../model/store.ts";
-import type { Session, User } from "../model/user.ts";
+import type { Keepers, Store } from "../model/store.ts";
+import type { Session, User, UserWithPassword } from "../model/user.ts";
 import { hashToken } from "../secrets.ts";
 import { buildAttemptLimit } from "./attempt-limit.ts";
 import { newToken } from "./credential.ts";
@@ -35,7 +35,7 @@ export interface SignIn {
 }
 
 export interface SignInOptions {
-  keepers: Pick<Keepers, "users" | "sessions">;
+  store: Pick<Store, "users" | "sessions" | "transaction">;
   /** Counts failures over all instances; null where there is only this one. */
   attempts: AttemptKeeper | null;
   passwords: Passwords;
@@ -45,7 +45,7 @@ export interface SignInOptions {
 }
 
 export function buildSignIn(options: SignInOptions): SignIn {
-  const { keepers, attempts, passwords, clock, metrics, sessionMs } = options;
+  const { store, attempts, passwords, clock, metrics, sessionMs } = options;
   // Counted, not logged by name: people type their password where the username belongs.
   const checks = new Counter({
     name: "slipway_password_checks_total",
@@ -57,7 +57,11 @@ export function buildSignIn(options: SignInOptions): SignIn {
   const byUsername = buildAttemptLimit(perUsername, clock, attempts);
 
   /** Counts before the check, so that guesses sent side by side count too; takes it back when the password is right. */
-  async function check(username: string, password: string, limitKey: string): Promise<User | null> {
+  async function check(
+    username: string,
+    password: string,
+    limitKey: string,
+  ): Promise<UserWithPassword | null> {
     const name = username.toLowerCase();
     const waitSeconds = (await byAddress.take(limitKey)) || (await byUsername.take(name));
     if (waitSeconds > 0) {
@@ -66,7 +70,7 @@ export function buildSignIn(options: SignInOptions): SignIn {
         retryAfterSeconds: waitSeconds,
       });
     }
-    const user = await keepers.users.byUsername(username);
+    const user = await store.users.byUsername(username);
     const isUsable = user !== null && !user.disabled;
     const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
     checks.inc({ result: isRight ? "right" : "wrong" });
@@ -74,37 +78,58 @@ export function buildSignIn(options: SignInOptions): SignIn {
     // Not more than that: whoever has an account could else guess at those of others from there without end.
     await byAddress.giveBack(limitKey);
     await byUsername.forgive(name);
-    const { passwordHash: _, ...shown } = user;
-    return shown;
+    return user;
+  }
+
+  /** To check a password takes a while: whether it is still the user's, and stays so until the transaction ends. */
+  async function isStillRight(keepers: Keepers, checked: UserWithPassword): Promise<boolean> {
+    const held = await keepers.users.hold(checked.id);
+    return held !== null && !held.disabled && held.passwordHash === checked.passwordHash;
   }
 
   return {
     async signIn({ username, password, remoteIp, userAgent, limitKey }) {
-      const user = await check(username, password, limitKey);
-      if (!user) throw new Fault("unauthenticated", "Username or password is wrong.");
+      const checked = await check(username, password, limitKey);
+      if (!checked) throw wrong();
       const token = newToken("session");
       const now = clock.now();
-      const session = await keepers.sessions.create({
-        userId: user.id,
-        tokenHash: hashToken(token),
-        userAgent: userAgent.slice(0, 200),
-        remoteIp,
-        createdAt: new Date(now),
-        lastSeenAt: new Date(now),
-        expiresAt: new Date(now + sessionMs),
+      const session = await store.transaction(async (keepers) => {
+        if (!(await isStillRight(keepers, checked))) throw wrong();
+        return keepers.sessions.create({
+          userId: checked.id,
+          tokenHash: hashToken(token),
+          userAgent: userAgent.slice(0, 200),
+          remoteIp,
+          createdAt: new Date(now),
+          lastSeenAt: new Date(now),
+          expiresAt: new Date(now + sessionMs),
+        });
       });
+      const { passwordHash: _, ...user } = checked;
       return { token, session, user };
     },
     async signOut(caller) {
-      if (caller.sessionId !== null) await keepers.sessions.delete(caller.sessionId);
+      if (caller.sessionId !== null) await store.sessions.delete(caller.sessionId);
     },
     async changePassword(caller, oldPassword, newPassword, limitKey) {
-      if (!(await check(caller.username, oldPassword, limitKey)))
-        throw new Fault("invalid", "The old password is wrong.", {
-          fields: [{ field: "oldPassword", message: "is wrong" }],
-        });
-      await keepers.users.update(caller.userId, { passwordHash: await passwords.hash(newPassword) });
-      return keepers.sessions.deleteOfUser(caller.userId, caller.sessionId ?? undefined);
+      const checked = await check(caller.username, oldPassword, limitKey);
+      if (!checked) throw wrongOld();
+      const passwordHash = await passwords.hash(newPassword);
+      return store.transaction(async (keepers) => {
+        if (!(await isStillRight(keepers, checked))) throw wrongOld();
+        await keepers.users.update(checked.id, { passwordHash });
+        return keepers.sessions.deleteOfUser(checked.id, caller.sessionId ?? undefined);
+      });
     },
   };
+}
+
+function wrong(): Fault {
+  return new Fault("unauthenticated", "Username or password is wrong.");
+}
+
+function wrongOld(): Fault {
+  return new Fault("invalid", "The old password is wrong.", {
+    fields: [{ field: "oldPassword", message: "is wrong" }],
+  });
 }

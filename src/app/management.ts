@@ -44,7 +44,7 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
     credentials,
     permissions: buildPermissions(store),
     signIn: buildSignIn({
-      keepers: store,
+      store,
       attempts: store.version() === null ? store.attempts : null,
       passwords,
       clock,

@@ -10,6 +10,10 @@ export interface User {
   createdAt: Date;
 }
 
+export interface UserWithPassword extends User {
+  passwordHash: string;
+}
+
 /** A sign-in of the console or of POST /api/auth/login. */
 export interface Session {
   id: number;
@@ -42,7 +46,9 @@ export interface ApiToken {
 export interface UserKeeper {
   create(user: { username: string; passwordHash: string; role: Role; createdAt: Date }): Promise<User>;
   byId(id: number): Promise<User | null>;
-  byUsername(username: string): Promise<(User & { passwordHash: string }) | null>;
+  byUsername(username: string): Promise<UserWithPassword | null>;
+  /** Reads a user as it is now: until the transaction ends nobody changes or deletes it. */
+  hold(id: number): Promise<UserWithPassword | null>;
   list(page: PageRequest): Promise<Page<User>>;
   update(
     id: number,

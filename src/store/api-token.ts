@@ -1,7 +1,7 @@
 import type { ApiToken, ApiTokenKeeper } from "../model/user.ts";
 import { pageOf } from "./page.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
-import type { Scope } from "./scope.ts";
+import { orFault, type Scope } from "./scope.ts";
 
 const shape = rowShape<ApiToken, "api_tokens">({
   id: plain(),
@@ -15,15 +15,15 @@ const shape = rowShape<ApiToken, "api_tokens">({
   expiresAt: optional(time),
 });
 
-export function buildApiTokenKeeper({ db }: Scope): ApiTokenKeeper {
+export function buildApiTokenKeeper({ db, dialect }: Scope): ApiTokenKeeper {
   return {
     async create(token) {
-      const row = await db
+      const insert = db
         .insertInto("api_tokens")
         .values(shape.insert({ ...token, lastUsedAt: null }))
-        .returningAll()
-        .executeTakeFirstOrThrow();
-      return shape.read(row);
+        .returningAll();
+      const gone = { missing: `User ${token.userId} does not exist.` };
+      return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
     },
     async byTokenHash(tokenHash) {
       const row = await db

@@ -1,9 +1,9 @@
-import type { User, UserKeeper } from "../model/user.ts";
+import type { User, UserKeeper, UserWithPassword } from "../model/user.ts";
 import { cappedCount, pageOf } from "./page.ts";
 import { flag, plain, rowShape, time } from "./row.ts";
 import { orFault, type Scope } from "./scope.ts";
 
-const shape = rowShape<User & { passwordHash: string }, "users">({
+const shape = rowShape<UserWithPassword, "users">({
   id: plain(),
   username: plain(),
   passwordHash: plain(),
@@ -41,6 +41,12 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
         .selectAll()
         .where((eb) => eb(eb.fn("lower", ["username"]), "=", username.toLowerCase()))
         .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async hold(id) {
+      const one = db.selectFrom("users").selectAll().where("id", "=", id);
+      // Where transactions run one after the other, being in one is enough.
+      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },
     async list(request) {

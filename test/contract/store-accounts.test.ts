@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { buildSignIn } from "../../src/account/sign-in.ts";
+import { manualClock } from "../../src/clock.ts";
+import { buildMetrics } from "../../src/metrics.ts";
 import type { Store } from "../../src/model/store.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -175,6 +178,45 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
     expect(await store.pushCodes.deleteOfUser("ben")).toBe(0);
     expect(await store.pushCodes.deleteOfUser("ann")).toBe(1);
     expect(await store.pushCodes.consume("code-4", sampleTime)).toBeNull();
+  });
+
+  test("a password that was right when it was checked opens nothing once it is another's, disabled or gone", async () => {
+    const meanwhile: ((id: number) => Promise<unknown>)[] = [
+      (id) => store.users.update(id, { passwordHash: "another" }),
+      (id) => store.users.update(id, { disabled: true }),
+      (id) => store.users.delete(id),
+    ];
+    for (const [index, change] of meanwhile.entries()) {
+      const user = await addUser(`late-${index}`);
+      const signIn = buildSignIn({
+        store,
+        attempts: null,
+        passwords: { hash: async () => "new", matches: async () => (await change(user.id)) !== null },
+        clock: manualClock(),
+        metrics: buildMetrics(),
+        sessionMs: 1000,
+      });
+      const { username } = user;
+      const request = { username, password: "old", remoteIp: "", userAgent: "", limitKey: "" };
+      expect(await failureOf(signIn.signIn(request))).toMatchObject({ code: "unauthenticated" });
+      expect(await store.sessions.listOfUser(user.id)).toEqual([]);
+    }
+    const user = await addUser("late-change");
+    const signIn = buildSignIn({
+      store,
+      attempts: null,
+      passwords: {
+        hash: async () => "mine",
+        matches: async () => (await store.users.update(user.id, { passwordHash: "the admin's" })) !== null,
+      },
+      clock: manualClock(),
+      metrics: buildMetrics(),
+      sessionMs: 1000,
+    });
+    const caller = { userId: user.id, username: "late-change", role: user.role, scopes: null, sessionId: 1 };
+    const change = signIn.changePassword({ ...caller, expiresAt: null }, "old", "new", "");
+    expect(await failureOf(change)).toMatchObject({ code: "invalid" });
+    expect(await store.users.byUsername("late-change")).toMatchObject({ passwordHash: "the admin's" });
   });
 
   test("attempts are counted in windows, given back, forgotten, and deleted once their window ended", async () => {
