@@ -79,7 +79,7 @@ test("a project is added, its stages, environment, secrets and notifications are
   await form.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
   await form.getByLabel("Clone address").fill("https://git.example.com/shop.git");
   await form.getByRole("button", { name: "Add the project" }).click();
-  await page.waitForURL("**/settings");
+  await page.waitForURL("**/settings#stages");
 
   const panel = (title: string) =>
     page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });

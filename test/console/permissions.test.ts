@@ -82,7 +82,7 @@ test("who may only view a project reads its settings and its webhook, and is off
 
   await go(`/projects/${id}/webhook`);
   await page.getByText("What starts a deploy").waitFor();
-  expect(await offered(page)).toEqual(["Copy the address"]);
+  expect(await offered(page)).toEqual(["Copy the address", "Copy the command"]);
   expect(await changeable(page)).toEqual([]);
 
   await go(`/tasks/${task.id}`);
@@ -130,7 +130,7 @@ test("the manager of a group adds a project to it; who manages none is not asked
   expect((await page.getByRole("option").allTextContents()).sort()).toEqual(["Mobile", "Storefront"]);
   await page.getByRole("option", { name: "Mobile" }).click();
   await submit.click();
-  await page.waitForURL("**/settings");
+  await page.waitForURL("**/settings#stages");
   const { items } = await server.admin.expect<{ items: object[] }>(200, "GET", "/api/projects?search=app");
   expect(items).toMatchObject([{ name: "app", groupId: mobileId }]);
   expect(faults).toEqual([]);
