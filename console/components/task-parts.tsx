@@ -50,12 +50,13 @@ export function TaskTimes({ task }: { task: Task }) {
   );
 }
 
-/** Who or what started it. */
-export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy"> }) {
+/** Who or what started it; where a project always builds its own branch, by a push to which other one. */
+export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy" | "ref" | "causeRef"> }) {
   const by = task.triggerType === "webhook" ? "pushed by" : "run by";
   return (
     <span className="foreign">
       {by} {task.triggeredBy || "somebody"}
+      {task.causeRef !== null && task.causeRef !== task.ref && ` to ${shortRef(task.causeRef)}`}
     </span>
   );
 }

@@ -168,3 +168,26 @@ test("a running task is canceled after a question, and an earlier commit is depl
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   await close();
 }, 90_000);
+
+test("a task that builds the project's branch for a push to another one says which", async () => {
+  const projectId = await server.project(repository.url, { build: "true" });
+  const webhook = { enabled: true, provider: "generic", refSource: "project", debounceSeconds: 0 };
+  const { url } = await server.admin.expect<{ url: string }>(
+    200,
+    "PUT",
+    `/api/projects/${projectId}/webhook`,
+    webhook,
+  );
+  const push = { event: "push", ref: "refs/heads/feature/basket", author: "ann" };
+  const response = await fetch(new URL(new URL(url).pathname, server.url), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(push),
+  });
+  const { taskId } = (await response.json()) as { taskId: number };
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${taskId}`);
+  await page.getByText("pushed by ann to feature/basket").waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
