@@ -182,6 +182,16 @@ test("what-if judges the last deliveries under a configuration that is not saved
   });
 });
 
+test("what-if judges the last fifty where nobody says how many", async () => {
+  const hook = await makeHook(server, { debounceSeconds: 0 });
+  for (let sent = 0; sent < 51; sent++) await hook.deliver(push());
+  const judged = async (body: object) =>
+    (await admin.expect<{ items: unknown[] }>(200, "POST", `${webhookPath(hook)}/what-if`, body)).items
+      .length;
+  expect(await judged({})).toBe(50);
+  expect(await judged({ last: 51 })).toBe(51);
+});
+
 test("a replay of a body over 8 KB is exact", async () => {
   const hook = await makeHook(server, { provider: "github", events: ["merge_request"] });
   const pull = {
