@@ -8,6 +8,7 @@ import { notedQueries, openPlanner, type Planner } from "../support/query-plans.
 import { sampleTask, sampleTime } from "../support/samples.ts";
 
 const rowCount = pick(100_000, 1_000_000);
+const taskCount = rowCount / 10;
 const projectCount = 200;
 const firstPage = { page: 1, pageSize: 20 };
 const hour = (n: number) => new Date(sampleTime.getTime() + n * 3_600_000);
@@ -18,7 +19,7 @@ const bulk = (series: string) => `insert into deliveries (
     task_id, remote_ip, created_at, code, http_status, count, host_delivery_id, headers, normalized, trace, body)
   select i % ${projectCount} + 1, 'shop', 'github', 'push', case when i % 10 = 0 then 'feature/' || i else 'main' end,
     'branch', 'commit ' || i, 'Sell more', 'ann', case when i % 5 = 0 then 'ignored' else 'accepted' end, 'reason',
-    i, '192.0.2.1', ${sampleTime.getTime()} + i * 1000,
+    i % ${taskCount} + 1, '192.0.2.1', ${sampleTime.getTime()} + i * 1000,
     case when i % 1000 = 0 then 'probe' when i % 5 = 0 then 'skip_keyword' else 'accepted' end,
     200, 1, 'host ' || i, '{}', '{"rawRef":"refs/heads/main"}', '[]', 'a body that is not read by lists'
   from ${series}`;
@@ -119,7 +120,7 @@ describe.each(await availableDatabases())(`query plans at ${rowCount} rows on $n
     planner = await openPlanner(database.url);
     await planner.run(projects(planner.series(projectCount)));
     await planner.run(bulk(planner.series(rowCount)));
-    await planner.run(bulkTasks(planner.series(rowCount / 10)));
+    await planner.run(bulkTasks(planner.series(taskCount)));
     await planner.run(bulkAudit(planner.series(rowCount / 10)));
     if (planner.dialect.name === "postgres") await planner.run("analyze");
   }, 600_000);
