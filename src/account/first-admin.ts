@@ -36,5 +36,11 @@ export async function ensureFirstAdmin(
     }
     return { username: "admin", generatedPassword: chosenPassword === undefined ? password : null };
   });
-  return made === "timeout" ? null : made;
+  // Going on would serve an installation that nobody can sign in to.
+  if (made === "timeout")
+    throw new Fault(
+      "unavailable",
+      "The user `admin` could not be made: the database lock is held. Start again.",
+    );
+  return made;
 }
