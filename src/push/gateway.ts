@@ -142,8 +142,13 @@ export class Gateway {
     });
     const complain = oncePerSecond(steady, (count) => log.error({ count }, "codes could not be verified"));
     this.hub = hub;
+    let hasHadBus = bus.state().ready;
+    bus.onStateChange(({ ready }) => {
+      hasHadBus ||= ready;
+    });
     this.admission = new Admission(options.admission, {
       isRefusing: () => drain.isRefusing,
+      hasHadBus: () => hasHadBus,
       isAllowedOrigin: originCheck(options.allowedOrigins),
       connectRate: new RateWindow(options.connectRate, steady),
       verifier: new CodeVerifier({
@@ -188,7 +193,7 @@ export class Gateway {
         tell,
         onLost: complainEvents,
       });
-    const losses = new Losses({ bus, ring, figures, steady });
+    const losses = new Losses({ bus, ring, connections, figures, steady });
     this.#losses = losses;
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
