@@ -3,6 +3,7 @@ import {
   boolean,
   bytes,
   cidr,
+  days,
   duration,
   durationFrom,
   encryptionKey,
@@ -197,7 +198,7 @@ export const settings = {
     5,
     "Debounce window in seconds, used when the project sets none.",
   ),
-  "webhook.deliveryRetentionDays": setting(integer(1), 30, "How long delivery records are kept."),
+  "webhook.deliveryRetentionDays": setting(days(0.001), 30, "How long delivery records are kept."),
   "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs side by side."),
   "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
   "tasks.lease": setting(
@@ -216,7 +217,7 @@ export const settings = {
     "Largest stored log of one task; a line counts 32 bytes more than its text.",
   ),
   "tasks.retentionDays": setting(
-    integer(0),
+    days(0),
     365,
     "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task of a project and the one that is live stay.",
   ),
