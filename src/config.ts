@@ -65,7 +65,7 @@ export const settings = {
   "database.poolSize": setting(
     integer(2, 500),
     10,
-    "Connections to PostgreSQL that one instance opens at most; one more holds its locks, and one says that it runs.",
+    "Connections to PostgreSQL that one instance opens at most; one more says that it runs.",
   ),
   "push.verify-uri": setting(
     url("http", "https"),
