@@ -9,6 +9,7 @@ import { addPushCommands } from "./cli/push-commands.ts";
 import { addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
 import { version } from "./version.ts";
+import { visibleText } from "./visible-text.ts";
 
 const program = new Command("slipway")
   .description("git push in, live deploys out: push gateway and deploy service in one program")
@@ -41,7 +42,8 @@ try {
     // Commander has printed its words already; asking for help is no mistake.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
-    process.stderr.write(`${explain(error)}\n`);
+    // The words may be the server's, about what strangers sent.
+    process.stderr.write(`${visibleText(explain(error), "\n\t")}\n`);
     process.exitCode = exitCodeOf(error);
   }
 }
