@@ -6,7 +6,7 @@ import { addDataCommands } from "./cli/data-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
-import { addRunnerCommand } from "./cli/runner-command.ts";
+import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
 import { version } from "./version.ts";
 import { visibleText } from "./visible-text.ts";
@@ -20,6 +20,7 @@ const program = new Command("slipway")
 
 addServeCommands(program);
 addRunnerCommand(program);
+addGuardCommand(program);
 addConfigCommands(program);
 addPushCommands(program);
 addDeployCommands(program);
