@@ -122,6 +122,11 @@ export const settings = {
     ["*"],
     "Globs of channel names that any admitted connection may join; `private-…` is never among them.",
   ),
+  "push.reserve-console-names": setting(
+    boolean,
+    true,
+    "Whether user ids `slipway:…` and channels `private-project-…` are kept for the console of the deploy service. False: applications may use them too, and hear the console where one is served.",
+  ),
   "push.cluster-enabled": setting(
     boolean,
     false,
@@ -177,6 +182,11 @@ export const settings = {
     listOf(text),
     [],
     "Keys that admit a caller to /feign; several for rotation. Empty: only callers in push.internal-networks.",
+  ),
+  "push.deploy-key": secret(
+    text,
+    undefined,
+    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: every caller of /feign that names itself the deploy service may.",
   ),
   "push.internal-networks": setting(
     listOf(cidr),

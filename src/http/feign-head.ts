@@ -7,6 +7,8 @@ export interface FeignHead {
   idempotencyKey: string | null;
   authorization: string | null;
   apiKey: string | null;
+  /** It names itself the deploy service. */
+  isFromDeployService: boolean;
   hasPassedProxy: boolean;
 }
 
@@ -18,6 +20,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     idempotencyKey: null,
     authorization: null,
     apiKey: null,
+    isFromDeployService: false,
     hasPassedProxy: false,
   };
   headers.forEach((value, name) => {
@@ -26,6 +29,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     else if (name === "idempotency-key") head.idempotencyKey = value;
     else if (name === "authorization") head.authorization = value;
     else if (name === "x-api-key") head.apiKey = value;
+    else if (name === "x-slipway-service") head.isFromDeployService = value === "deploy";
     else if (isProxyHeader(name)) head.hasPassedProxy = true;
   });
   return head;

@@ -40,6 +40,8 @@ export interface GatewayOptions {
   maxMessageBytes: number;
   allowedOrigins: readonly string[];
   publicChannels: readonly string[];
+  /** Whether the channels of the console are kept from everybody else. */
+  reservesConsoleNames: boolean;
   tempMaxLifetimeMs: number;
   pingIntervalMs: number;
   pongTimeoutMs: number;
@@ -130,7 +132,7 @@ export class Gateway {
       clock: steady,
       isShared: bus.name !== "local",
     });
-    const channels = new Channels(connections);
+    const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {
       figures,
       connections,
@@ -266,6 +268,7 @@ export class Gateway {
       log,
       newId,
       maxMessageBytes,
+      reservesConsoleNames: options.reservesConsoleNames,
       control: (message) => this.control.apply(message),
     });
   }
@@ -318,6 +321,7 @@ export class Gateway {
       userId: identity.userId,
       kind: isTemporary ? "temporary" : "normal",
       isV1: wishes.isV1,
+      isConsole: identity.isConsole,
       grants: channels === null ? this.#publicGrants : grantsOf(channels),
       firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
       resumeId: wishes.resumeId,
@@ -333,6 +337,7 @@ export class Gateway {
       userId: "",
       kind: "normal",
       isV1: false,
+      isConsole: false,
       grants: this.#publicGrants,
       firstChannels: [],
       resumeId: null,
