@@ -21,12 +21,12 @@ export interface FuzzTarget<T> {
   batchSize?: number;
 }
 
-/** The same inputs every time, unless SLIPWAY_FUZZ_SEED names another seed. */
-const seed = Number(process.env.SLIPWAY_FUZZ_SEED ?? 1);
+/** The same inputs every time, unless SLIPWAY_TEST_FUZZ_SEED names another seed. */
+const seed = Number(process.env.SLIPWAY_TEST_FUZZ_SEED ?? 1);
 
 /**
  * Sends inputs to a target and fails on the first that breaks it, reduced to its smallest form. One line of figures per
- * target goes to the file that SLIPWAY_FUZZ_REPORT names.
+ * target goes to the file that SLIPWAY_TEST_FUZZ_REPORT names.
  */
 export async function fuzz<T>(target: FuzzTarget<T>): Promise<void> {
   const inputs = pick(target.inputs.short, target.inputs.long);
@@ -40,7 +40,7 @@ export async function fuzz<T>(target: FuzzTarget<T>): Promise<void> {
   await fc.assert(property, { seed, numRuns: Math.ceil(inputs / (target.batchSize ?? 1)) });
   const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(1));
   const figures = { target: target.name, inputs, seed, seconds, largestShare };
-  const report = process.env.SLIPWAY_FUZZ_REPORT;
+  const report = process.env.SLIPWAY_TEST_FUZZ_REPORT;
   if (report) appendFileSync(report, `${JSON.stringify(figures)}\n`);
 }
 
