@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import { isNestedTooDeep, maxNesting } from "../json-nesting.ts";
 
 /** How much of a body over the limit is still read, so that the sender gets to see the answer. */
 const drainBytes = 1024 * 1024;
@@ -41,25 +42,8 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-const maxNesting = 100;
-
-/**
- * Refuses JSON that is nested deeper than anything meant. Parsing it is cheap, but whoever walks it afterwards walks by
- * recursion: a megabyte of `[` would hold the loop for seconds before the stack gives way.
- */
+/** Refuses JSON that is nested deeper than anything meant. */
 export function refuseDeepJson(text: string): void {
-  let depth = 0;
-  let isInText = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === backslash) index++;
-    else if (code === quote) isInText = !isInText;
-    else if (isInText) continue;
-    else if (code === openBrace || code === openBracket) depth++;
-    else if (code === closeBrace || code === closeBracket) depth--;
-    if (depth > maxNesting)
-      throw new Fault("malformed", `The body is nested deeper than ${maxNesting} levels; send it flatter.`);
-  }
+  if (isNestedTooDeep(text))
+    throw new Fault("malformed", `The body is nested deeper than ${maxNesting} levels; send it flatter.`);
 }
-
-const [backslash, quote, openBrace, openBracket, closeBrace, closeBracket] = [92, 34, 123, 91, 125, 93];

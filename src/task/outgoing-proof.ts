@@ -1,9 +1,9 @@
-import { createHmac } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { OutgoingCall } from "../model/outgoing-call.ts";
 import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
+import { standardDigest, standardHeaders } from "../standard-webhooks.ts";
 
 export interface OutgoingProofParts {
   projects: Pick<Keepers["projects"], "secrets">;
@@ -44,16 +44,8 @@ export function webhookHeaders(
   body: string,
   signingKey: string | null,
 ): Record<string, string> {
-  const headers = { "webhook-id": id, "webhook-timestamp": String(timestamp) };
+  const headers = { [standardHeaders.id]: id, [standardHeaders.timestamp]: String(timestamp) };
   if (signingKey === null) return headers;
-  const signature = createHmac("sha256", keyBytes(signingKey))
-    .update(`${id}.${timestamp}.${body}`)
-    .digest("base64");
-  return { ...headers, "webhook-signature": `v1,${signature}` };
-}
-
-/** `whsec_…` carries the key in base64; any other text is the key itself. */
-function keyBytes(signingKey: string): Uint8Array {
-  const encoded = /^whsec_(.+)$/.exec(signingKey)?.[1];
-  return encoded === undefined ? Buffer.from(signingKey) : Buffer.from(encoded, "base64");
+  const signature = standardDigest(signingKey, id, String(timestamp), body).toString("base64");
+  return { ...headers, [standardHeaders.signature]: `v1,${signature}` };
 }

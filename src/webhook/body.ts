@@ -14,10 +14,22 @@ function isForm(contentType: string): boolean {
   return contentType.toLowerCase().startsWith("application/x-www-form-urlencoded");
 }
 
-/** The JSON inside a form body, or null when the body is none. */
+/** After white space and a byte order mark, which is decoded away. */
+const startsAsJson = /^[\t\n\r ]*[{[]/;
+
+/** The first field of that name. Only its value is decoded: a body of very many fields must not cost more than another. */
+const payloadField = /(?:^|&)payload=([^&]*)/;
+
+/**
+ * The JSON inside a form body, or null when the body is none. A signature covers the body, not the content type: what
+ * begins as JSON is never a form. Otherwise a signed body, sent again as a form, would be read from a `&payload=` that
+ * somebody wrote into a commit message.
+ */
 export function formPayloadOf(body: Uint8Array, contentType: string): string | null {
   if (!isForm(contentType)) return null;
-  return new URLSearchParams(utf8.decode(body)).get("payload");
+  const text = utf8.decode(body);
+  const field = startsAsJson.test(text) ? undefined : payloadField.exec(text)?.[1];
+  return field === undefined ? null : new URLSearchParams(`payload=${field}`).get("payload");
 }
 
 /**

@@ -74,13 +74,17 @@ export function readDelivery(hook: Hook, incoming: Incoming, known: Known, body:
 }
 
 export function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedRequest {
+  let formPayload: Uint8Array | null | undefined;
   return {
     body,
     headers: incoming.headers,
     query: incoming.query,
     formPayload() {
-      const payload = formPayloadOf(body, incoming.headers.get("content-type") ?? "");
-      return payload === null ? null : Buffer.from(payload);
+      if (formPayload === undefined) {
+        const payload = formPayloadOf(body, incoming.headers.get("content-type") ?? "");
+        formPayload = payload === null ? null : Buffer.from(payload);
+      }
+      return formPayload;
     },
   };
 }

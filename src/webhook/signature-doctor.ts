@@ -1,3 +1,4 @@
+import { isNestedTooDeep } from "../json-nesting.ts";
 import { isSameSecret } from "../secrets.ts";
 import { standardHeaders } from "../standard-webhooks.ts";
 import { type Provider, providers, type SignatureScheme } from "./providers.ts";
@@ -33,11 +34,33 @@ export interface FailedSignature {
  */
 export function diagnose(failed: FailedSignature): string {
   const proof = proofOf(failed.scheme, failed.place, failed.request);
+  const empty = emptyHeaderOf(failed, proof);
+  if (empty !== null)
+    return `header ${empty} is empty, as a host without a secret sends it: set the secret on the host too`;
   if (proof === "") return missingProof(failed);
   return (
     mistakes.find(({ isIt }) => isIt(failed, proof))?.says ??
     "the secret on the host differs from the one here"
   );
+}
+
+/** What hosts without a secret send in place of a signature; a prefix of the project's own is another. */
+const emptySignature = /^(sha(1|256|512)=|v1,)$/;
+
+/** The header that is there and says nothing; null when there is none. A token may look like a prefix, a signature not. */
+function emptyHeaderOf(failed: FailedSignature, proof: string): string | null {
+  const { place, request } = failed;
+  const isEmpty =
+    proof === "" ||
+    ((isHmac(failed) || isStandard(failed)) &&
+      (emptySignature.test(proof) || proof === place.signaturePrefix.trim()));
+  const isSent = (name: string) => request.headers.get(name)?.trim() === proof;
+  return isEmpty ? (headersOf(failed).find(isSent) ?? null) : null;
+}
+
+function headersOf({ scheme, place }: FailedSignature): readonly string[] {
+  if (scheme.type !== "configured") return proofHeadersOf(scheme);
+  return [place.verifyMode === "standard" ? standardHeaders.signature : place.secretHeader];
 }
 
 function missingProof({ scheme, place, request }: FailedSignature): string {
@@ -76,6 +99,10 @@ const mistakes: Mistake[] = [
   {
     says: "it was made with a secret that is no longer accepted",
     isIt: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
+  },
+  {
+    says: "it was made with an empty secret: set the secret on the host too",
+    isIt: (failed) => isHmac(failed) && isSignedWith(failed, ""),
   },
   {
     says: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
@@ -188,8 +215,10 @@ function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array
 
 function rewrittenJson(body: Uint8Array): Uint8Array | null {
   if (body.byteLength > maxTriedBytes) return null;
+  const text = Buffer.from(body).toString("utf8");
+  if (isNestedTooDeep(text)) return null;
   try {
-    return Buffer.from(JSON.stringify(JSON.parse(Buffer.from(body).toString("utf8"))));
+    return Buffer.from(JSON.stringify(JSON.parse(text)));
   } catch {
     return null;
   }

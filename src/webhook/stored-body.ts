@@ -37,8 +37,8 @@ function masked(text: string, payload: unknown, secrets: readonly string[]): str
   const known = secrets.filter((secret) => secret !== "");
   const searched = text.slice(0, maxSearched);
   if (!suspicious.test(searched) && !known.some((secret) => mayHold(searched, secret))) return text;
-  if (payload !== undefined) return JSON.stringify(maskedValue(payload, known));
-  return withoutSecrets(text.replaceAll(secretMember, `$1"${mask}"`), known);
+  if (payload !== undefined) return JSON.stringify(maskedValue(payload, known, { left: maxWalked }));
+  return withoutSecrets(searched.replaceAll(secretMember, `$1"${mask}"`), known);
 }
 
 /** As it is, or in another spelling of JSON: `\/`, `\"`, `\u4e2d`. Escapes of ASCII are suspicious in any case. */
@@ -51,17 +51,38 @@ function mayHold(text: string, secret: string): boolean {
 /** No host nests deeper; what does is left out, as walking it to its end would take all of the stack. */
 const maxDepth = 100;
 
-function maskedValue(value: unknown, secrets: readonly string[], depth = 0): unknown {
+/** In characters. Masks are shorter than what they hide, so this is more than is kept. */
+const maxWalked = 4 * maxStoredBytes;
+
+/** How much more is walked. What is kept is cut, so what stands far behind the cut is left out unseen. */
+interface Room {
+  left: number;
+}
+
+function maskedValue(value: unknown, secrets: readonly string[], room: Room, depth = 0): unknown {
+  room.left -= typeof value === "string" ? value.length : 1;
   if (typeof value === "string") return secrets.includes(value) ? mask : withoutSecrets(value, secrets);
   if (typeof value !== "object" || value === null) return value;
   if (depth === maxDepth) return mask;
-  if (Array.isArray(value)) return value.map((entry) => maskedValue(entry, secrets, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [
+  if (Array.isArray(value)) {
+    const entries: unknown[] = [];
+    for (const entry of value) {
+      if (room.left <= 0) break;
+      entries.push(maskedValue(entry, secrets, room, depth + 1));
+    }
+    return entries;
+  }
+  const members: [string, unknown][] = [];
+  for (const [key, entry] of Object.entries(value)) {
+    if (room.left <= 0) break;
+    room.left -= key.length;
+    const isSecret = secretKey.test(key) && isSecretValue(entry);
+    members.push([
       withoutSecrets(key, secrets),
-      secretKey.test(key) && isSecretValue(entry) ? mask : maskedValue(entry, secrets, depth + 1),
-    ]),
-  );
+      isSecret ? mask : maskedValue(entry, secrets, room, depth + 1),
+    ]);
+  }
+  return Object.fromEntries(members);
 }
 
 /** An empty password is worth showing: it says that none was sent. */

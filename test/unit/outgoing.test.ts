@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { manualClock } from "../../src/clock.ts";
 import type { Project } from "../../src/model/project.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
@@ -63,6 +64,17 @@ describe("an outgoing call", () => {
     expect(await postGuarded(request(server.url.href), { ...options, allowInternal: true })).toBe(307);
     expect(followed).toBe(false);
     server.stop(true);
+  });
+
+  test("is not signed with an empty key because its key only looks like base64", () => {
+    const signatureBy = (key: string | Uint8Array) =>
+      createHmac("sha256", key).update("msg_1.1614265330.{}").digest("base64");
+    for (const key of ["whsec_!!!", "whsec_=", "whsec_", "whsec_ ", "whsec_A", "whsec_€€€"]) {
+      const headers = webhookHeaders("msg_1", 1_614_265_330, "{}", key);
+      expect(headers["webhook-signature"]).toBe(`v1,${signatureBy(key)}`);
+    }
+    const encoded = webhookHeaders("msg_1", 1_614_265_330, "{}", "whsec_c2VjcmV0");
+    expect(encoded["webhook-signature"]).toBe(`v1,${signatureBy("secret")}`);
   });
 
   test("is signed as Standard Webhooks signs", () => {

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { makeHook } from "../support/hook.ts";
+
+/** Far above what one such request costs, far below the seconds that it must not cost. */
+const quickMs = 700;
+
+let server: ApiServer;
+beforeAll(async () => {
+  server = await startApiServer();
+});
+afterAll(() => server.stop());
+
+async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAtMs = performance.now();
+  await work();
+  return performance.now() - startedAtMs;
+}
+
+const badSignature = { "X-Hub-Signature-256": `sha256=${"0".repeat(64)}`, "X-GitHub-Event": "push" };
+const formType = { "content-type": "application/x-www-form-urlencoded" };
+
+describe("a request with a bad signature costs little", () => {
+  const depth = 120_000;
+  const [arrays, objects] = [
+    `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`,
+    `${'{"a":'.repeat(depth / 3)}1${"}".repeat(depth / 3)}`,
+  ];
+  const bodies: [string, string, Record<string, string>][] = [
+    ["deeply nested arrays", arrays, {}],
+    ["deeply nested objects", objects, {}],
+    ["deeply nested JSON inside a form", `payload=${encodeURIComponent("[".repeat(60_000))}`, formType],
+    ["a form with very many fields", "a&".repeat(500_000), formType],
+    ["very many values beside one to mask", `{"token":"x","list":[${"{},".repeat(300_000)}0]}`, {}],
+  ];
+
+  for (const provider of ["github", "gitea", "gitlab"])
+    for (const [what, body, headers] of bodies)
+      test(`${what}, at ${provider}`, async () => {
+        const hook = await makeHook(server, { provider, secret: "right" });
+        const took = await elapsedMs(async () => {
+          const answer = await hook.deliver({ body, headers: { ...badSignature, ...headers } });
+          expect(answer.status).toBe(401);
+        });
+        expect(took).toBeLessThan(quickMs);
+      });
+});
