@@ -17,23 +17,13 @@ export interface Bar {
   value: number;
 }
 
-interface PlotHead {
+export interface Plot {
   /** Name of the file beside docs/performance.md, without `.svg`. */
   file: string;
   title: string;
   unit: string;
-}
-
-export interface BarPlot extends PlotHead {
   bars: Bar[];
 }
-
-/** Values over time, a point per sample. */
-export interface LinePlot extends PlotHead {
-  points: { minutes: number; value: number }[];
-}
-
-export type Plot = BarPlot | LinePlot;
 
 export interface BenchmarkResult {
   figures: Figure[];
@@ -48,8 +38,6 @@ export interface Benchmark {
   title: string;
   /** How it was measured, for the page. */
   method: string;
-  /** Takes so long that it runs only when it is named. */
-  isLong?: boolean;
   run(progress: (message: string) => void): Promise<BenchmarkResult>;
 }
 

@@ -1,9 +1,8 @@
 /**
  * Measures and writes docs/performance.md:
  *
- *   npm run bench                    everything that takes minutes
+ *   npm run bench                    everything
  *   npm run bench -- fan-out         only this part
- *   npm run bench -- soak            twenty minutes of mixed load
  *   npm run bench -- --dry targeted  prints, writes nothing
  */
 import { resolve } from "node:path";
@@ -15,9 +14,7 @@ import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
 import { quietNeighbours } from "./neighbours.ts";
-import { emptyPage, updatePage } from "./page.ts";
-import { svgOf } from "./plot.ts";
-import { soak } from "./soak.ts";
+import { emptyPage, svgOf, updatePage } from "./page.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
@@ -32,7 +29,6 @@ const benchmarks: Benchmark[] = [
   taskOverhead,
   storeSpeed,
   deliveries,
-  soak,
 ];
 
 const { values, positionals } = parseArgs({
@@ -47,9 +43,7 @@ if (unknown.length > 0) {
 }
 
 const docs = resolve(import.meta.dir, "../docs");
-const chosen = benchmarks.filter(({ name, isLong }) =>
-  positionals.length === 0 ? !isLong : positionals.includes(name),
-);
+const chosen = benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 let missed = 0;
 for (const benchmark of chosen) {
   console.log(`\n${benchmark.title}`);

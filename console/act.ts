@@ -1,7 +1,6 @@
 import { notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { messageOf, queryClient } from "./api.ts";
-import { visible } from "./visible.ts";
 
 type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"> & {
   mutate: (input: Input, after?: { onSuccess?: (output: Output) => void }) => void;
@@ -29,13 +28,13 @@ export function useAct<Input, Output>(
 }
 
 export function tell(message: string): void {
-  notifications.show({ message: visible(message), color: "tide", autoClose: 4000, withBorder: true });
+  notifications.show({ message, color: "tide", autoClose: 4000, withBorder: true });
 }
 
 export function complain(problem: unknown): void {
   notifications.show({
     title: "That did not work",
-    message: visible(messageOf(problem)),
+    message: messageOf(problem),
     color: "red",
     autoClose: 12_000,
     withBorder: true,

@@ -29,7 +29,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
   const metrics = buildMetrics();
   const ground: Ground = { config, log, metrics, clock };
   const parts: Part[] = [];
-  let state: "starting" | "serving" | "draining" = "starting";
+  let isStopping = false;
   const closeAll = async () => {
     for (const part of parts.toReversed()) await part.close();
   };
@@ -58,7 +58,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
           metricsToken: config["metrics.token"],
           internalNetworks: networksOf(config["push.internal-networks"]),
           checks: [
-            async () => (state === "serving" ? null : state),
+            async () => (isStopping ? "draining" : null),
             ...parts.map((part) => () => part.missing()),
           ],
         }),
@@ -68,7 +68,6 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       ...(push?.websocket ? { websocket: push.websocket } : {}),
     });
     for (const part of parts) await part.started?.(server);
-    state = "serving";
     log.info({ role, url: server.url.origin }, "listening");
     return {
       url: server.url.origin,
@@ -76,7 +75,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       facts: parts.flatMap((part) => part.facts),
       warnings: parts.flatMap((part) => part.warnings),
       async stop() {
-        state = "draining";
+        isStopping = true;
         await Promise.all(parts.map((part) => part.drain?.()));
         await stopServer(server);
         await closeAll();

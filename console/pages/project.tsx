@@ -7,13 +7,12 @@ import { Icon } from "../components/icon.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { Permitted } from "../components/permission.tsx";
-import { LoadedPage } from "../components/query.tsx";
+import { Loaded } from "../components/query.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
 import { taskQuery, useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
-import { visible } from "../visible.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { ProjectSettings } from "./settings/settings.tsx";
 import { TaskList } from "./tasks.tsx";
@@ -23,11 +22,7 @@ export default function ProjectPage({ id, tab }: { id: number; tab: string }) {
   useLiveProjects([id]);
   const refetchInterval = usePolling();
   const project = useQuery({ ...projectQuery(id), refetchInterval });
-  return (
-    <LoadedPage query={project} title={`Project ${id}`} list={{ href: "/projects", label: "All projects" }}>
-      {(loaded) => <ProjectView project={loaded} tab={tab} />}
-    </LoadedPage>
-  );
+  return <Loaded query={project}>{(loaded) => <ProjectView project={loaded} tab={tab} />}</Loaded>;
 }
 
 function ProjectView({ project, tab }: { project: Project; tab: string }) {
@@ -36,7 +31,7 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
     <>
       <PageHead
         tab={project.name}
-        title={<span className="foreign">{visible(project.name)}</span>}
+        title={<span className="foreign">{project.name}</span>}
         about={<LiveVersion project={project} />}
       >
         {project.permission === "manage" && <RunButton project={project} />}
@@ -94,13 +89,12 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
 /** What runs out there now. */
 function LiveVersion({ project }: { project: Project }) {
   const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
-  if (project.liveTaskId === null)
-    return <>Nothing of it is live yet. Builds {visible(shortRef(project.git.ref))}.</>;
+  if (project.liveTaskId === null) return <>Nothing of it is live yet. Builds {shortRef(project.git.ref)}.</>;
   if (task.data === undefined) return <>&nbsp;</>;
   const { ref, commit, finishedAt } = task.data;
   return (
     <>
-      Live: {visible(shortRef(ref))} <code>{visible(shortCommit(commit))}</code>
+      Live: {shortRef(ref)} <code>{shortCommit(commit)}</code>
       {finishedAt !== null && (
         <>
           {" "}
@@ -120,7 +114,7 @@ function RunButton({ project }: { project: Project }) {
         loading={run.isPending}
         onClick={() => run.mutate({})}
       >
-        Run {visible(shortRef(project.git.ref))}
+        Run {shortRef(project.git.ref)}
       </Button>
       <FormButton
         title="Run another version"
@@ -133,7 +127,7 @@ function RunButton({ project }: { project: Project }) {
           <>
             <TextInput
               label="Branch or tag"
-              placeholder={visible(shortRef(project.git.ref))}
+              placeholder={shortRef(project.git.ref)}
               data-autofocus
               {...text("ref")}
             />

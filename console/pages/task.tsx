@@ -7,7 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import { LogView } from "../components/log-view.tsx";
 import { Elapsed, Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
-import { LoadedPage } from "../components/query.tsx";
+import { Loaded } from "../components/query.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { Cause, Commit } from "../components/task-parts.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
@@ -17,16 +17,11 @@ import type { Task } from "../shapes.ts";
 import { taskQuery, useCancelTask, useRerunTask, useRunProject } from "../task-query.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
-import { visible } from "../visible.ts";
 
 export default function TaskPage({ id }: { id: number }) {
   const refetchInterval = usePolling();
   const task = useQuery({ ...taskQuery(id), refetchInterval });
-  return (
-    <LoadedPage query={task} title={`Task ${id}`} list={{ href: "/tasks", label: "All tasks" }}>
-      {(loaded) => <TaskView task={loaded} />}
-    </LoadedPage>
-  );
+  return <Loaded query={task}>{(loaded) => <TaskView task={loaded} />}</Loaded>;
 }
 
 const finished = ["success", "failed", "canceled", "timeout", "lost"];
@@ -43,7 +38,7 @@ function TaskView({ task }: { task: Task }) {
         title={
           <>
             <Link href={`/projects/${task.projectId}`} className="foreign">
-              {visible(project.data?.name ?? `Project ${task.projectId}`)}
+              {project.data?.name ?? `Project ${task.projectId}`}
             </Link>{" "}
             <span className="dim">task {task.id}</span>
           </>
@@ -79,7 +74,7 @@ function TaskView({ task }: { task: Task }) {
         </div>
         {task.reason !== "" && task.state !== "success" && (
           <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note">
-            {visible(task.reason)}
+            {task.reason}
           </Alert>
         )}
         <Stages task={task} log={log} />

@@ -2,11 +2,9 @@ import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
-import { callerRules } from "../http/deploy-service-mark.ts";
 import { feignCredentials } from "../http/feign-credentials.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Log } from "../log.ts";
-import { consoleUserPrefix } from "../model/console-names.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
 import { oncePerSecond } from "../push/once-per-second.ts";
@@ -98,7 +96,6 @@ function gatewayOptions(
     maxMessageBytes: config["push.max-message-bytes"],
     allowedOrigins: config["push.allowed-origins"],
     publicChannels: config["push.public-channels"],
-    reservesConsoleNames: config["push.reserve-console-names"],
     tempMaxLifetimeMs: config["push.temp-max-lifetime"],
     pingIntervalMs: config["push.ping-interval"],
     pongTimeoutMs: config["push.pong-timeout"],
@@ -133,19 +130,11 @@ function verifyRemote(uri: string, config: Config, log: Log) {
   const complain = oncePerSecond(steadyClock, (failed) =>
     log.warn({ failed, reason }, "verify-uri could not be used; the connections were refused with 503"),
   );
-  const complainReserved = oncePerSecond(steadyClock, (refused) =>
-    log.warn(
-      { refused },
-      `verify-uri named users that start with ${consoleUserPrefix}, which belong to the console; the connections were refused with 401`,
-    ),
-  );
   return verifyByUri({
     uri,
     method: config["push.verify-method"],
     timeoutMs: verifyTimeoutMs,
     fetch,
-    reservesConsoleNames: config["push.reserve-console-names"],
-    onReservedUser: complainReserved,
     onUnusable(why) {
       reason = why;
       complain();
@@ -163,14 +152,10 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
         clientAddressOf(request.headers, server.requestIP(request)?.address ?? "", trustedProxies),
     },
     feign: {
-      callers: callerRules(
-        feignCredentials(
-          config["push.api-keys"],
-          networksOf(config["push.internal-networks"]),
-          isEveryPeerInternal(config),
-        ),
-        config["push.deploy-key"],
-        config["push.reserve-console-names"],
+      credentials: feignCredentials(
+        config["push.api-keys"],
+        networksOf(config["push.internal-networks"]),
+        isEveryPeerInternal(config),
       ),
       maxMessageBytes: config["push.max-message-bytes"],
       log,

@@ -35,7 +35,7 @@ export function feignCredentials(
   };
 }
 
-export function keyOf({ authorization, apiKey }: FeignHead): string | null {
+function keyOf({ authorization, apiKey }: FeignHead): string | null {
   if (authorization === null) return apiKey;
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }

@@ -7,8 +7,6 @@ export interface FeignHead {
   idempotencyKey: string | null;
   authorization: string | null;
   apiKey: string | null;
-  /** It names itself the deploy service. */
-  isFromDeployService: boolean;
   hasPassedProxy: boolean;
 }
 
@@ -20,7 +18,6 @@ export function feignHeadOf(headers: Headers): FeignHead {
     idempotencyKey: null,
     authorization: null,
     apiKey: null,
-    isFromDeployService: false,
     hasPassedProxy: false,
   };
   headers.forEach((value, name) => {
@@ -29,7 +26,6 @@ export function feignHeadOf(headers: Headers): FeignHead {
     else if (name === "idempotency-key") head.idempotencyKey = value;
     else if (name === "authorization") head.authorization = value;
     else if (name === "x-api-key") head.apiKey = value;
-    else if (name === "x-slipway-service") head.isFromDeployService = value === "deploy";
     else if (isProxyHeader(name)) head.hasPassedProxy = true;
   });
   return head;

@@ -38,6 +38,12 @@ export const uncountedCodes: readonly DeliveryCode[] = [
   "body_too_large",
 ];
 
+/** Deliveries of events that a project listens to, and all others: each bucket has the whole limit per minute. */
+export type RateBucket = "listed" | "unlisted";
+
+/** How deliveries end that were counted as `unlisted`. */
+export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
+
 /** What a host's payload says, in one shape for all hosts. */
 export interface NormalizedEvent {
   event: EventName | null;
@@ -173,13 +179,14 @@ export interface DeliveryKeeper {
     rawRef?: string,
   ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
   /**
-   * Live deliveries of a project after `since` that count against its rate, at most `limit`; `oldest` is the oldest of
-   * the newest `limit`.
+   * Live deliveries of a project after `since` that count against this bucket of its rate, at most `limit`; `oldest` is the
+   * oldest of the newest `limit`.
    */
   countedSince(
     projectId: number,
     since: Date,
     limit: number,
+    bucket: RateBucket,
   ): Promise<{ count: number; oldest: Date | null }>;
   /** Adds to the count of a flood row; false when it is gone. */
   addToCount(id: number, more: number): Promise<boolean>;

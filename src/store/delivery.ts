@@ -6,6 +6,7 @@ import {
   type DeliverySummary,
   type NewDelivery,
   uncountedCodes,
+  unlistedCodes,
 } from "../model/delivery.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
@@ -131,20 +132,25 @@ const lastAcceptedOfRef = fixedQuery(
  */
 const uncounted: readonly Delivery["code"][] = [...uncountedCodes, "invalid_payload"];
 
-const countedSince = fixedQuery(
-  ["project_id", "since", "limit"],
-  (db, { project_id, since, limit }: Window & { limit: number }) =>
-    db
-      .selectFrom("deliveries")
-      .select("created_at")
-      .where("project_id", "=", project_id)
-      .where("created_at", ">", since)
-      .where("code", "not in", uncounted)
-      .where("remote_ip", "not in", notLive)
-      .orderBy("created_at", "desc")
-      .orderBy("id", "desc")
-      .limit(limit),
-);
+const liveSince = (db: Database, { project_id, since, limit }: Window & { limit: number }) =>
+  db
+    .selectFrom("deliveries")
+    .select("created_at")
+    .where("project_id", "=", project_id)
+    .where("created_at", ">", since)
+    .where("remote_ip", "not in", notLive)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(limit);
+
+const countedOf = {
+  listed: fixedQuery(["project_id", "since", "limit"], (db, window: Window & { limit: number }) =>
+    liveSince(db, window).where("code", "not in", [...uncounted, ...unlistedCodes]),
+  ),
+  unlisted: fixedQuery(["project_id", "since", "limit"], (db, window: Window & { limit: number }) =>
+    liveSince(db, window).where("code", "in", unlistedCodes),
+  ),
+};
 
 export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   const { db } = scope;
@@ -206,8 +212,9 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
           : await lastAcceptedOfRef(scope, { ...values, raw_ref: rawRef });
       return row === undefined ? null : { ...row, created_at: new Date(row.created_at) };
     },
-    async countedSince(projectId, since, limit) {
-      const rows = await countedSince(scope, { project_id: projectId, since: since.getTime(), limit });
+    async countedSince(projectId, since, limit, bucket) {
+      const window = { project_id: projectId, since: since.getTime(), limit };
+      const rows = await countedOf[bucket](scope, window);
       const oldest = rows.at(-1);
       return { count: rows.length, oldest: oldest === undefined ? null : new Date(oldest.created_at) };
     },

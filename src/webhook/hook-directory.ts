@@ -1,3 +1,4 @@
+import { Fault } from "../errors.ts";
 import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
@@ -26,21 +27,18 @@ export interface HookSecrets {
 /** Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. */
 export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
-  /**
-   * As stored now, read by `keepers` where they are given; the same `config` where it has not changed. Null, and
-   * forgotten, when key or project are gone.
-   */
-  current(hook: Hook, keepers?: HookKeepers): Promise<Hook | null>;
+  /** As last read, which may be old; null when it was not. */
+  remembered(key: string): Hook | null;
+  /** As stored now; the same `config` where it has not changed. Null, and forgotten, when key or project are gone. */
+  current(hook: Hook): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
 }
 
 /** Beyond this the one longest remembered is read again. */
 const maxHooks = 10_000;
 
-type HookKeepers = Pick<Store, "webhookConfigs" | "projects">;
-
 export interface HookDirectoryOptions {
-  store: HookKeepers & Pick<Store, "version">;
+  store: Pick<Store, "webhookConfigs" | "projects" | "version">;
   secrets: Secrets;
   /** webhook.debounceSeconds, for projects that set none. */
   debounceSeconds: number;
@@ -64,15 +62,11 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
   };
 
   /** What was opened and compiled of `earlier` is kept while its configuration is the same. */
-  async function read(
-    key: string,
-    earlier: Hook | undefined,
-    { webhookConfigs, projects }: HookKeepers,
-  ): Promise<Hook | null> {
+  async function read(key: string, earlier: Hook | undefined): Promise<Hook | null> {
     // Taken before the first read: a change during it makes the hook old, never the other way round.
     const version = store.version();
-    const config = await webhookConfigs.byKey(key);
-    const project = config === null ? null : await projects.byId(config.projectId);
+    const config = await store.webhookConfigs.byKey(key);
+    const project = config === null ? null : await store.projects.byId(config.projectId);
     hooks.delete(key);
     if (config === null || project === null) return null;
     const isSame = earlier?.config.updatedAt.getTime() === config.updatedAt.getTime();
@@ -87,13 +81,14 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
       const known = hooks.get(key);
       return known && (known.version === null || known.version === store.version())
         ? known
-        : read(key, known, store);
+        : read(key, known);
     },
-    async current(hook, keepers = store) {
+    remembered: (key) => hooks.get(key) ?? null,
+    async current(hook) {
       const { key } = hook.config;
       // Without a key it was never enabled, and no delivery is judged by it.
       if (key === null || (hook.version !== null && hook.version === store.version())) return hook;
-      return read(key, hook, keepers);
+      return read(key, hook);
     },
     hookOf: (config, project) => hookOf(config, project),
   };
@@ -101,9 +96,8 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
 
 function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   const { projectId, secret, secondSecret, secondSecretUntil } = config;
-  const first = secret === null ? [] : [secrets.open(sealedPurpose.webhookSecret(projectId), secret)];
-  const second =
-    secondSecret === null ? [] : [secrets.open(sealedPurpose.webhookSecondSecret(projectId), secondSecret)];
+  const first = opened(secrets, sealedPurpose.webhookSecret(projectId), secret);
+  const second = opened(secrets, sealedPurpose.webhookSecondSecret(projectId), secondSecret);
   // A second secret alone verifies nothing: without a first, the project has chosen not to verify.
   const both = first.length === 0 ? [] : [...first, ...second];
   const isSecondOver = (nowMs: number) => secondSecretUntil !== null && secondSecretUntil.getTime() <= nowMs;
@@ -111,4 +105,12 @@ function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
     accepted: (nowMs) => (isSecondOver(nowMs) ? first : both),
     ended: (nowMs) => (isSecondOver(nowMs) ? second : []),
   };
+}
+
+/** An empty secret would verify every delivery that proves nothing. */
+function opened(secrets: Secrets, purpose: string, ciphertext: string | null): string[] {
+  if (ciphertext === null) return [];
+  const secret = secrets.open(purpose, ciphertext);
+  if (secret === "") throw new Fault("internal", `The stored secret of ${purpose} is empty; save it again.`);
+  return [secret];
 }

@@ -1,12 +1,13 @@
 import type { Clock } from "../clock.ts";
 import { uncountedCodes } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
-import { buildFloodGuard, type FloodGuard } from "./flood.ts";
+import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import {
   type Incoming,
   isVerified,
   locatedDelivery,
+  type Reading,
   readDelivery,
   signedRequestOf,
   unknownDelivery,
@@ -15,7 +16,7 @@ import { keptHeaders } from "./kept-headers.ts";
 import { buildSlidingLimit, secondsUntil } from "./limits.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { notEnabled, type Pipeline, type Sent, signatureFailed } from "./pipeline.ts";
-import { rateLimited } from "./project-rate.ts";
+import { bucketOf, buildProjectRates, rateLimited, withinRate } from "./project-rate.ts";
 import { providerOf } from "./providers.ts";
 import type { Known } from "./record.ts";
 import type { SignedRequest } from "./signature.ts";
@@ -43,7 +44,7 @@ const hookKey = /^[0-9a-f]{48}$/;
 /** The live way in: locate, enabled, read, rate, signature; what passes is decided under the project's lock. */
 export function buildReceiver(options: ReceiverOptions): Receiver {
   const { store, hooks, pipeline, clock, limitPerMinute } = options;
-  const rate = buildSlidingLimit(limitPerMinute);
+  const rates = buildProjectRates(limitPerMinute);
   /** Per address: whoever guesses secrets must not use up the project's own rate. */
   const failedSignatures = buildSlidingLimit(limitPerMinute);
   const floods: FloodGuard = buildFloodGuard({
@@ -54,12 +55,45 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   async function receive(incoming: Incoming): Promise<Answer> {
     let known = unknownDelivery(incoming, clock.now());
     try {
-      const hook = hookKey.test(incoming.key) ? await hooks.byKey(incoming.key) : null;
+      const hook = hookKey.test(incoming.key) ? await locate(incoming, known) : null;
       if (hook === null) return await refuseUnknown(incoming, known);
+      if ("body" in hook) return hook;
       known = locatedDelivery(hook, incoming, known);
       return await receiveFor(hook, incoming, known);
     } catch (error) {
       return pipeline.fail(known, error);
+    }
+  }
+
+  /** A look-up that fails is tried once more: a broken connection to the database is replaced by then. */
+  async function locate(incoming: Incoming, known: Known): Promise<Hook | Answer | null> {
+    try {
+      return await hooks.byKey(incoming.key);
+    } catch {
+      try {
+        return await hooks.byKey(incoming.key);
+      } catch (error) {
+        return pipeline.fail(await ownedDelivery(incoming, known), error);
+      }
+    }
+  }
+
+  /** The failure belongs to the project of the key as far as that is known, with its event, so that it can be replayed. */
+  async function ownedDelivery(incoming: Incoming, known: Known): Promise<Known> {
+    const hook = hooks.remembered(incoming.key);
+    if (hook === null) {
+      const config = await store.webhookConfigs.byKey(incoming.key).catch(() => null);
+      return config === null ? known : { ...known, projectId: config.projectId, provider: config.provider };
+    }
+    const located = locatedDelivery(hook, incoming, known);
+    try {
+      const body = hook.config.enabled ? await incoming.readBody() : "too_large";
+      if (typeof body === "string" || !isVerified(hook, signedRequestOf(incoming, body), clock.now()))
+        return located;
+      return readDelivery(hook, incoming, located, body).known;
+    } catch {
+      // A secret that does not open: the look-up is the failure to record.
+      return located;
     }
   }
 
@@ -100,31 +134,42 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     body: Uint8Array,
   ): Promise<Answer> {
     const nowMs = clock.now();
-    const waitMs = rate.waitMs(known.projectId, nowMs);
-    if (waitMs !== null && floods.isFlooding(sourceOf(incoming, known), nowMs))
-      return refuseFlooding(incoming, known, rateLimited(limitPerMinute, waitMs, known.trace));
+    const waitMs = rates.listed.waitMs(known.projectId, nowMs);
+    if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), nowMs))
+      return refuseFlooding(
+        incoming,
+        known,
+        rateLimited(limitPerMinute, "listed", waitMs, known.trace),
+        "verified",
+      );
     const limit = `${options.maxBodyKB} KB`;
     known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
     const request = signedRequestOf(incoming, body);
+    const readAs = (hook: Hook, as: Known) => readDelivery(hook, incoming, as, body);
+    let reading: Reading | null = null;
     const sent: Sent = {
       isVerifiedBy: (hook) => isVerified(hook, request, nowMs),
-      readBy: (hook) =>
-        readDelivery(
-          hook,
-          incoming,
-          hook === remembered ? known : locatedDelivery(hook, incoming, known),
-          body,
-        ),
+      readBy(hook) {
+        if (hook !== remembered) return readAs(hook, locatedDelivery(hook, incoming, known));
+        reading ??= readAs(hook, known);
+        return reading;
+      },
       refuseUnknown: () => refuseUnknown(incoming, known),
     };
-    if (waitMs === null && sent.isVerifiedBy(remembered)) return receiveVerified(remembered, incoming, sent);
+    const hasPlaceIn = (hook: Hook) =>
+      rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, nowMs) === null;
+    if (waitMs === null && sent.isVerifiedBy(remembered) && hasPlaceIn(remembered))
+      return receiveVerified(remembered, incoming, sent);
     return withCurrent(remembered, incoming, known, async (hook) => {
       if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
-      const stillWaitMs = rate.waitMs(known.projectId, clock.now());
+      const stillWaitMs = rates.listed.waitMs(known.projectId, clock.now());
       if (stillWaitMs !== null)
-        return refuseFlooding(incoming, known, rateLimited(limitPerMinute, stillWaitMs, known.trace));
-      withinRate(known);
-      return refuseSignature(hook, incoming, request, sent.readBy(hook).known);
+        return refuseFlooding(
+          incoming,
+          known,
+          rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace),
+        );
+      return refuseSignature(hook, incoming, request, known, sent);
     });
   }
 
@@ -133,58 +178,54 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const { known, problem } = sent.readBy(hook);
     const { projectId, trace } = known;
     const nowMs = clock.now();
-    const waitMs = rate.take(projectId, nowMs);
+    const bucket = bucketOf(known.event, hook.rules);
+    const waitMs = rates[bucket].take(projectId, nowMs);
     // Hosts do not send again: what is surely theirs stays replayable.
-    if (waitMs !== null) return refuseFlooding(incoming, known, rateLimited(limitPerMinute, waitMs, trace));
-    withinRate(known);
+    if (waitMs !== null)
+      return refuseFlooding(incoming, known, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+    withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null)
       trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
     else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
     const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
-    if (uncountedCodes.includes(answer.body.code)) rate.giveBack(projectId, nowMs);
+    if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, nowMs);
     return answer;
   }
 
-  function withinRate({ trace }: Known): void {
-    trace.add("rate", "pass", "", `${limitPerMinute} a minute`, "The project is within its rate.");
-  }
-
+  /**
+   * The failure is counted before anything is read: a stranger must not buy more work than a signature. Beyond the limit of
+   * an address, or in a flood from many, the body is not looked at.
+   */
   function refuseSignature(
     hook: Hook,
     incoming: Incoming,
     request: SignedRequest,
-    known: Known,
+    located: Known,
+    sent: Sent,
   ): Promise<Answer> {
     const nowMs = clock.now();
     const overLimit = failedSignatures.take(incoming.limitKey, nowMs);
     if (overLimit !== null)
-      return refuseFlooding(
-        incoming,
-        { ...known, event: null, body: "" },
-        {
-          code: "rate_limited",
-          reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
-          told: "Too many failed signatures; try again later.",
-          retryAfterSeconds: secondsUntil(overLimit),
-        },
-      );
-    const secrets = hook.secrets();
-    const diagnosis = diagnose({
-      secrets: secrets.accepted(nowMs),
-      endedSecrets: secrets.ended(nowMs),
-      scheme: providerOf(hook.config.provider).signature,
-      place: hook.config,
-      request,
-      nowMs,
-    });
-    const reason = `The signature failed: ${diagnosis}.`;
+      return refuseFlooding(incoming, located, {
+        code: "rate_limited",
+        reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
+        told: "Too many failed signatures; try again later.",
+        retryAfterSeconds: secondsUntil(overLimit),
+      });
+    withinRate(limitPerMinute, "listed", located.trace);
+    const isFlooding = floods.isFlooding(originOf(incoming, located), nowMs);
+    const known = isFlooding ? located : sent.readBy(hook).known;
+    const why = isFlooding ? "one of a flood, not looked at further" : diagnosisOf(hook, request, nowMs);
+    const reason = `The signature failed: ${why}.`;
     known.trace.add("signature", "stop", "", hook.config.provider, reason);
-    return pipeline.refuse(known, { code: "signature_invalid", reason, told: signatureFailed });
+    return refuseFlooding(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
   }
 
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
-    const isKey = hookKey.test(incoming.key);
-    const formerProjectId = isKey ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
+    // In a flood only the count grows, so nothing is looked up for it.
+    const isAsked =
+      hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.now());
+    const formerProjectId = isAsked ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
       reason:
@@ -203,10 +244,15 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** For refusals that cost the sender nothing: their records are folded when they come in floods. */
-  async function refuseFlooding(incoming: Incoming, known: Known, outcome: Outcome): Promise<Answer> {
+  async function refuseFlooding(
+    incoming: Incoming,
+    known: Known,
+    outcome: Outcome,
+    proof: "unverified" | "verified" = "unverified",
+  ): Promise<Answer> {
     let own: Answer | null = null;
     try {
-      const id = await floods.record(sourceOf(incoming, known), clock.now(), async () => {
+      const id = await floods.record(originOf(incoming, known, proof), clock.now(), async () => {
         own = await pipeline.refuse(known, outcome);
         if (own.body.deliveryId === 0) throw new Error("not recorded");
         return own.body.deliveryId;
@@ -229,7 +275,28 @@ function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
   return { code: "body_too_large", reason };
 }
 
-/** A flood is folded per address; at a project also per project, so that its managers see their own. */
-function sourceOf({ limitKey }: Incoming, { projectId }: Known): string {
-  return projectId === 0 ? limitKey : `${limitKey} ${projectId}`;
+const unknownPlace: Pick<Known, "projectId"> = { projectId: 0 };
+
+/**
+ * A flood is folded per address; at a project also per project, so that its managers see their own. What is verified is
+ * kept apart, because a flood of strangers must not fold what the host sent.
+ */
+function originOf(
+  { limitKey }: Incoming,
+  { projectId }: Pick<Known, "projectId">,
+  proof: "unverified" | "verified" = "unverified",
+): Origin {
+  return { source: `${limitKey} ${projectId} ${proof}`, place: `${projectId} ${proof}` };
+}
+
+function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string {
+  const secrets = hook.secrets();
+  return diagnose({
+    secrets: secrets.accepted(nowMs),
+    endedSecrets: secrets.ended(nowMs),
+    scheme: providerOf(hook.config.provider).signature,
+    place: hook.config,
+    request,
+    nowMs,
+  });
 }

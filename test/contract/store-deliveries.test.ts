@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Delivery, DeliveryCode, DeliveryFilter } from "../../src/model/delivery.ts";
+import type { Delivery, DeliveryCode, DeliveryFilter, RateBucket } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
@@ -293,8 +293,13 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
       await add(code);
     for (const remote_ip of ["test", "replay"]) await add("accepted", { remote_ip });
     await add("accepted", { created_at: at(0) });
-    const counted = (limit: number) => store.deliveries.countedSince(projectId, at(0), limit);
-    expect(await counted(100)).toEqual({ count: 5, oldest: at(10) });
+    const unlisted = ["probe", "event_not_allowed", "ref_deleted"] as const;
+    for (const code of unlisted) await add(code, { created_at: at(20) });
+    const counted = (limit: number, bucket: RateBucket = "listed") =>
+      store.deliveries.countedSince(projectId, at(0), limit, bucket);
+    expect(await counted(100)).toEqual({ count: 4, oldest: at(10) });
+    expect(await counted(100, "unlisted")).toEqual({ count: 4, oldest: at(10) });
+    expect(await counted(3, "unlisted")).toEqual({ count: 3, oldest: at(20) });
     expect(await counted(3)).toEqual({ count: 3, oldest: at(10) });
   });
 

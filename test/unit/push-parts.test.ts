@@ -78,14 +78,10 @@ describe("idempotency keys", () => {
 });
 
 describe("messages on the queue", () => {
-  const rules = {
-    maxMessageBytes: 100,
-    reservesConsoleNames: true,
-    identify: () => ({ id: "made", ts: 7 }),
-  };
+  const identify = () => ({ id: "made", ts: 7 });
 
   test("a bare {targetType,target,data} from another service is accepted", () => {
-    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, rules)).toEqual({
+    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, identify, 100)).toEqual({
       v: 1,
       id: "made",
       ts: 7,
@@ -95,12 +91,12 @@ describe("messages on the queue", () => {
       target: "42",
       data: "x",
     });
-    expect(readBroadcast({ targetType: "all", data: "x" }, rules)?.target).toBe("");
+    expect(readBroadcast({ targetType: "all", data: "x" }, identify, 100)?.target).toBe("");
   });
 
   test("anything else is no message", () => {
     const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
-    expect(readBroadcast(good, rules)).toEqual({ ...good, v: 1, targetType: "all" });
+    expect(readBroadcast(good, identify, 100)).toEqual({ ...good, v: 1, targetType: "all" });
     const wrong = [
       null,
       7,
@@ -115,11 +111,11 @@ describe("messages on the queue", () => {
       { ...good, seq: "1" },
       { ...good, idempotencyKey: 7 },
     ];
-    for (const value of wrong) expect(readBroadcast(value, rules)).toBeNull();
+    for (const value of wrong) expect(readBroadcast(value, identify, 100)).toBeNull();
   });
 
   test("nor is one with more bytes than max-message-bytes", () => {
-    const read = (data: string) => readBroadcast({ targetType: "all", data }, rules);
+    const read = (data: string) => readBroadcast({ targetType: "all", data }, identify, 100);
     expect(read("x".repeat(100))).not.toBeNull();
     expect(read("漢".repeat(33))).not.toBeNull();
     expect(read("漢".repeat(34))).toBeNull();

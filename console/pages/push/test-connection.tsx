@@ -4,7 +4,6 @@ import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel, reachable } from "../../components/page.tsx";
 import { exactText } from "../../time-text.ts";
-import { visible } from "../../visible.ts";
 
 const kept = 200;
 
@@ -86,7 +85,7 @@ export function TestConnection() {
               title={exactText(new Date(entry.at).toISOString())}
               data-note={entry.isNote || undefined}
             >
-              {visible(entry.text)}
+              {entry.text}
             </div>
           ))
         )}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/model/store.ts";
+import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { deliverTo } from "../support/hook.ts";
+import { type HookServer, startHookServer } from "../support/hook-server.ts";
+
+const push = { payload: { event: "push", ref: "refs/heads/main" } };
+
+let database: TestDatabase;
+let store: Store;
+let server: HookServer;
+/** How many of the next reads fail. */
+let [failingConfigs, failingProjects] = [0, 0];
+let version = 0;
+
+/** Every hook that is remembered is old now, and has to be read. */
+function failNext(configs: number, projects: number): void {
+  version++;
+  [failingConfigs, failingProjects] = [configs, projects];
+}
+
+beforeAll(async () => {
+  database = await makeSqlite();
+  store = await database.open();
+  const away = () => Promise.reject(new Error("connection terminated unexpectedly"));
+  server = await startHookServer({
+    ...store,
+    version: () => version,
+    webhookConfigs: {
+      ...store.webhookConfigs,
+      byKey: (key) => (failingConfigs-- > 0 ? away() : store.webhookConfigs.byKey(key)),
+    },
+    projects: {
+      ...store.projects,
+      byId: (id) => (failingProjects-- > 0 ? away() : store.projects.byId(id)),
+    },
+  });
+});
+afterAll(async () => {
+  await server.stop();
+  await database.remove();
+});
+
+const recordOf = (answer: { body: Record<string, unknown> }) =>
+  store.deliveries.byId(Number(answer.body.deliveryId));
+
+describe("a look-up of the key that fails", () => {
+  test("once is tried again, and the delivery is accepted", async () => {
+    const { url } = await server.project({ debounceSeconds: 0 });
+    failNext(1, 0);
+    expect((await deliverTo(url, push)).status).toBe(202);
+    failNext(0, 1);
+    expect((await deliverTo(url, push)).status).toBe(202);
+  });
+
+  test("is recorded at the project that is remembered, with its event, so that it can be replayed", async () => {
+    const { id, url } = await server.project({ debounceSeconds: 0, secret: "right" });
+    const right = { ...push, headers: { "X-CICD-Token": "right" } };
+    expect((await deliverTo(url, right)).status).toBe(202);
+    for (const [delivery, ref] of [
+      [right, "main"],
+      [push, ""],
+    ] as const) {
+      failNext(2, 0);
+      const answer = await deliverTo(url, delivery);
+      expect([answer.status, answer.body.code]).toEqual([500, "internal_error"]);
+      expect(await recordOf(answer)).toMatchObject({ project_id: id, status: "failed", ref });
+    }
+  });
+
+  test("at a key that is not remembered is recorded at its project too", async () => {
+    const { id, url } = await server.project();
+    failNext(0, 2);
+    const answer = await deliverTo(url, push);
+    expect(answer.status).toBe(500);
+    expect(await recordOf(answer)).toMatchObject({ project_id: id, status: "failed", provider: "generic" });
+  });
+
+  test("at a key that nobody knows stays without a project", async () => {
+    failNext(2, 0);
+    const answer = await deliverTo(`${server.url}/api/hooks/git/${"d".repeat(48)}`, push);
+    expect(answer.status).toBe(500);
+    expect(await recordOf(answer)).toMatchObject({ project_id: 0, status: "failed" });
+  });
+});
