@@ -1,8 +1,9 @@
+import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
 import type { Ground, Part } from "./app/part.ts";
 import { buildPushPart } from "./app/push-part.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import { networksOf } from "./http/client-address.ts";
+import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
@@ -56,7 +57,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
         operationRoutes({
           metrics,
           metricsToken: config["metrics.token"],
-          internalNetworks: networksOf(config["push.internal-networks"]),
+          keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
           checks: [
             async () => (isStopping ? "draining" : null),
             ...parts.map((part) => () => part.missing()),
@@ -72,8 +73,8 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     return {
       url: server.url.origin,
       port: server.port ?? 0,
-      facts: parts.flatMap((part) => part.facts),
-      warnings: parts.flatMap((part) => part.warnings),
+      facts: [...parts.flatMap((part) => part.facts), ...openEndpoints(config, role)],
+      warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)],
       async stop() {
         isStopping = true;
         await Promise.all(parts.map((part) => part.drain?.()));

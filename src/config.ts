@@ -6,6 +6,7 @@ import {
   duration,
   durationFrom,
   encryptionKey,
+  hostName,
   integer,
   type Kind,
   listen,
@@ -49,6 +50,11 @@ export const settings = {
     listOf(cidr),
     [],
     "Networks of proxies whose X-Forwarded-For is believed; the right-most untrusted entry is the client.",
+  ),
+  "server.hosts": setting(
+    listOf(hostName),
+    [],
+    "Names under which programs may call /feign and /metrics without a key, beside IP addresses, `localhost` and the host of server.baseUrl.",
   ),
   "data.dir": setting(text, "./data", "Folder of the database, workspaces, samples and the key file."),
   "data.encryptionKey": secret(
@@ -179,8 +185,8 @@ export const settings = {
   ),
   "push.internal-networks": setting(
     listOf(cidr),
-    ["127.0.0.0/8", "::1/128"],
-    "Networks whose callers need no api key while none is set.",
+    undefined,
+    "Networks whose callers need no key at /feign and /metrics while none is set. Unset: loopback (`127.0.0.0/8`, `::1/128`); none while server.baseUrl is a public address.",
   ),
   "push.drain-delay": setting(duration, "5s", "Time between not-ready and the first refusal while draining."),
   "push.drain-period": setting(duration, "10s", "Time over which connections are closed while draining."),
@@ -244,6 +250,11 @@ export const settings = {
   "runner.token": secret(text, undefined, "Token of this runner, for `slipway runner`."),
   "runner.labels": setting(listOf(text), [], "Labels of this runner, for `slipway runner`."),
   "auth.sessionHours": setting(integer(1, 8760), 12, "How long a sign-in lasts."),
+  "auth.secureCookie": setting(
+    oneOf("auto", "never"),
+    "auto",
+    "`auto`: the console's cookie is `Secure` where server.baseUrl is https or the client spoke https. `never`: for a console that is also opened by plain http.",
+  ),
   "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
   "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Least level that is logged."),
   "log.format": setting(

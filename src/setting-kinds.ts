@@ -255,6 +255,20 @@ export const listen: Kind<ListenAddress> = {
   write: ({ host, port }) => hostAndPort(host, port),
 };
 
+/** A name as it stands in a Host header, without the port. */
+export const hostName: Kind<string> = {
+  name: "host name",
+  read: (raw) =>
+    typeof raw === "string" && /^(?=.{1,253}$)[\w-]+(\.[\w-]+)*$/.test(raw)
+      ? ok(raw.toLowerCase())
+      : wrong('must be a host name such as "slipway.internal", without scheme and port'),
+};
+
+/** Whether a host, as a URL or a listen address spells it, is this machine alone. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || /^(127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
+}
+
 export const baseUrl: Kind<string> = {
   name: "URL (http, https) without a trailing /",
   read(raw) {

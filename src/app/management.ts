@@ -3,7 +3,7 @@ import { ensureFirstAdmin } from "../account/first-admin.ts";
 import { buildPasswords } from "../account/password.ts";
 import { buildPermissions } from "../account/permissions.ts";
 import { buildSignIn } from "../account/sign-in.ts";
-import { buildApi } from "../http/api/api.ts";
+import { type ApiDeps, buildApi } from "../http/api/api.ts";
 import type { PushDeps } from "../http/api/push.ts";
 import { networksOf } from "../http/client-address.ts";
 import { withAddress } from "../http/request-address.ts";
@@ -57,6 +57,7 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
     push,
     trustedProxies: networksOf(config["server.trustedProxies"]),
+    secureCookie: secureCookieOf(config),
     ownOrigins: baseUrl === undefined ? [] : [new URL(baseUrl).origin],
     clock,
     log,
@@ -71,4 +72,11 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
       return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];
     },
   };
+}
+
+/** Behind an https address the cookie must not travel by http, also where the proxy does not say which it was. */
+function secureCookieOf(config: Ground["config"]): ApiDeps["secureCookie"] {
+  if (config["auth.secureCookie"] === "never") return "never";
+  const baseUrl = config["server.baseUrl"];
+  return baseUrl !== undefined && new URL(baseUrl).protocol === "https:" ? "always" : "by-request";
 }

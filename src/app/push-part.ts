@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { feignCredentials } from "../http/feign-credentials.ts";
+import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Log } from "../log.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
@@ -11,6 +12,7 @@ import { oncePerSecond } from "../push/once-per-second.ts";
 import { verifyByUri } from "../push/verify-uri.ts";
 import { randomToken } from "../secrets.ts";
 import { openBuses } from "./buses.ts";
+import { keylessOptionsOf } from "./open-endpoints.ts";
 import { socketLimit } from "./open-file-limit.ts";
 import type { Ground, Part } from "./part.ts";
 
@@ -154,8 +156,7 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
     feign: {
       credentials: feignCredentials(
         config["push.api-keys"],
-        networksOf(config["push.internal-networks"]),
-        isEveryPeerInternal(config),
+        buildKeylessCalls(keylessOptionsOf(config), "push.api-keys"),
       ),
       maxMessageBytes: config["push.max-message-bytes"],
       log,
@@ -164,25 +165,11 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
   };
 }
 
-/** A listener on loopback is reached from loopback only, and all of that is internal unless the settings say otherwise. */
-function isEveryPeerInternal(config: Config): boolean {
-  const { host } = config["server.listen"];
-  const networks = config["push.internal-networks"];
-  if (host === "::1") return networks.includes("::1/128");
-  return host.startsWith("127.") && networks.includes("127.0.0.0/8");
-}
-
 function warningsOf(config: Config, maxConnections: number): string[] {
   const warnings: string[] = [];
   if (maxConnections < config["push.max-connections"])
     warnings.push(
       `push.max-connections is lowered to ${maxConnections}: the open-file limit of this process allows no more (ulimit -n).`,
-    );
-  const { host } = config["server.listen"];
-  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
-  if (!isLoopback && config["push.api-keys"].length === 0)
-    warnings.push(
-      "push.api-keys is empty although the server listens beyond loopback: only push.internal-networks may call /feign.",
     );
   return warnings;
 }

@@ -74,7 +74,7 @@ function isOwnOrigin(origin: string, request: Request, ownOrigins: readonly stri
   return URL.canParse(origin) && new URL(origin).host === request.headers.get("host");
 }
 
-/** Lax keeps the cookie off foreign posts; Secure is set whenever the client spoke https. */
+/** Lax keeps the cookie off foreign posts; Secure keeps it off plain http. */
 export function sessionCookieHeader(token: string, expiresAt: Date, isSecure: boolean): string {
   const secure = isSecure ? "; Secure" : "";
   return `${sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Lax; Expires=${expiresAt.toUTCString()}${secure}`;

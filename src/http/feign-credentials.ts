@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "bun";
-import type { Networks } from "./client-address.ts";
 import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
+import type { KeylessCalls } from "./keyless-calls.ts";
 
 export interface FeignCredentials {
   /** Null: the caller may go on. */
@@ -10,15 +10,11 @@ export interface FeignCredentials {
 }
 
 /**
- * With api keys: one of them must be given. Without: the caller must sit in an internal network itself. Keys are compared
+ * With api keys: one of them must be given. Without: the caller must be one that needs none. Keys are compared
  * as keyed hashes, so that neither content nor length shows in the time it takes.
  */
-export function feignCredentials(
-  apiKeys: readonly string[],
-  internal: Networks,
-  isEveryPeerInternal = false,
-): FeignCredentials {
-  if (apiKeys.length === 0) return insidersOnly(internal, isEveryPeerInternal);
+export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {
+  if (apiKeys.length === 0) return keylessOnly(keyless);
   const processKey = randomBytes(32);
   const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
   const digests = apiKeys.map(digestOf);
@@ -40,18 +36,11 @@ function keyOf({ authorization, apiKey }: FeignHead): string | null {
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }
 
-/** Where only internal peers can reach the listener at all, their address need not be looked up for each request. */
-function insidersOnly(internal: Networks, isEveryPeerInternal: boolean): FeignCredentials {
-  const isInside = (request: Request, server: Pick<Server<unknown>, "requestIP">) =>
-    isEveryPeerInternal || internal.has(server.requestIP(request)?.address ?? "");
+function keylessOnly(keyless: KeylessCalls): FeignCredentials {
   return {
     refusalOf(head, request, server) {
-      if (!head.hasPassedProxy && isInside(request, server)) return null;
-      return fail(
-        403,
-        40302,
-        "Only callers inside push.internal-networks, not through a proxy, are served; or set push.api-keys.",
-      );
+      const reason = keyless.refusalOf(head, request, server);
+      return reason === null ? null : fail(403, 40302, reason);
     },
   };
 }

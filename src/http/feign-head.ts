@@ -1,6 +1,6 @@
 import { isProxyHeader } from "./client-address.ts";
 
-/** What is asked of the headers of a /feign request. */
+/** What is asked of the headers of a /feign request, and of one for /metrics. */
 export interface FeignHead {
   contentType: string | null;
   contentLength: string | null;
@@ -8,6 +8,9 @@ export interface FeignHead {
   authorization: string | null;
   apiKey: string | null;
   hasPassedProxy: boolean;
+  /** A browser sent it for a page: programs send no Origin, and say nothing about sites. */
+  isFromWebPage: boolean;
+  host: string | null;
 }
 
 /** In one pass: the names that proxies add must be looked for among all anyway, and a question by name costs as much again. */
@@ -19,6 +22,8 @@ export function feignHeadOf(headers: Headers): FeignHead {
     authorization: null,
     apiKey: null,
     hasPassedProxy: false,
+    isFromWebPage: false,
+    host: null,
   };
   headers.forEach((value, name) => {
     if (name === "content-type") head.contentType = value;
@@ -26,7 +31,14 @@ export function feignHeadOf(headers: Headers): FeignHead {
     else if (name === "idempotency-key") head.idempotencyKey = value;
     else if (name === "authorization") head.authorization = value;
     else if (name === "x-api-key") head.apiKey = value;
+    else if (name === "host") head.host = value;
+    else if (name === "origin" || (name === "sec-fetch-site" && isForeign(value))) head.isFromWebPage = true;
     else if (isProxyHeader(name)) head.hasPassedProxy = true;
   });
   return head;
+}
+
+/** A person who opens the address in a browser is no page of another site. */
+function isForeign(site: string): boolean {
+  return site !== "none" && site !== "same-origin";
 }

@@ -2,7 +2,8 @@ import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { isSameSecret } from "../secrets.ts";
 import { bearerOf } from "./auth.ts";
-import { isInternalCaller, type Networks } from "./client-address.ts";
+import { feignHeadOf } from "./feign-head.ts";
+import type { KeylessCalls } from "./keyless-calls.ts";
 import { faultResponse } from "./respond.ts";
 import type { Routes } from "./server.ts";
 
@@ -11,20 +12,15 @@ const checkTimeoutMs = 3_000;
 
 export interface OperationsOptions {
   metrics: Metrics;
-  /** Unset: only callers inside the internal networks. */
+  /** Unset: only callers that need no key. */
   metricsToken: string | undefined;
-  internalNetworks: Networks;
+  keyless: KeylessCalls;
   /** Each answers null while its part can work, or what is missing. */
   checks: (() => Promise<string | null>)[];
 }
 
 /** What operators and orchestrators ask. */
-export function operationRoutes({
-  metrics,
-  metricsToken,
-  internalNetworks,
-  checks,
-}: OperationsOptions): Routes {
+export function operationRoutes({ metrics, metricsToken, keyless, checks }: OperationsOptions): Routes {
   return {
     // The process only: a broker or database that is away must not restart the fleet.
     "/livez": () => plain("ok"),
@@ -33,8 +29,10 @@ export function operationRoutes({
       return missing.length === 0 ? plain("ready") : plain(missing.join("\n"), 503);
     },
     "/metrics": async (request, server) => {
-      const peerAddress = server.requestIP(request)?.address ?? "";
-      const refusal = metricsRefusal(request.headers, peerAddress, metricsToken, internalNetworks);
+      const refusal =
+        metricsToken === undefined
+          ? keylessRefusal(keyless.refusalOf(feignHeadOf(request.headers), request, server))
+          : tokenRefusal(request.headers, metricsToken);
       if (refusal) return faultResponse(refusal);
       return new Response(await metrics.metrics(), { headers: { "content-type": metrics.contentType } });
     },
@@ -58,19 +56,11 @@ async function withinTime(check: () => Promise<string | null>): Promise<string |
   }
 }
 
-function metricsRefusal(
-  headers: Headers,
-  peerAddress: string,
-  token: string | undefined,
-  internalNetworks: Networks,
-): Fault | null {
-  if (token === undefined) {
-    if (isInternalCaller(headers, peerAddress, internalNetworks)) return null;
-    return new Fault(
-      "forbidden",
-      "Metrics are for internal networks only; set metrics.token to read them from here.",
-    );
-  }
+function keylessRefusal(reason: string | null): Fault | null {
+  return reason === null ? null : new Fault("forbidden", reason);
+}
+
+function tokenRefusal(headers: Headers, token: string): Fault | null {
   const given = bearerOf(headers);
   if (given !== null && isSameSecret(given, token)) return null;
   return new Fault("unauthenticated", "Send the value of metrics.token as `Authorization: Bearer`.");

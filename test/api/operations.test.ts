@@ -159,7 +159,7 @@ describe("the documentation", () => {
 describe("a stranger sees nothing of the inside", () => {
   test("by a request that names no host, or none in words: it is answered as any other", async () => {
     const both = await startApiServer({ "push.drain-delay": 0, "push.drain-period": 0 }, undefined, "start");
-    const expected = {
+    const pages = {
       "/": 200,
       "/projects": 200,
       "/nothing.txt": 404,
@@ -167,11 +167,19 @@ describe("a stranger sees nothing of the inside", () => {
       "/docs": 200,
       "/api/openapi.json": 200,
       "/api/auth/me": 401,
-      "/feign/getOnlineUsers?scope=cluster": 200,
-      "/feign/connections": 200,
       "/livez": 200,
     };
-    for (const host of ["", "host: two words\r\n"]) {
+    // Callers without a key must address this server by a name that it has, if they name any.
+    const hosts = [
+      { host: "", feign: 200 },
+      { host: "host: two words\r\n", feign: 403 },
+    ];
+    for (const { host, feign } of hosts) {
+      const expected = {
+        ...pages,
+        "/feign/getOnlineUsers?scope=cluster": feign,
+        "/feign/connections": feign,
+      };
       const statuses: Record<string, number> = {};
       for (const path of Object.keys(expected)) {
         const accept = path.includes(".") ? "*/*" : "text/html";

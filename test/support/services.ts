@@ -2,16 +2,19 @@ import { findChromium } from "./chromium.ts";
 import { startKafka } from "./kafka.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
+import { findCaddy, findNginx } from "./reverse-proxies.ts";
 import { ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
-/** What the tests need beside Bun. A value is a URL, for Chromium and sshd the path of the executable. */
+/** What the tests need beside Bun. A value is a URL, for Chromium, sshd and the proxies the path of the executable. */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
   amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
   kafka: { variable: "SLIPWAY_TEST_KAFKA_URL", start: async () => (await startKafka()).url },
   chromium: { variable: "SLIPWAY_TEST_CHROMIUM", start: findChromium },
   sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
+  nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
+  caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
 export type ServiceName = keyof typeof services;

@@ -127,7 +127,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const caller = { userId, username: user.username, role, scopes: null, sessionId, expiresAt };
       c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
       await audit(c, { action: "auth.login", subject: `user ${user.username}` });
-      if (cookie) c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isHttps));
+      if (cookie) c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isSecureCookie));
       const answer = { token: cookie ? null : token, expiresAt: expiresAt.toISOString() };
       return c.json({ ...answer, user: userJson(user) }, 200);
     })
@@ -136,7 +136,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       await signIn.signOut(caller);
       c.var.consoleAccess.sessionEnded(caller.userId);
       await audit(c, { action: "auth.logout", subject: `user ${caller.username}` });
-      if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isHttps));
+      if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isSecureCookie));
       return c.body(null, 204);
     })
     .openapi(me, async (c) => {

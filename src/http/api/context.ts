@@ -16,7 +16,8 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     clientAddress: string;
-    isHttps: boolean;
+    /** Whether a cookie is set as `Secure`. */
+    isSecureCookie: boolean;
     identity: Identity;
     permissions: Permissions;
     keepers: Pick<Keepers, "audit">;

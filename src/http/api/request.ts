@@ -52,7 +52,12 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   const request = c.req.raw;
   const { peerAddress } = c.env;
   c.set("clientAddress", clientAddressOf(request.headers, peerAddress, deps.trustedProxies));
-  c.set("isHttps", isHttps(request, peerAddress, deps.trustedProxies));
+  const { secureCookie, trustedProxies } = deps;
+  c.set(
+    "isSecureCookie",
+    secureCookie === "always" ||
+      (secureCookie === "by-request" && isHttps(request, peerAddress, trustedProxies)),
+  );
   c.set("permissions", deps.permissions);
   c.set("keepers", deps.store);
   c.set("clock", deps.clock);

@@ -1,0 +1,84 @@
+import { isIP } from "node:net";
+import type { Server } from "bun";
+import { isLoopbackHost } from "../setting-kinds.ts";
+import { networksOf } from "./client-address.ts";
+import type { FeignHead } from "./feign-head.ts";
+
+export interface KeylessOptions {
+  /** push.internal-networks; undefined where it is not set. */
+  internalNetworks: readonly string[] | undefined;
+  baseUrl: string | undefined;
+  /** server.hosts */
+  hosts: readonly string[];
+  listenHost: string;
+}
+
+/** Who may call an internal endpoint without a key or token. */
+export interface KeylessCalls {
+  /** Networks whose callers are served; none: a key is always needed. */
+  networks: readonly string[];
+  /** Null: the caller is served. Otherwise why not, and which setting lets it in. */
+  refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null;
+}
+
+const loopbackNetworks = ["127.0.0.0/8", "::1/128"];
+
+/**
+ * The address of the peer alone proves little: a proxy on this machine, and a browser that runs on it, call from
+ * loopback for strangers. So a public base URL (there is a proxy) closes the endpoints until internal networks are
+ * named, and a call must look like one of a program that knows this server: not forwarded, not sent by a web page, and
+ * addressed to a name of this server. A web page that rebinds its own name to our address still sends its name as Host.
+ *
+ * `keySetting` is the setting that lets a refused caller in by a secret.
+ */
+export function buildKeylessCalls(options: KeylessOptions, keySetting: string): KeylessCalls {
+  const { internalNetworks, baseUrl, listenHost } = options;
+  const isPublic = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname);
+  const networks = internalNetworks ?? (isPublic ? [] : loopbackNetworks);
+  const internal = networksOf(networks);
+  const everyPeerIsInternal = isReachedFromLoopbackOnly(listenHost, networks);
+  const ownNames = new Set(["localhost", ...options.hosts.map((host) => host.toLowerCase())]);
+  if (baseUrl !== undefined) ownNames.add(new URL(baseUrl).hostname);
+  // The same few callers write the same Host each time; it is parsed when it changes.
+  let lastOwnHost: string | null = null;
+
+  function isOwnHost(host: string): boolean {
+    if (host === lastOwnHost) return true;
+    const name = nameIn(host);
+    const isOwn = name !== null && (isIP(name) !== 0 || ownNames.has(name));
+    if (isOwn) lastOwnHost = host;
+    return isOwn;
+  }
+
+  const closed =
+    internalNetworks === undefined && isPublic
+      ? `server.baseUrl is a public address, so a proxy may call from this machine for strangers: set ${keySetting}, ` +
+        `or name the callers that need none, such as push.internal-networks: ${JSON.stringify(loopbackNetworks)}.`
+      : `Only callers inside push.internal-networks, not through a proxy, are served; or set ${keySetting}.`;
+
+  return {
+    networks,
+    refusalOf(head, request, server) {
+      if (head.hasPassedProxy) return closed;
+      if (!everyPeerIsInternal && !internal.has(server.requestIP(request)?.address ?? "")) return closed;
+      if (head.isFromWebPage)
+        return `The request comes from a web page (it has an Origin header or is cross-site); set ${keySetting} to allow that.`;
+      if (head.host !== null && !isOwnHost(head.host))
+        return `The Host header ${JSON.stringify(head.host.slice(0, 100))} is no name of this server: add the name to server.hosts, or set ${keySetting}.`;
+      return null;
+    },
+  };
+}
+
+/** A listener on loopback is reached from loopback only, so that no address needs to be looked up. */
+function isReachedFromLoopbackOnly(listenHost: string, networks: readonly string[]): boolean {
+  const isLoopback = isIP(listenHost) !== 0 && isLoopbackHost(listenHost);
+  return isLoopback && loopbackNetworks.every((network) => networks.includes(network));
+}
+
+/** `Name.Example:8080` → `name.example`, `[::1]:8080` → `::1`; null: no host at all. */
+function nameIn(host: string): string | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::\d{1,5})?$/i.exec(host);
+  const name = match?.[1] ?? match?.[2]?.replace(/\.$/, "");
+  return name ? name.toLowerCase() : null;
+}
