@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isCommit } from "../model/git-ref.ts";
 
 /**
  * The runner protocol: all that server and runner know of each other. A runner asks for work by long-poll
@@ -7,6 +8,17 @@ import { z } from "zod";
  * travel in these answers, so the runner needs no second instruction.
  */
 const stageName = z.enum(["build", "deploy", "start"]);
+
+/** Text of a runner, made fit for the database, for JSON and for people before anything else sees it. */
+const saidText = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .overwrite((text) => text.toWellFormed().replaceAll("\0", "\ufffd"));
+
+/** Labels are words of the settings of both sides and part of messages. */
+export const labelPattern = /^[\w.:/-]{1,64}$/;
+export const labelRule = "must have 1 to 64 letters, digits or _ . : / -";
 
 export const healthCheck = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),
@@ -64,9 +76,9 @@ export const runTask = z.object({
 export type RunTask = z.infer<typeof runTask>;
 
 export const claimRequest = z.object({
-  labels: z.array(z.string()).max(32),
+  labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
-  version: z.string().max(64),
+  version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequest>;
@@ -79,7 +91,11 @@ export const helloAnswer = z.object({
 });
 export type HelloAnswer = z.infer<typeof helloAnswer>;
 
-const held = { taskId: z.number().int(), attempt: z.number().int(), lease: z.string().max(128) };
+const held = {
+  taskId: z.number().int().positive(),
+  attempt: z.number().int().min(1).max(1000),
+  lease: z.string().regex(/^[\w-]{1,128}$/, "must be the lease of the instruction"),
+};
 
 /** A beat waits at most this long, also with a lease that would allow more: proxies end what is silent for a minute. */
 export const beatWaitMaxMs = 30_000;
@@ -93,13 +109,16 @@ export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).m
 const wireLine = z.object({
   stage: z.enum(["system", "checkout", "build", "deploy", "start"]),
   at: z.iso.datetime(),
-  text: z.string().max(70_000),
+  text: saidText(70_000),
 });
 export type WireLine = z.infer<typeof wireLine>;
 
+/** Far beyond the log of any task. */
+const logIndexMax = 1_000_000_000;
+
 export const logRequest = z.object({
   ...held,
-  from: z.number().int().min(0),
+  from: z.number().int().min(0).max(logIndexMax),
   lines: z.array(wireLine).max(5000),
 });
 
@@ -107,16 +126,16 @@ export const stageRequest = z.object({
   ...held,
   stage: z.enum(["checkout", "build", "deploy", "start"]),
   state: z.enum(["running", "success", "failed", "canceled", "timeout"]),
-  exitCode: z.number().int().nullable(),
-  /** After checkout: the commit that runs, and its first message line. */
-  commit: z.string().optional(),
-  message: z.string().max(10_000).optional(),
+  exitCode: z.int32().nullable(),
+  /** After checkout: the commit that runs, and its first message line. The commit becomes part of addresses. */
+  commit: z.string().refine(isCommit, "must be a whole commit id of 40 or 64 hex digits").optional(),
+  message: saidText(10_000).optional(),
 });
 
 export const finishRequest = z.object({
   ...held,
   state: z.enum(["success", "failed", "canceled", "timeout"]),
-  reason: z.string().max(2000),
+  reason: saidText(2000),
 });
 
 export type Held = Pick<BeatRequest, "taskId" | "attempt" | "lease">;

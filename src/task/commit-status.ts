@@ -1,3 +1,4 @@
+import { isCommit } from "../model/git-ref.ts";
 import type { NewOutgoingCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
 import type { Task, TaskState } from "../model/task.ts";
@@ -34,7 +35,8 @@ export function commitStatusCall(
 ): NewOutgoingCall | null {
   const place = placeOf(project.git.url);
   const host = statusHostOf[provider] ?? (place ? guessHost(place.origin) : null);
-  if (!place || !host || task.commit === null) return null;
+  // The call carries a token: nothing but an object name may become part of its address.
+  if (!place || !host || task.commit === null || !isCommit(task.commit)) return null;
   const state = stateWords[task.state][host];
   const description = (task.reason || `Task ${task.id}: ${task.state}`).slice(0, 140);
   const subject = `commit status ${task.projectId} ${task.commit}`;
@@ -69,6 +71,11 @@ function guessHost(origin: string): StatusHost | null {
 
 /** Web address and path of the repository, from any form of its clone URL. */
 function placeOf(cloneUrl: string): { origin: string; path: string } | null {
+  const place = placeIn(cloneUrl);
+  return place === null || place.path.split("/").some((part) => part === "." || part === "..") ? null : place;
+}
+
+function placeIn(cloneUrl: string): { origin: string; path: string } | null {
   const short = /^(?:[^@/]+@)?([a-z0-9][a-z0-9.-]*):([^/].*)$/i.exec(cloneUrl);
   if (short && !cloneUrl.includes("://"))
     return { origin: `https://${short[1]}`, path: trimmed(short[2] ?? "") };
@@ -80,7 +87,16 @@ function placeOf(cloneUrl: string): { origin: string; path: string } | null {
 }
 
 function trimmed(path: string): string {
-  return decodeURIComponent(path)
+  return decoded(path)
     .replace(/^\/+|\/+$/g, "")
     .replace(/\.git$/, "");
+}
+
+/** A path that is not encoded well stands as it is. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -137,8 +137,6 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
             ...(message && held.message === "" ? { message } : {}),
           },
         });
-        if (task && isSideEffect(request.stage) && request.state === "success" && isLiveAfter(task, request))
-          await keepers.projects.setLiveTask(task.projectId, task.id);
         const isResolved = commit !== undefined && held.commit === null;
         const what = isStart ? "started" : isResolved ? "resolved" : "changed";
         return task && ({ task, what } as const);
@@ -155,7 +153,7 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
         const now = await store.now();
         // A cancel keeps its own words: who did it, or what superseded it.
         const reason = request.state === "canceled" && held.reason ? held.reason : request.reason;
-        return keepers.tasks.change(held.id, {
+        const task = await keepers.tasks.change(held.id, {
           whileIn: [held.state],
           set: {
             state: request.state,
@@ -166,6 +164,10 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
             finishedAt: now,
           },
         });
+        // A task whose service did not come up, or that was ended, has put nothing live that people should go back to.
+        if (task?.state === "success" && hasDeployed(task))
+          await keepers.projects.setLiveTask(task.projectId, task.id);
+        return task;
       });
       if (!done) return leaseLost;
       events.finished(done);
@@ -174,8 +176,6 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
   };
 }
 
-/** What is live now is what was deployed last; without a deploy stage, what was started last. */
-function isLiveAfter(task: Task, { stage }: StageRequest): boolean {
-  const hasDeploy = task.stages.some(({ name, state }) => name === "deploy" && state !== "skipped");
-  return stage === (hasDeploy ? "deploy" : "start");
+function hasDeployed({ stages }: Task): boolean {
+  return stages.some(({ name, state }) => isSideEffect(name) && state === "success");
 }

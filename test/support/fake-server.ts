@@ -76,7 +76,7 @@ export function sampleInstruction(
     type: "run_task",
     taskId: 1,
     attempt: 1,
-    lease: "a lease",
+    lease: "a-lease",
     projectId: 1,
     repo: { url, submodules: false, credential: null, allowLocal: true },
     ref: "refs/heads/main",

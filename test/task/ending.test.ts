@@ -116,6 +116,20 @@ describe("nothing survives a task", () => {
   });
 });
 
+test("a task whose health check fails after its deploy does not count as live", async () => {
+  const healthCheck = { type: "tcp", host: "127.0.0.1", port: 1, timeoutSeconds: 1 };
+  const stages = { deploy: { script: "echo deployed" }, start: { script: "true" } };
+  const projectId = await server.project(repository.url, {}, { stages });
+  const live = await server.reach((await server.run(projectId)).id, "success");
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+    stages: { start: { healthCheck } },
+  });
+  await server.reach((await server.run(projectId)).id, "failed");
+  expect(await server.admin.expect(200, "GET", `/api/projects/${projectId}`)).toMatchObject({
+    liveTaskId: live.id,
+  });
+});
+
 describe("a service that start leaves in the background", () => {
   test("lives on, and its health check is waited for", async () => {
     const watch = watchProcesses();

@@ -176,6 +176,58 @@ describe("a runner's calls", () => {
     await busy.server.stop();
   });
 
+  const bent: [string, "stage" | "log" | "finish" | "beat", Record<string, unknown>, string][] = [
+    ["a commit that is a path", "stage", { commit: "../archive?x=" }, "commit"],
+    ["a commit that is cut short", "stage", { commit: "abc123" }, "commit"],
+    ["a commit with a line break", "stage", { commit: `${"a".repeat(40)}\n` }, "commit"],
+    ["a commit that names nothing", "stage", { commit: "0".repeat(40) }, "commit"],
+    ["a message without end", "stage", { message: "x".repeat(10_001) }, "message"],
+    ["an exit code beyond a number", "stage", { exitCode: 2 ** 40 }, "exitCode"],
+    ["an unknown stage", "stage", { stage: "../build" }, "stage"],
+    ["a lease with strange letters", "beat", { waitMs: 0, lease: "a/../b" }, "lease"],
+    ["a negative task", "beat", { waitMs: 0, taskId: -1 }, "taskId"],
+    ["an attempt without end", "beat", { waitMs: 0, attempt: 2 ** 50 }, "attempt"],
+    ["a log index without end", "log", { from: 2 ** 50, lines: [] }, "from"],
+    [
+      "a time that is none",
+      "log",
+      { from: 0, lines: [{ stage: "build", at: "soon", text: "" }] },
+      "lines.0.at",
+    ],
+    ["a reason without end", "finish", { state: "failed", reason: "x".repeat(2001) }, "reason"],
+  ];
+  test.each(bent)("with %s are refused and change nothing", async (_, call, more, field) => {
+    const held = await scene.claimed();
+    const usual = call === "stage" ? { stage: "checkout", state: "success", exitCode: 0 } : {};
+    const { status, body } = await scene.runner.call(call, held, { ...usual, ...more });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ error: { code: "invalid", fields: [{ field }] } });
+    expect(await scene.client.task(held.taskId)).toMatchObject({ state: "dispatched", commit: null });
+    await scene.finish(held);
+  });
+
+  test("with text that no database holds are taken, and the text is made fit", async () => {
+    const held = await scene.claimed();
+    await scene.finish(held, "failed", "broken \0 and \ud800");
+    expect((await scene.client.task(held.taskId)).reason).toBe("broken \ufffd and \ufffd");
+  });
+
+  test.each([
+    ["version", { version: "<b>1</b>" }],
+    ["labels.0", { labels: ["a b"] }],
+    ["concurrency", { concurrency: 0 }],
+  ])("to ask for work are refused with a bad %s", async (field, more) => {
+    for (const path of ["hello", "claim"]) {
+      const response = await fetch(`${scene.server.url}/api/runner/${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${scene.runner.token}` },
+        body: JSON.stringify({ labels: [], concurrency: 1, version: "1.0.0", ...more }),
+      });
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({ error: { fields: [{ field }] } });
+    }
+  });
+
   test("that do not follow the protocol are refused", async () => {
     const held = await scene.claimed();
     expect(

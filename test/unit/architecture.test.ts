@@ -32,7 +32,7 @@ const parts: Part[] = [
   { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
   { name: "bus interface", files: /^src\/bus\/bus\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
-  { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["base"] },
+  { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["git rules", "base"] },
   { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git-(ref|url)\.ts$/, imports: ["base"] },

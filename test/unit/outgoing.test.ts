@@ -147,6 +147,24 @@ describe("a commit status", () => {
   const statusOf = (url: string, provider: "github" | "gitlab" | "gitea" | "generic") =>
     commitStatusCall(task, project(url), provider, "https://slipway.example/tasks/7");
 
+  test.each(["../archive?x=", "a/b", "", "abc"])("is not sent for the commit %j", (commit) => {
+    const call = commitStatusCall(
+      { ...task, commit },
+      project("https://github.com/ann/shop.git"),
+      "github",
+      "https://slipway.example/tasks/7",
+    );
+    expect(call).toBeNull();
+  });
+
+  test.each([
+    "git@github.com:../../user",
+    "https://github.com/%2e%2e/%2e%2e/user/keys",
+    "ssh://github.com/%zz/..",
+  ])("is not sent to another place than the repository %s", (url) =>
+    expect(statusOf(url, "github")?.url ?? "").not.toContain(".."),
+  );
+
   test("goes where each host wants it", () => {
     const sha = "a".repeat(40);
     expect(statusOf("https://github.com/ann/shop.git", "generic")).toMatchObject({

@@ -165,7 +165,11 @@ export const projectShape = z
     notify: z.array(z.object({ url: z.string(), events: z.array(taskEvent) })),
     labels: z.array(z.string()),
     supersede,
-    liveTaskId: z.number().int().nullable().openapi({ description: "Last task whose deploy succeeded." }),
+    liveTaskId: z
+      .number()
+      .int()
+      .nullable()
+      .openapi({ description: "Last task that deployed and succeeded as a whole." }),
     sample: z.boolean(),
     permission: ownPermission,
     createdAt: time,

@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
+import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { audit } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
@@ -26,10 +27,7 @@ const access = "admin";
 /** A runner asks for work or beats every 15 s; silent for three times that, it is away. */
 const onlineForMs = 45_000;
 
-export const label = z
-  .string()
-  .regex(/^[\w.:/-]{1,64}$/, "must have 1 to 64 letters, digits or _ . : / -")
-  .openapi({ example: "linux" });
+export const label = z.string().regex(labelPattern, labelRule).openapi({ example: "linux" });
 
 const labels = z.array(label).max(32);
 
