@@ -29,3 +29,8 @@ export function toFullRef(ref: string): string {
 export function toShortRef(ref: string): string {
   return ref.replace(/^refs\/(heads|tags)\//, "");
 }
+
+/** Whether a full ref names a branch or a tag, and not something else that hosts keep beside them. */
+export function isBranchOrTag(ref: string): boolean {
+  return ref.startsWith("refs/heads/") || ref.startsWith("refs/tags/");
+}

@@ -91,6 +91,14 @@ export interface WebhookConfigKeeper {
   byKey(key: string): Promise<WebhookConfig | null>;
   /** Insert or replace. A key that changes is remembered, hashed, as a former key of the project. */
   save(config: WebhookConfig): Promise<void>;
+  /**
+   * Projects whose webhook is enabled without a secret, by name, at most `limit`, and how many there are. Absent ids: of all
+   * projects.
+   */
+  unsigned(
+    visibleProjectIds: readonly number[] | undefined,
+    limit: number,
+  ): Promise<{ items: { projectId: number; projectName: string }[]; total: number }>;
   /** Project whose former key this was. */
   formerProjectOf(key: string): Promise<number | null>;
 }

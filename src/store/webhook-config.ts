@@ -39,7 +39,7 @@ const selectByKey = fixedQuery(["key"], (db, { key }: { key: string }) =>
 );
 
 export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
-  const { db } = scope;
+  const { db, lists, dialect } = scope;
   return {
     async ofProject(projectId) {
       const [row] = await selectOfProject(scope, { project_id: projectId });
@@ -50,6 +50,24 @@ export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
       return row === undefined ? null : shape.read(row);
     },
     save: (config) => scope.transact((inner) => save(inner, config)),
+    async unsigned(visibleProjectIds, limit) {
+      const found = lists
+        .selectFrom("webhook_configs")
+        .innerJoin("projects", "projects.id", "webhook_configs.project_id")
+        .where("webhook_configs.enabled", "=", 1)
+        .where("webhook_configs.secret", "is", null)
+        .$if(visibleProjectIds !== undefined, (query) =>
+          query.where(dialect.isAmong("project_id", visibleProjectIds ?? [])),
+        );
+      const items = await found
+        .select(["projects.id as projectId", "projects.name as projectName"])
+        .orderBy("projects.name")
+        .orderBy("projects.id")
+        .limit(limit)
+        .execute();
+      const counted = await found.select((eb) => eb.fn.countAll<number>().as("total")).executeTakeFirst();
+      return { items, total: Number(counted?.total ?? 0) };
+    },
     async formerProjectOf(key) {
       const row = await db
         .selectFrom("former_keys")

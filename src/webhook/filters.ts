@@ -1,5 +1,5 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
-import { isCommit, isSafeRef } from "../model/git-ref.ts";
+import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../model/git-ref.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Pattern, Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
@@ -51,9 +51,24 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
       event.rawRef,
       "The ref is none that can be built: not allowed by Git, or unsafe in a script.",
     );
+  const outside = outsideOf(event);
+  if (outside !== null) return stop(event.rawRef, outside);
   const { commit } = event;
   if (commit !== null && !isCommit(commit) && !shortCommit.test(commit))
     return stop(commit, "The commit is no commit name: 40 or 64 hexadecimal digits are expected.");
+  return null;
+}
+
+/**
+ * Why a ref is neither branch nor tag; null when it is one. Hosts keep the code of forks in refs of their own, such as
+ * refs/pull/7/head, which everybody may fill: only a merge request may name one, and only where forks are allowed.
+ */
+function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
+  if (mergeRequest?.fromFork) return null;
+  if (!isBranchOrTag(rawRef))
+    return `A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${rawRef} is neither of them.`;
+  if (toShortRef(rawRef).startsWith("refs/"))
+    return `The name of ${rawRef} begins with refs/, so that it could be taken for another ref; rename it.`;
   return null;
 }
 

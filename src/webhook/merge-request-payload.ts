@@ -123,7 +123,7 @@ function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
     fromFork:
       areDifferent(at(pull, "head", "repo"), at(pull, "base", "repo")) ||
       areDifferent(at(pull, "head_repo"), at(pull, "base_repo")),
-    headRef: number === "" ? "" : `refs/pull/${number}/head`,
+    headRef: isNumber(number) ? `refs/pull/${number}/head` : "",
   };
 }
 
@@ -145,7 +145,7 @@ function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
     headCommit: textAt(attributes, "last_commit", "id"),
     mergeCommit: textAt(attributes, "merge_commit_sha"),
     fromFork: source !== "" && target !== "" && source !== target,
-    headRef: number === "" ? "" : `refs/merge-requests/${number}/head`,
+    headRef: isNumber(number) ? `refs/merge-requests/${number}/head` : "",
   };
 }
 
@@ -181,7 +181,7 @@ function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
     headCommit: textAt(pull, "fromRef", "latestCommit"),
     mergeCommit: textAt(pull, "properties", "mergeCommit", "id"),
     fromFork: areDifferent(at(pull, "fromRef", "repository"), at(pull, "toRef", "repository")),
-    headRef: number === "" ? "" : `refs/pull-requests/${number}/from`,
+    headRef: isNumber(number) ? `refs/pull-requests/${number}/from` : "",
   };
 }
 
@@ -195,4 +195,9 @@ function areDifferent(source: unknown, target: unknown): boolean {
 
 function nameOf(repository: JsonObject): string {
   return firstText(textAt(repository, "full_name"), textAt(repository, "id"), textAt(repository, "name"));
+}
+
+/** Anything else would name another ref than that of the request. */
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }

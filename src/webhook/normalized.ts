@@ -1,5 +1,5 @@
 import type { NormalizedEvent, RefChange } from "../model/delivery.ts";
-import { toFullRef, toShortRef } from "../model/git-ref.ts";
+import { isBranchOrTag, toFullRef, toShortRef } from "../model/git-ref.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
 /** What is known of a payload whose event is not known yet. */
@@ -41,7 +41,7 @@ export function isNoCommit(commit: string): boolean {
   return /^0+$/.test(commit);
 }
 
-/** Ref fields of a branch or tag. A full ref says itself which it is; a short one is what `refType` says. */
+/** Ref fields of a branch or tag. A full ref says itself which it is, if any; a short one is what `refType` says. */
 export function refFieldsOf(
   ref: string,
   refType: string,
@@ -52,7 +52,7 @@ export function refFieldsOf(
     event: isTag ? "tag" : "push",
     rawRef,
     ref: toShortRef(rawRef),
-    refType: isTag ? "tag" : "branch",
+    refType: isTag ? "tag" : rawRef === "" || isBranchOrTag(rawRef) ? "branch" : null,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
+import { isBranchOrTag } from "../model/git-ref.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
@@ -132,7 +133,8 @@ function readGeneric(
       title: textAt(payload, "title"),
       sourceBranch: refFields.ref,
       targetBranch: firstText(textAt(payload, "targetBranch"), refFields.ref),
-      fromFork: false,
+      // The format has no field for it; code of the project itself is in its branches.
+      fromFork: refFields.rawRef !== "" && !isBranchOrTag(refFields.rawRef),
     },
   });
 }

@@ -52,6 +52,7 @@ const expectations: Record<string, string> = {
   "GET /api/webhooks/deliveries": "signed-in",
   "GET /api/webhooks/deliveries/{id}": "project view",
   "GET /api/webhooks/stats": "signed-in",
+  "GET /api/webhooks/unsigned": "signed-in",
   "POST /api/webhooks/deliveries/{id}/replay": "admin",
   "POST /api/webhooks/deliveries/replay": "admin",
   "POST /api/samples": "admin",

@@ -51,6 +51,7 @@ import { runnersApi } from "./runners.ts";
 import { samplesApi } from "./samples.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
+import { unsignedWebhooksApi } from "./unsigned-webhooks.ts";
 import { usersApi } from "./users.ts";
 import { webhookApi } from "./webhook.ts";
 
@@ -99,6 +100,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", membersApi("project", store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
+    .route("/api", unsignedWebhooksApi(store))
     .route("/api", deliveriesApi({ keepers: store, clock }))
     .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { deliveryOf, hmac, makeHook, sha, tasksOf } from "../support/hook.ts";
+
+let server: ApiServer;
+beforeAll(async () => {
+  server = await startApiServer({ "webhook.limitPerMinute": 10_000 });
+});
+afterAll(() => server.stop());
+
+const every = { events: ["push", "tag", "merge_request"], debounceSeconds: 0 };
+
+/** Where hosts keep what others propose, and names that only look like one of these two. */
+const refused = [
+  "refs/pull/7/head",
+  "refs/pull/7/merge",
+  "refs/merge-requests/7/head",
+  "refs/pull-requests/7/from",
+  "refs/changes/07/7/1",
+  "refs/for/main",
+  "refs/notes/commits",
+  "refs/remotes/origin/main",
+  "refs/stash",
+  "refs/Heads/main",
+  "refs/headsmain",
+  "refs/heads",
+  "refs/heads/refs/pull/7/head",
+  "refs/tags/refs/heads/main",
+];
+
+describe("an unsigned push", () => {
+  test.each(refused)("of %s builds nothing, and the record says why", async (ref) => {
+    const hook = await makeHook(server, every);
+    const payloads: object[] = [
+      { event: "push", ref },
+      { event: "push", ref, refType: "tag" },
+      { event: "push", ref, refType: "branch" },
+      { event: "tag", ref },
+      { event: "merge_request", ref },
+      { event: "merge_request", ref, targetBranch: "main" },
+      { ref, after: sha("x") },
+      { ref, after: sha("x"), object_kind: "tag_push" },
+      { ref, ref_type: "branch" },
+      { push: { changes: [{ new: { type: "branch", name: ref, target: { hash: sha("x") } } }] } },
+      { changes: [{ ref: { id: ref }, toHash: sha("x"), type: "UPDATE" }] },
+    ];
+    for (const payload of payloads) {
+      const answer = await hook.deliver({ payload });
+      expect([answer.status, answer.body.status, payload]).toEqual([200, "ignored", payload]);
+      expect(["ref_invalid", "fork_not_allowed"]).toContain(String(answer.body.code));
+      const record = await deliveryOf(server.admin, answer.body.deliveryId);
+      expect(String(record.reason).length).toBeGreaterThan(30);
+    }
+    expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);
+  });
+
+  test("names the ref that it refuses, and what it may name", async () => {
+    const hook = await makeHook(server, every);
+    const { body } = await hook.deliver({ payload: { event: "push", ref: "refs/pull/7/head" } });
+    expect(body).toMatchObject({
+      code: "ref_invalid",
+      reason:
+        "A push builds a branch (refs/heads/…) or a tag (refs/tags/…); refs/pull/7/head is neither of them.",
+    });
+    const record = await deliveryOf(server.admin, body.deliveryId);
+    expect(record).toMatchObject({ ref: "refs/pull/7/head", ref_type: "" });
+  });
+
+  test.each([
+    ["main", "refs/heads/main"],
+    ["refs/heads/main", "refs/heads/main"],
+    ["pull/7/head", "refs/heads/pull/7/head"],
+    ["heads/main", "refs/heads/heads/main"],
+    ["REFS/pull/7/head", "refs/heads/REFS/pull/7/head"],
+    ["refs/tags/v1", "refs/tags/v1"],
+  ])("of %s builds %s", async (ref, built) => {
+    const hook = await makeHook(server, every);
+    expect((await hook.deliver({ payload: { event: "push", ref } })).status).toBe(202);
+    expect(await tasksOf(server.admin, hook.projectId)).toMatchObject([{ ref: built }]);
+  });
+});
+
+test("a signed push is held to the same rule, and so are a test and a replay of what is stored", async () => {
+  const hook = await makeHook(server, { ...every, provider: "github", secret: "right" });
+  const body = JSON.stringify({ ref: "refs/pull/7/head", after: sha("x") });
+  const headers = { "X-GitHub-Event": "push", "X-Hub-Signature-256": `sha256=${hmac("right", body)}` };
+  const answer = await hook.deliver({ body, headers });
+  expect(answer.body.code).toBe("ref_invalid");
+  const replayed = await server.admin.expect(
+    200,
+    "POST",
+    `/api/webhooks/deliveries/${answer.body.deliveryId}/replay`,
+    {},
+  );
+  expect(replayed).toMatchObject({ code: "ref_invalid" });
+  const path = `/api/projects/${hook.projectId}/webhook/test`;
+  const tested = await server.admin.expect(200, "POST", path, { dryRun: false, ref: "refs/pull/7/head" });
+  expect(tested).toMatchObject({ code: "ref_invalid" });
+  expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);
+});
+
+test("a generic merge request of a ref outside of branches is one from a fork", async () => {
+  const hook = await makeHook(server, { ...every, allowForks: true });
+  const payload = { event: "merge_request", ref: "refs/pull/7/head", targetBranch: "main" };
+  expect((await hook.deliver({ payload })).status).toBe(202);
+  await hook.save({ allowForks: false });
+  expect((await hook.deliver({ payload })).body.code).toBe("fork_not_allowed");
+});
+
+describe("webhooks without a secret", () => {
+  test("are listed for whoever may view their projects, until they have one", async () => {
+    const [open, closed, off] = [
+      await makeHook(server, {}),
+      await makeHook(server, { secret: "right" }),
+      await makeHook(server, {}),
+    ];
+    await off.save({ enabled: false });
+    const viewer = await server.newUser("viewer");
+    const stranger = await server.newUser("stranger");
+    await server.admin.expect(200, "PUT", `/api/projects/${open.projectId}/members/${viewer.id}`, {
+      permission: "view",
+    });
+    const listed = async (client = server.admin) =>
+      client.expect<{ total: number; items: { projectId: number; projectName: string }[] }>(
+        200,
+        "GET",
+        "/api/webhooks/unsigned",
+      );
+    const ids = (await listed()).items.map(({ projectId }) => projectId);
+    expect(ids).not.toContain(closed.projectId);
+    expect(ids).not.toContain(off.projectId);
+    expect(await listed(viewer.client)).toMatchObject({ total: 1, items: [{ projectId: open.projectId }] });
+    expect(await listed(stranger.client)).toEqual({ total: 0, items: [] });
+    expect((await server.anonymous.request("GET", "/api/webhooks/unsigned")).status).toBe(401);
+    await open.save({ secret: "right" });
+    expect(await listed(viewer.client)).toEqual({ total: 0, items: [] });
+    await open.save({ clearSecret: true });
+    expect((await listed(viewer.client)).total).toBe(1);
+  });
+});
