@@ -17,13 +17,23 @@ export interface Bar {
   value: number;
 }
 
-export interface Plot {
+interface PlotHead {
   /** Name of the file beside docs/performance.md, without `.svg`. */
   file: string;
   title: string;
   unit: string;
+}
+
+export interface BarPlot extends PlotHead {
   bars: Bar[];
 }
+
+/** Values over time, a point per sample. */
+export interface LinePlot extends PlotHead {
+  points: { minutes: number; value: number }[];
+}
+
+export type Plot = BarPlot | LinePlot;
 
 export interface BenchmarkResult {
   figures: Figure[];
@@ -38,6 +48,8 @@ export interface Benchmark {
   title: string;
   /** How it was measured, for the page. */
   method: string;
+  /** Takes so long that it runs only when it is named. */
+  isLong?: boolean;
   run(progress: (message: string) => void): Promise<BenchmarkResult>;
 }
 

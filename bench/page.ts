@@ -1,5 +1,5 @@
 import { cpus } from "node:os";
-import type { Benchmark, BenchmarkResult, Plot, Table } from "./benchmark.ts";
+import type { Benchmark, BenchmarkResult, Table } from "./benchmark.ts";
 
 /** docs/performance.md: one section per benchmark between two marks, so that a run replaces only what it measured. */
 export function updatePage(page: string, benchmark: Benchmark, result: BenchmarkResult): string {
@@ -41,31 +41,4 @@ function sectionOf(benchmark: Benchmark, { figures, tables, plots }: BenchmarkRe
 function markdownTable({ head, rows }: Table): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   return `${[line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n")}\n`;
-}
-
-const barHeight = 22;
-const labelWidth = 260;
-const plotWidth = 420;
-
-/** A bar chart that reads on light and dark pages. */
-export function svgOf(plot: Plot): string {
-  const most = Math.max(...plot.bars.map((bar) => bar.value));
-  const height = 40 + plot.bars.length * (barHeight + 6);
-  const bars = plot.bars.map(({ label, value }, index) => {
-    const y = 34 + index * (barHeight + 6);
-    const width = Math.max(1, (value / most) * plotWidth);
-    const colour = label.startsWith("Slipway") ? "#2f80ed" : "#9aa5b1";
-    return [
-      `<text x="${labelWidth - 8}" y="${y + 15}" text-anchor="end">${label}</text>`,
-      `<rect x="${labelWidth}" y="${y}" width="${width.toFixed(1)}" height="${barHeight}" rx="3" fill="${colour}"/>`,
-      `<text x="${(labelWidth + width + 6).toFixed(1)}" y="${y + 15}">${value.toFixed(2)} ${plot.unit}</text>`,
-    ].join("\n");
-  });
-  const width = labelWidth + plotWidth + 90;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="13" fill="#7b8794">
-<title>${plot.title}</title>
-<text x="0" y="18" font-size="15" font-weight="bold">${plot.title} (${plot.unit}, less is better)</text>
-${bars.join("\n")}
-</svg>
-`;
 }

@@ -1,8 +1,9 @@
 /**
  * Measures and writes docs/performance.md:
  *
- *   npm run bench                    everything
+ *   npm run bench                    everything that takes minutes
  *   npm run bench -- fan-out         only this part
+ *   npm run bench -- soak            twenty minutes of mixed load
  *   npm run bench -- --dry targeted  prints, writes nothing
  */
 import { resolve } from "node:path";
@@ -14,7 +15,9 @@ import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
 import { quietNeighbours } from "./neighbours.ts";
-import { emptyPage, svgOf, updatePage } from "./page.ts";
+import { emptyPage, updatePage } from "./page.ts";
+import { svgOf } from "./plot.ts";
+import { soak } from "./soak.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
@@ -29,6 +32,7 @@ const benchmarks: Benchmark[] = [
   taskOverhead,
   storeSpeed,
   deliveries,
+  soak,
 ];
 
 const { values, positionals } = parseArgs({
@@ -43,7 +47,9 @@ if (unknown.length > 0) {
 }
 
 const docs = resolve(import.meta.dir, "../docs");
-const chosen = benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const chosen = benchmarks.filter(({ name, isLong }) =>
+  positionals.length === 0 ? !isLong : positionals.includes(name),
+);
 let missed = 0;
 for (const benchmark of chosen) {
   console.log(`\n${benchmark.title}`);

@@ -97,12 +97,12 @@ const body = JSON.stringify({ ref: "refs/heads/main", filler: "x".repeat(1000) }
 
 /** As the pipeline does it: it looks, then writes once. */
 function deliver(store: Store, { id, key }: { id: number; key: string }): Promise<unknown> {
-  return store.withLock(`project ${id}`, 5000, async () => {
+  return store.withLock(`project ${id}`, 5000, async (locked) => {
     const now = new Date();
-    await store.webhookConfigs.byKey(key);
-    await store.deliveries.lastAccepted(id, new Date(now.getTime() - 1));
-    await store.tasks.countHeld(id);
-    await store.deliveries.createWithTask(
+    await locked.webhookConfigs.byKey(key);
+    await locked.deliveries.lastAccepted(id, new Date(now.getTime() - 1));
+    await locked.tasks.countHeld(id);
+    await locked.deliveries.createWithTask(
       sampleDelivery({ project_id: id, body, created_at: now, host_delivery_id: crypto.randomUUID() }),
       sampleTask({ projectId: id, createdAt: now }),
     );

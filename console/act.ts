@@ -1,6 +1,7 @@
 import { notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { messageOf, queryClient } from "./api.ts";
+import { visible } from "./visible.ts";
 
 type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"> & {
   mutate: (input: Input, after?: { onSuccess?: (output: Output) => void }) => void;
@@ -28,13 +29,13 @@ export function useAct<Input, Output>(
 }
 
 export function tell(message: string): void {
-  notifications.show({ message, color: "tide", autoClose: 4000, withBorder: true });
+  notifications.show({ message: visible(message), color: "tide", autoClose: 4000, withBorder: true });
 }
 
 export function complain(problem: unknown): void {
   notifications.show({
     title: "That did not work",
-    message: messageOf(problem),
+    message: visible(messageOf(problem)),
     color: "red",
     autoClose: 12_000,
     withBorder: true,

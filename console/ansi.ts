@@ -1,4 +1,5 @@
 /** Terminal colours of a log line. Pure text in, pieces of text with a style out; nothing of the text is ever markup. */
+import { visibleText } from "../src/visible-text.ts";
 
 export interface AnsiStyle {
   /** 0–15: the palette of the page; `#rrggbb`: exact. */
@@ -40,12 +41,12 @@ const controls = /(?!\t)\p{Cc}/gu;
 /** A line as it stands at its end: what a progress bar overwrote with carriage returns is gone. */
 export function piecesOf(line: string): AnsiPiece[] {
   const text = lastDrawn(line);
-  if (!text.includes("\u001b")) return [{ at: 0, text: text.replace(controls, ""), style: null }];
+  if (!text.includes("\u001b")) return [{ at: 0, text: shownText(text), style: null }];
   const pieces: AnsiPiece[] = [];
   let style = plain;
   let start = 0;
   const add = (end: number) => {
-    const piece = text.slice(start, end).replace(controls, "");
+    const piece = shownText(text.slice(start, end));
     if (piece !== "") pieces.push({ at: start, text: piece, style: style === plain ? null : style });
   };
   for (const match of text.matchAll(escapes)) {
@@ -55,6 +56,11 @@ export function piecesOf(line: string): AnsiPiece[] {
   }
   add(text.length);
   return pieces;
+}
+
+/** Controls are dropped, as a terminal would show nothing of them; what would reorder or hide text is written out. */
+function shownText(text: string): string {
+  return visibleText(text.replace(controls, ""), "\t");
 }
 
 export function plainText(line: string): string {

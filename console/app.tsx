@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useEffect } from "react";
+import { Fragment, lazy, type ReactNode, Suspense, useEffect } from "react";
 import { Route, Switch, useLocation, useSearch } from "wouter";
+import { idOf } from "./address.ts";
 import { ApiProblem, onSignedOut } from "./api.ts";
 import { Boundary } from "./components/boundary.tsx";
 import { Empty, PageHead, Problem, Rows } from "./components/page.tsx";
@@ -24,6 +25,8 @@ const Runners = lazy(() => import("./pages/runners.tsx"));
 const Tokens = lazy(() => import("./pages/tokens.tsx"));
 const Audit = lazy(() => import("./pages/audit.tsx"));
 const Account = lazy(() => import("./pages/account.tsx"));
+
+const projectTabs = ["tasks", "webhook", "deliveries", "settings"];
 
 export function App() {
   const me = useQuery(meQuery);
@@ -63,12 +66,14 @@ function Pages() {
       <Route path="/" component={Overview} />
       <Route path="/projects" component={Projects} />
       <Route path="/projects/:id/:tab?">
-        {({ id, tab }) => <Project key={id} id={Number(id)} tab={tab ?? "tasks"} />}
+        {({ id, tab = "tasks" }) =>
+          projectTabs.includes(tab) ? byId(id, (number) => <Project id={number} tab={tab} />) : <NotFound />
+        }
       </Route>
       <Route path="/tasks" component={Tasks} />
-      <Route path="/tasks/:id">{({ id }) => <Task key={id} id={Number(id)} />}</Route>
+      <Route path="/tasks/:id">{({ id }) => byId(id, (number) => <Task id={number} />)}</Route>
       <Route path="/deliveries" component={Deliveries} />
-      <Route path="/deliveries/:id">{({ id }) => <Delivery key={id} id={Number(id)} />}</Route>
+      <Route path="/deliveries/:id">{({ id }) => byId(id, (number) => <Delivery id={number} />)}</Route>
       <Route path="/push" component={Push} />
       <Route path="/users" component={Users} />
       <Route path="/groups" component={Groups} />
@@ -77,12 +82,26 @@ function Pages() {
       <Route path="/audit" component={Audit} />
       <Route path="/account" component={Account} />
       <Route>
-        <PageHead title="Not found" />
-        <Empty title="There is no such page">
-          The address may be mistyped, or what it named was deleted. The navigation leads to everything there
-          is.
-        </Empty>
+        <NotFound />
       </Route>
     </Switch>
+  );
+}
+
+/** The page of one thing; an address whose id is no number leads nowhere. */
+function byId(text: string, page: (id: number) => ReactNode): ReactNode {
+  const id = idOf(text);
+  return id === null ? <NotFound /> : <Fragment key={id}>{page(id)}</Fragment>;
+}
+
+function NotFound() {
+  return (
+    <>
+      <PageHead title="Not found" />
+      <Empty title="There is no such page">
+        The address may be mistyped, or what it named was deleted. The navigation leads to everything there
+        is.
+      </Empty>
+    </>
   );
 }

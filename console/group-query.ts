@@ -1,6 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { answerOf, api } from "./api.ts";
 import type { Group } from "./shapes.ts";
+import { visible } from "./visible.ts";
 
 /** All that fit on one page of the API: enough for choices in forms. */
 const allGroupsQuery = queryOptions({
@@ -15,5 +16,5 @@ export function useGroups(): Group[] {
 
 /** Choices of a field that names a group. */
 export function groupChoices(groups: Pick<Group, "id" | "name">[]): { value: string; label: string }[] {
-  return groups.map(({ id, name }) => ({ value: String(id), label: name }));
+  return groups.map(({ id, name }) => ({ value: String(id), label: visible(name) }));
 }

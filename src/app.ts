@@ -30,7 +30,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
   const metrics = buildMetrics();
   const ground: Ground = { config, log, metrics, clock };
   const parts: Part[] = [];
-  let isStopping = false;
+  let state: "starting" | "serving" | "draining" = "starting";
   const closeAll = async () => {
     for (const part of parts.toReversed()) await part.close();
   };
@@ -59,7 +59,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
           metricsToken: config["metrics.token"],
           keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
           checks: [
-            async () => (isStopping ? "draining" : null),
+            async () => (state === "serving" ? null : state),
             ...parts.map((part) => () => part.missing()),
           ],
         }),
@@ -69,6 +69,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       ...(push?.websocket ? { websocket: push.websocket } : {}),
     });
     for (const part of parts) await part.started?.(server);
+    state = "serving";
     log.info({ role, url: server.url.origin }, "listening");
     return {
       url: server.url.origin,
@@ -76,7 +77,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       facts: [...parts.flatMap((part) => part.facts), ...openEndpoints(config, role)],
       warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)],
       async stop() {
-        isStopping = true;
+        state = "draining";
         await Promise.all(parts.map((part) => part.drain?.()));
         await stopServer(server);
         await closeAll();

@@ -3,6 +3,7 @@ import {
   boolean,
   bytes,
   cidr,
+  days,
   duration,
   durationFrom,
   encryptionKey,
@@ -70,7 +71,7 @@ export const settings = {
   "database.poolSize": setting(
     integer(2, 500),
     10,
-    "Connections to PostgreSQL that one instance opens at most; one more holds its locks, and one says that it runs.",
+    "Connections to PostgreSQL that one instance opens at most; one more says that it runs.",
   ),
   "push.verify-uri": setting(
     url("http", "https"),
@@ -126,6 +127,11 @@ export const settings = {
     listOf(text),
     ["*"],
     "Globs of channel names that any admitted connection may join; `private-…` is never among them.",
+  ),
+  "push.reserve-console-names": setting(
+    boolean,
+    true,
+    "Whether user ids `slipway:…` and channels `private-project-…` are kept for the console of the deploy service. False: applications may use them too, and hear the console where one is served.",
   ),
   "push.cluster-enabled": setting(
     boolean,
@@ -183,6 +189,11 @@ export const settings = {
     [],
     "Keys that admit a caller to /feign; several for rotation. Empty: only callers in push.internal-networks.",
   ),
+  "push.deploy-key": secret(
+    text,
+    undefined,
+    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: every caller of /feign that names itself the deploy service may.",
+  ),
   "push.internal-networks": setting(
     listOf(cidr),
     undefined,
@@ -203,7 +214,7 @@ export const settings = {
     5,
     "Debounce window in seconds, used when the project sets none.",
   ),
-  "webhook.deliveryRetentionDays": setting(integer(1), 30, "How long delivery records are kept."),
+  "webhook.deliveryRetentionDays": setting(days(0.001), 30, "How long delivery records are kept."),
   "tasks.concurrency": setting(integer(1, 256), 2, "Tasks that one runner runs side by side."),
   "tasks.timeout": setting(duration, "1h", "Longest run of one stage that sets no timeout of its own."),
   "tasks.lease": setting(
@@ -222,7 +233,7 @@ export const settings = {
     "Largest stored log of one task; a line counts 32 bytes more than its text.",
   ),
   "tasks.retentionDays": setting(
-    integer(0),
+    days(0),
     365,
     "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task of a project and the one that is live stay.",
   ),

@@ -1,4 +1,5 @@
 import pino from "pino";
+import { visibleText } from "./visible-text.ts";
 
 export type Log = pino.Logger;
 type LogLevel = "debug" | "info" | "warn" | "error";
@@ -48,10 +49,11 @@ const colours: Record<string, string> = {
 function readable(line: string): string {
   const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const more = Object.entries(rest)
-    .map(
-      ([key, value]) => ` \x1b[90m${key}=\x1b[0m${typeof value === "string" ? value : JSON.stringify(value)}`,
-    )
+    .map(([key, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return ` \x1b[90m${key}=\x1b[0m${visibleText(text, "\n\t")}`;
+    })
     .join("");
   const colour = colours[String(level)] ?? "";
-  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${String(msg)}${more}\n`;
+  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${visibleText(String(msg), "\n\t")}${more}\n`;
 }

@@ -6,9 +6,10 @@ import { addDataCommands } from "./cli/data-commands.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
-import { addRunnerCommand } from "./cli/runner-command.ts";
+import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
 import { version } from "./version.ts";
+import { visibleText } from "./visible-text.ts";
 
 const program = new Command("slipway")
   .description("git push in, live deploys out: push gateway and deploy service in one program")
@@ -19,6 +20,7 @@ const program = new Command("slipway")
 
 addServeCommands(program);
 addRunnerCommand(program);
+addGuardCommand(program);
 addConfigCommands(program);
 addPushCommands(program);
 addDeployCommands(program);
@@ -41,7 +43,8 @@ try {
     // Commander has printed its words already; asking for help is no mistake.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
-    process.stderr.write(`${explain(error)}\n`);
+    // The words may be the server's, about what strangers sent.
+    process.stderr.write(`${visibleText(explain(error), "\n\t")}\n`);
     process.exitCode = exitCodeOf(error);
   }
 }

@@ -1,5 +1,9 @@
+/** No name of ours is this long, so a longer one is no misspelling; comparing costs its length times each candidate's. */
+const nameMaxLength = 64;
+
 /** The candidate a misspelt name most likely meant; null when none is close. */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
+  if (name.length > nameMaxLength) return null;
   let best: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {

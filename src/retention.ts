@@ -2,7 +2,10 @@ import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 
-/** Deletes what is past its time, now and every hour, in small batches, so that nobody waits for it. */
+/**
+ * Deletes what is past its time in small batches: at the start, then every hour, or four times in a retention time that
+ * is shorter than four hours.
+ */
 export interface Retention {
   start(): void;
   /** Resolves when no round is under way. */
@@ -22,7 +25,7 @@ export interface RetentionOptions {
 }
 
 const dayMs = 86_400_000;
-const everyMs = 3_600_000;
+const longestPauseMs = 3_600_000;
 /** Between two batches others write. */
 const pauseMs = 20;
 
@@ -31,6 +34,8 @@ export function buildRetention(options: RetentionOptions): Retention {
   let timer: ReturnType<typeof setInterval> | undefined;
   let running: Promise<void> | null = null;
   let isClosed = false;
+  const quarterMs = (retentionDays * dayMs) / 4;
+  const everyMs = quarterMs > 0 ? Math.min(longestPauseMs, quarterMs) : longestPauseMs;
 
   async function clean(): Promise<number> {
     const before = new Date(options.clock.now() - retentionDays * dayMs);

@@ -63,6 +63,20 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Kind<number
   };
 }
 
+/** Days, also as a part of one: 0.5 is twelve hours. */
+export function days(min: number): Kind<number> {
+  return {
+    name: `days, ${min} or more`,
+    read(raw) {
+      const number =
+        typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() ? Number(raw) : NaN;
+      if (!Number.isFinite(number) || number < min)
+        return wrong(`must be a number of days, ${min} or more; 0.5 is twelve hours`);
+      return ok(number);
+    },
+  };
+}
+
 const durationUnitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Read into milliseconds; a bare number is seconds. */

@@ -2,6 +2,7 @@ import { Button, type ButtonProps, Group, Modal, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, useState } from "react";
 import { messageOf } from "../api.ts";
+import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 
 /** A button whose act is asked about first: what it does, and what cannot be undone. */
@@ -12,6 +13,7 @@ export function ConfirmButton({
   confirm,
   onConfirm,
   isDanger = false,
+  "aria-label": name,
   ...button
 }: {
   label: ReactNode;
@@ -44,11 +46,12 @@ export function ConfirmButton({
         variant="default"
         {...(isDanger ? { c: "var(--state-failed)" } : {})}
         {...button}
+        {...(name === undefined ? {} : { "aria-label": visible(name) })}
         onClick={open}
       >
         {label}
       </Button>
-      <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{title}</Text>}>
+      <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{visible(title)}</Text>}>
         <Text size="sm" component="div">
           {children}
         </Text>

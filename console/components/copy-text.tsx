@@ -1,6 +1,7 @@
 import { ActionIcon, Group, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { copyTextOf } from "../copy.ts";
+import { visible } from "../visible.ts";
 import { Icon } from "./icon.tsx";
 import { reachable } from "./page.tsx";
 
@@ -17,7 +18,7 @@ export function CopyText({ value, label }: Copied) {
   const shown = useRef<HTMLElement>(null);
   return (
     <span className="copy-text">
-      <code ref={shown}>{value}</code>
+      <code ref={shown}>{visible(value)}</code>
       <CopyButton shown={shown} label={label} />
     </span>
   );
@@ -35,7 +36,7 @@ export function CopyBlock({ title, value, label }: Copied & { title: string }) {
         <CopyButton shown={shown} label={label} />
       </Group>
       <pre ref={shown} className="source" {...reachable}>
-        {value}
+        {visible(value)}
       </pre>
     </div>
   );

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { deliveryQuery } from "../delivery-query.ts";
 import type { Delivery } from "../shapes.ts";
 import { exactText } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { CopyText } from "./copy-text.tsx";
 import { reachable } from "./page.tsx";
 import { Loaded } from "./query.tsx";
@@ -47,7 +48,7 @@ function Outcome({ delivery }: { delivery: Delivery }) {
       <div>
         <StateLabel state={delivery.status} strong />
         <Text size="sm" mt={4} className="foreign">
-          {delivery.reason}
+          {visible(delivery.reason)}
         </Text>
       </div>
       <ReplayOne delivery={delivery} />
@@ -57,7 +58,7 @@ function Outcome({ delivery }: { delivery: Delivery }) {
 
 function Facts({ delivery }: { delivery: Delivery }) {
   const facts: [string, ReactNode][] = [
-    ["Arrived", `${exactText(delivery.created_at)} from ${delivery.remote_ip}`],
+    ["Arrived", `${exactText(delivery.created_at)} from ${visible(delivery.remote_ip)}`],
     ["Answered", `${delivery.http_status} ${delivery.code}`],
   ];
   if (delivery.task_id !== 0)
@@ -77,16 +78,17 @@ function Facts({ delivery }: { delivery: Delivery }) {
     facts.push([
       "Project",
       <Link key="project" href={`/projects/${delivery.project_id}`} className="foreign">
-        {delivery.project_name}
+        {visible(delivery.project_name)}
       </Link>,
     ]);
-  if (delivery.ref !== "") facts.push(["Ref", `${delivery.event} of ${delivery.ref_type} ${delivery.ref}`]);
+  if (delivery.ref !== "")
+    facts.push(["Ref", visible(`${delivery.event} of ${delivery.ref_type} ${delivery.ref}`)]);
   if (delivery.commit !== "")
     facts.push(["Commit", <CopyText key="commit" value={delivery.commit} label="the commit" />]);
-  if (delivery.commit_message !== "") facts.push(["Message", delivery.commit_message]);
-  if (delivery.author !== "") facts.push(["Pushed by", delivery.author]);
+  if (delivery.commit_message !== "") facts.push(["Message", visible(delivery.commit_message)]);
+  if (delivery.author !== "") facts.push(["Pushed by", visible(delivery.author)]);
   if (delivery.host_delivery_id !== "")
-    facts.push(["Host's id", <code key="host">{delivery.host_delivery_id}</code>]);
+    facts.push(["Host's id", <code key="host">{visible(delivery.host_delivery_id)}</code>]);
   if (delivery.repeat_of !== null)
     facts.push([
       "Repeats",
@@ -122,7 +124,7 @@ function Sent({ title, text }: { title: string; text: string }) {
         </Text>
       ) : (
         <pre className="source" {...reachable}>
-          {text}
+          {visible(text)}
         </pre>
       )}
     </section>

@@ -2,6 +2,7 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/co
 import { useDisclosure } from "@mantine/hooks";
 import { type ChangeEvent, type FormEvent, type ReactNode, useState } from "react";
 import { ApiProblem } from "../api.ts";
+import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 
 type TextName<T> = { [Name in keyof T]: string extends T[Name] ? Name : never }[keyof T] & string;
@@ -39,7 +40,7 @@ export function FormModal<T extends object>({
   ...form
 }: Form<T> & { isOpen: boolean; onClose: () => void }) {
   return (
-    <Modal opened={isOpen} onClose={onClose} title={<Text fw={620}>{form.title}</Text>}>
+    <Modal opened={isOpen} onClose={onClose} title={<Text fw={620}>{visible(form.title)}</Text>}>
       <ModalForm {...form} onClose={onClose} />
     </Modal>
   );

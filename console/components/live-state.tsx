@@ -1,5 +1,6 @@
 import { Tooltip } from "@mantine/core";
 import { useLiveStatus } from "../live.ts";
+import { visible } from "../visible.ts";
 import { useNow } from "./moment.tsx";
 
 /** The truth about the live connection: what is shown may be some seconds old whenever it does not say "Live". */
@@ -21,7 +22,7 @@ export function LiveState() {
   } as const;
   const [label, about] = texts[state];
   return (
-    <Tooltip label={about} multiline w={280} position="right">
+    <Tooltip label={visible(about)} multiline w={280} position="right">
       <span className="live-state" data-state={state} role="status" aria-label={`Live connection: ${label}`}>
         <span className="live-dot" aria-hidden="true" />
         {label}

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { visible } from "../visible.ts";
 import { ForManagers } from "./permission.tsx";
 import { Loaded } from "./query.tsx";
 
@@ -54,11 +55,11 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
               <Table.Tbody>
                 {items.map((member) => (
                   <Table.Tr key={member.userId}>
-                    <Table.Td className="foreign">{member.username}</Table.Td>
+                    <Table.Td className="foreign">{visible(member.username)}</Table.Td>
                     <Table.Td w={130}>
                       <Select
                         size="xs"
-                        aria-label={`Permission of ${member.username}`}
+                        aria-label={`Permission of ${visible(member.username)}`}
                         data={["view", "manage"]}
                         allowDeselect={false}
                         value={member.permission}
@@ -75,7 +76,7 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
                         <Button
                           size="compact-sm"
                           variant="default"
-                          aria-label={`Remove ${member.username}`}
+                          aria-label={`Remove ${visible(member.username)}`}
                           onClick={() => remove.mutate(member.userId)}
                         >
                           Remove

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
 import { messageOf } from "../api.ts";
+import { visible } from "../visible.ts";
 
 /** For what scrolls by itself: it must be reachable by the keyboard. */
 export const reachable = { tabIndex: 0 };
@@ -18,7 +19,7 @@ export function PageHead({
   children?: ReactNode;
 }) {
   useEffect(() => {
-    document.title = typeof tab === "string" ? `${tab} · Slipway` : "Slipway";
+    document.title = typeof tab === "string" ? `${visible(tab)} · Slipway` : "Slipway";
   }, [tab]);
   return (
     <header className="page-head">
@@ -104,7 +105,7 @@ export function Problem({ problem, onRetry }: { problem: unknown; onRetry?: () =
   return (
     <Alert color="red" variant="light" title="That did not work" role="alert" className="problem">
       <Group justify="space-between" gap="sm">
-        <Text size="sm">{messageOf(problem)}</Text>
+        <Text size="sm">{visible(messageOf(problem))}</Text>
         {onRetry && (
           <Button size="compact-sm" variant="default" onClick={onRetry}>
             Try again

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Problem, Rows } from "./page.tsx";
+import { Link } from "wouter";
+import { PageHead, Problem, Rows } from "./page.tsx";
 
 /** The three faces of a query: on its way, failed, there. What is already there stays while it is fetched again. */
 export function Loaded<T>({
@@ -15,4 +16,25 @@ export function Loaded<T>({
   if (query.data !== undefined) return <>{children(query.data)}</>;
   if (query.isError) return <Problem problem={query.error} onRetry={() => void query.refetch()} />;
   return <>{placeholder}</>;
+}
+
+/** The page of one thing. When that cannot be shown, the page still has its heading and the way to the others. */
+export function LoadedPage<T>({
+  query,
+  title,
+  list,
+  children,
+}: {
+  query: UseQueryResult<T>;
+  title: string;
+  list: { href: string; label: string };
+  children: (data: T) => ReactNode;
+}) {
+  const hasFailed = query.isError && query.data === undefined;
+  return (
+    <>
+      {hasFailed && <PageHead title={title} about={<Link href={list.href}>{list.label}</Link>} />}
+      <Loaded query={query}>{children}</Loaded>
+    </>
+  );
 }

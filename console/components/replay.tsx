@@ -8,6 +8,7 @@ import { type DeliveryFilters, filterOf } from "../delivery-query.ts";
 import { meQuery } from "../session.ts";
 import type { Delivery } from "../shapes.ts";
 import { shortCommit } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 import { Moment } from "./moment.tsx";
@@ -89,7 +90,7 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
           {({ items, message }) => (
             <>
               <Text size="sm" c="dimmed" mb="sm">
-                {message}
+                {visible(message)}
               </Text>
               {items.length > 0 && (
                 <div className="replay-list">
@@ -99,12 +100,12 @@ export function ReplayMany({ filters }: { filters: DeliveryFilters }) {
                         <Table.Tr key={delivery.id}>
                           <Table.Td className="figures">{delivery.id}</Table.Td>
                           <Table.Td>
-                            <span className="foreign">{delivery.project_name}</span>
+                            <span className="foreign">{visible(delivery.project_name)}</span>
                           </Table.Td>
                           <Table.Td>
-                            <span className="foreign">{delivery.ref}</span>
+                            <span className="foreign">{visible(delivery.ref)}</span>
                           </Table.Td>
-                          <Table.Td className="mono">{shortCommit(delivery.commit)}</Table.Td>
+                          <Table.Td className="mono">{visible(shortCommit(delivery.commit))}</Table.Td>
                           <Table.Td>
                             <Moment at={delivery.created_at} />
                           </Table.Td>

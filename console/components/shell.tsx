@@ -12,6 +12,7 @@ import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { type Me, signOut } from "../session.ts";
+import { visible } from "../visible.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
@@ -136,7 +137,7 @@ function Foot({ me }: { me: Me }) {
           <Menu.Target>
             <UnstyledButton className="me">
               <Icon name="account" />
-              <span>{me.username}</span>
+              <span>{visible(me.username)}</span>
             </UnstyledButton>
           </Menu.Target>
           <Menu.Dropdown>

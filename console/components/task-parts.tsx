@@ -2,21 +2,22 @@ import { Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Task } from "../shapes.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { Elapsed, Moment } from "./moment.tsx";
 import { StageRail, StateLabel } from "./state.tsx";
 
 /** Branch, commit and the first line of its message. */
 export function Commit({ task }: { task: Pick<Task, "ref" | "commit" | "message"> }) {
-  const [firstLine] = task.message.split("\n");
+  const [firstLine = ""] = task.message.split("\n");
   return (
     <div className="commit-line">
-      <span className="cut commit-ref" title={shortRef(task.ref)}>
-        {shortRef(task.ref)}
+      <span className="cut commit-ref" title={visible(shortRef(task.ref))}>
+        {visible(shortRef(task.ref))}
       </span>
-      {task.commit !== null && <span className="mono">{shortCommit(task.commit)}</span>}
+      {task.commit !== null && <span className="mono">{visible(shortCommit(task.commit))}</span>}
       {firstLine !== "" && (
-        <Text span size="sm" c="dimmed" className="cut commit-message" title={task.message}>
-          {firstLine}
+        <Text span size="sm" c="dimmed" className="cut commit-message" title={visible(task.message)}>
+          {visible(firstLine)}
         </Text>
       )}
     </div>
@@ -55,8 +56,8 @@ export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy"
   const by = task.triggerType === "webhook" ? "pushed by" : "run by";
   return (
     <span className="foreign">
-      {by} {task.triggeredBy || "somebody"}
-      {task.causeRef !== null && task.causeRef !== task.ref && ` to ${shortRef(task.causeRef)}`}
+      {by} {visible(task.triggeredBy) || "somebody"}
+      {task.causeRef !== null && task.causeRef !== task.ref && ` to ${visible(shortRef(task.causeRef))}`}
     </span>
   );
 }

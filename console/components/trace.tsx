@@ -1,4 +1,5 @@
 import type { TraceResult } from "../../src/model/delivery.ts";
+import { visible } from "../visible.ts";
 
 interface Step {
   step: string;
@@ -34,17 +35,17 @@ export function Trace({ steps }: { steps: Step[] }) {
                 <div className="step-pair">
                   {step.value !== "" && (
                     <span>
-                      saw <code className="foreign">{step.value}</code>
+                      saw <code className="foreign">{visible(step.value)}</code>
                     </span>
                   )}
                   {step.pattern !== "" && (
                     <span>
-                      against <code className="foreign">{step.pattern}</code>
+                      against <code className="foreign">{visible(step.pattern)}</code>
                     </span>
                   )}
                 </div>
               )}
-              {step.detail !== "" && <div className="foreign step-detail">{step.detail}</div>}
+              {step.detail !== "" && <div className="foreign step-detail">{visible(step.detail)}</div>}
             </div>
           </li>
         );

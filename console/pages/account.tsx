@@ -9,6 +9,7 @@ import { Loaded } from "../components/query.tsx";
 import { submitting } from "../draft.ts";
 import { meQuery } from "../session.ts";
 import type { Session } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 export default function Account() {
   const { data: me } = useQuery(meQuery);
@@ -16,7 +17,7 @@ export default function Account() {
     <>
       <PageHead
         title="Your account"
-        about={`You are signed in as ${me?.username ?? ""} (${me?.role ?? ""}).`}
+        about={visible(`You are signed in as ${me?.username ?? ""} (${me?.role ?? ""}).`)}
       />
       <div className="stack">
         <PasswordPanel />
@@ -110,12 +111,12 @@ function SessionRow({ session }: { session: Session }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <span className="cut" style={{ maxWidth: 320 }} title={session.userAgent}>
-          {browserOf(session.userAgent)}
+        <span className="cut" style={{ maxWidth: 320 }} title={visible(session.userAgent)}>
+          {visible(browserOf(session.userAgent))}
         </span>
       </Table.Td>
       <Table.Td>
-        <code>{session.remoteIp}</code>
+        <code>{visible(session.remoteIp)}</code>
       </Table.Td>
       <Table.Td>
         <Moment at={session.lastSeenAt} />

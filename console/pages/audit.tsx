@@ -7,6 +7,7 @@ import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { useListPage } from "../list-page.ts";
 import type { AuditEntry } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 export default function Audit() {
   const [filters, change] = useAddressFilters(["action", "userId"]);
@@ -17,7 +18,10 @@ export default function Audit() {
     queryKey: ["users", "all"],
     queryFn: () => answerOf(api.users.$get({ query: { pageSize: 200 } })),
   });
-  const people = (users.data?.items ?? []).map((user) => ({ value: String(user.id), label: user.username }));
+  const people = (users.data?.items ?? []).map((user) => ({
+    value: String(user.id),
+    label: visible(user.username),
+  }));
   return (
     <>
       <PageHead title="Audit" about="Who changed what, when and from where. Secrets never stand here." />
@@ -44,11 +48,14 @@ export default function Audit() {
         empty={<Empty title="No such entries">Clear the filters to see everything.</Empty>}
         columns={[
           { title: "When", cell: (entry) => <Moment at={entry.at} /> },
-          { title: "Who", cell: (entry) => <span className="foreign">{entry.username || "nobody"}</span> },
-          { title: "Action", cell: (entry) => <code>{entry.action}</code> },
-          { title: "What", cell: (entry) => <span className="foreign">{entry.subject}</span> },
+          {
+            title: "Who",
+            cell: (entry) => <span className="foreign">{visible(entry.username) || "nobody"}</span>,
+          },
+          { title: "Action", cell: (entry) => <code>{visible(entry.action)}</code> },
+          { title: "What", cell: (entry) => <span className="foreign">{visible(entry.subject)}</span> },
           { title: "Detail", cell: (entry) => <Detail entry={entry} />, visibleFrom: "md" },
-          { title: "From", cell: (entry) => <code>{entry.remoteIp}</code>, visibleFrom: "lg" },
+          { title: "From", cell: (entry) => <code>{visible(entry.remoteIp)}</code>, visibleFrom: "lg" },
         ]}
       />
     </>
@@ -56,7 +63,7 @@ export default function Audit() {
 }
 
 function Detail({ entry }: { entry: AuditEntry }) {
-  const text = JSON.stringify(entry.detail);
+  const text = visible(JSON.stringify(entry.detail));
   if (text === "{}") return null;
   return (
     <code className="cut" style={{ maxWidth: 190 }} title={text}>

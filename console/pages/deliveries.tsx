@@ -2,7 +2,7 @@ import { Button, Drawer, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { MouseEvent, ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useAddressFilters, usePageNumber } from "../address.ts";
+import { idOf, useAddressFilters, usePageNumber } from "../address.ts";
 import { useAllProjects } from "../all-projects.ts";
 import { DeliveryDetail } from "../components/delivery-detail.tsx";
 import { List } from "../components/list.tsx";
@@ -16,6 +16,7 @@ import { allProjectsQuery } from "../project-query.ts";
 import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
 import { shortCommit } from "../time-text.ts";
+import { visible } from "../visible.ts";
 
 /** Without it browsers let years of six digits be typed, which are no times to JavaScript. */
 const lastTime = "9999-12-31T23:59";
@@ -51,7 +52,7 @@ export function DeliveryList({
   const query = useQuery({ ...deliveriesQuery(filters, page), refetchInterval });
   const { data: me } = useQuery(meQuery);
   const [search, setSearch] = useSearchParams();
-  const opened = Number(search.get("delivery") ?? "0");
+  const opened = idOf(search.get("delivery") ?? "");
   const open = (id: number | null) =>
     setSearch((before) => {
       if (id === null) before.delete("delivery");
@@ -105,8 +106,8 @@ export function DeliveryList({
           {
             title: "Reason",
             cell: (delivery) => (
-              <span className="cut reason" title={delivery.reason}>
-                {delivery.reason}
+              <span className="cut reason" title={visible(delivery.reason)}>
+                {visible(delivery.reason)}
               </span>
             ),
             visibleFrom: "md",
@@ -116,13 +117,13 @@ export function DeliveryList({
         ]}
       />
       <Drawer
-        opened={opened > 0}
+        opened={opened !== null}
         onClose={() => open(null)}
         position="right"
         size="xl"
         title={<Text fw={620}>Delivery {opened}</Text>}
       >
-        {opened > 0 && <DeliveryDetail id={opened} />}
+        {opened !== null && <DeliveryDetail id={opened} />}
       </Drawer>
     </>
   );
@@ -144,22 +145,22 @@ function ProjectName({ delivery }: { delivery: DeliverySummary }) {
       className="foreign"
       onClick={(event) => event.stopPropagation()}
     >
-      {delivery.project_name}
+      {visible(delivery.project_name)}
     </Link>
   );
 }
 
 function Pushed({ delivery }: { delivery: DeliverySummary }) {
   if (delivery.ref === "" && delivery.commit === "")
-    return <span className="dim">{delivery.event || "–"}</span>;
+    return <span className="dim">{visible(delivery.event) || "–"}</span>;
   return (
     <div className="commit-line">
-      <span className="cut commit-ref" title={delivery.ref}>
-        {delivery.ref}
+      <span className="cut commit-ref" title={visible(delivery.ref)}>
+        {visible(delivery.ref)}
       </span>
-      <span className="mono">{shortCommit(delivery.commit)}</span>
-      <Text span size="sm" c="dimmed" className="cut commit-message" title={delivery.commit_message}>
-        {delivery.commit_message}
+      <span className="mono">{visible(shortCommit(delivery.commit))}</span>
+      <Text span size="sm" c="dimmed" className="cut commit-message" title={visible(delivery.commit_message)}>
+        {visible(delivery.commit_message)}
       </Text>
     </div>
   );
@@ -188,7 +189,7 @@ function Filters({
   const projects = useQuery(allProjectsQuery);
   const choices = (projects.data?.items ?? []).map((project) => ({
     value: String(project.id),
-    label: project.name,
+    label: visible(project.name),
   }));
   return (
     <div className="filters">

@@ -15,6 +15,7 @@ import { Loaded } from "../components/query.tsx";
 import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { Group } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 export default function Groups() {
   const turnTo = useTurnPage();
@@ -60,7 +61,7 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
   });
   return (
     <Panel
-      title={<span className="foreign">{group.name}</span>}
+      title={<span className="foreign">{visible(group.name)}</span>}
       action={
         <Row gap="xs">
           <Button component={Link} href={`/projects?groupId=${group.id}`} variant="default" size="compact-sm">

@@ -7,12 +7,13 @@ import { Icon } from "../components/icon.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { Permitted } from "../components/permission.tsx";
-import { Loaded } from "../components/query.tsx";
+import { LoadedPage } from "../components/query.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
 import { taskQuery, useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { ProjectSettings } from "./settings/settings.tsx";
 import { TaskList } from "./tasks.tsx";
@@ -22,7 +23,11 @@ export default function ProjectPage({ id, tab }: { id: number; tab: string }) {
   useLiveProjects([id]);
   const refetchInterval = usePolling();
   const project = useQuery({ ...projectQuery(id), refetchInterval });
-  return <Loaded query={project}>{(loaded) => <ProjectView project={loaded} tab={tab} />}</Loaded>;
+  return (
+    <LoadedPage query={project} title={`Project ${id}`} list={{ href: "/projects", label: "All projects" }}>
+      {(loaded) => <ProjectView project={loaded} tab={tab} />}
+    </LoadedPage>
+  );
 }
 
 function ProjectView({ project, tab }: { project: Project; tab: string }) {
@@ -31,7 +36,7 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
     <>
       <PageHead
         tab={project.name}
-        title={<span className="foreign">{project.name}</span>}
+        title={<span className="foreign">{visible(project.name)}</span>}
         about={<LiveVersion project={project} />}
       >
         {project.permission === "manage" && <RunButton project={project} />}
@@ -89,12 +94,13 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
 /** What runs out there now. */
 function LiveVersion({ project }: { project: Project }) {
   const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
-  if (project.liveTaskId === null) return <>Nothing of it is live yet. Builds {shortRef(project.git.ref)}.</>;
+  if (project.liveTaskId === null)
+    return <>Nothing of it is live yet. Builds {visible(shortRef(project.git.ref))}.</>;
   if (task.data === undefined) return <>&nbsp;</>;
   const { ref, commit, finishedAt } = task.data;
   return (
     <>
-      Live: {shortRef(ref)} <code>{shortCommit(commit)}</code>
+      Live: {visible(shortRef(ref))} <code>{visible(shortCommit(commit))}</code>
       {finishedAt !== null && (
         <>
           {" "}
@@ -114,7 +120,7 @@ function RunButton({ project }: { project: Project }) {
         loading={run.isPending}
         onClick={() => run.mutate({})}
       >
-        Run {shortRef(project.git.ref)}
+        Run {visible(shortRef(project.git.ref))}
       </Button>
       <FormButton
         title="Run another version"
@@ -127,7 +133,7 @@ function RunButton({ project }: { project: Project }) {
           <>
             <TextInput
               label="Branch or tag"
-              placeholder={shortRef(project.git.ref)}
+              placeholder={visible(shortRef(project.git.ref))}
               data-autofocus
               {...text("ref")}
             />

@@ -16,6 +16,7 @@ import { meQuery } from "../session.ts";
 import type { Group, Project, Task } from "../shapes.ts";
 import { useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
+import { visible } from "../visible.ts";
 import { AddProject } from "./add-project.tsx";
 
 export default function Projects() {
@@ -81,8 +82,8 @@ export default function Projects() {
               {
                 title: "Repository",
                 cell: (project) => (
-                  <span className="cut mono repository" title={project.git.url}>
-                    {project.git.url}
+                  <span className="cut mono repository" title={visible(project.git.url)}>
+                    {visible(project.git.url)}
                   </span>
                 ),
                 visibleFrom: "lg",
@@ -137,7 +138,7 @@ function Name({ project }: { project: Project }) {
   return (
     <>
       <Link href={`/projects/${project.id}`} className="foreign strong">
-        {project.name}
+        {visible(project.name)}
       </Link>
       {project.sample && <span className="dim"> sample</span>}
     </>
@@ -160,7 +161,8 @@ function LiveTask({ task }: { task: Task | null }) {
   if (task === null) return <span className="dim">nothing</span>;
   return (
     <>
-      <span className="foreign">{shortRef(task.ref)}</span> <code>{shortCommit(task.commit)}</code>
+      <span className="foreign">{visible(shortRef(task.ref))}</span>{" "}
+      <code>{visible(shortCommit(task.commit))}</code>
       {task.finishedAt !== null && (
         <div className="dim small">
           <Moment at={task.finishedAt} />
@@ -178,7 +180,7 @@ function Run({ project }: { project: Project }) {
       variant="default"
       leftSection={<Icon name="play" size={12} />}
       loading={run.isPending}
-      aria-label={`Run ${project.name}`}
+      aria-label={`Run ${visible(project.name)}`}
       onClick={() => run.mutate({})}
     >
       Run

@@ -11,6 +11,7 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
 import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 /** Whether a runner is there is known by its beats, which do not pass through the gateway. */
 const refreshMs = 5000;
@@ -37,15 +38,19 @@ export default function Runners() {
           </Empty>
         }
         columns={[
-          { title: "Name", cell: (runner) => <b className="foreign">{runner.name}</b> },
+          { title: "Name", cell: (runner) => <b className="foreign">{visible(runner.name)}</b> },
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
           { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
-          { title: "Labels", cell: (runner) => runner.labels.join(", ") || "none", visibleFrom: "md" },
+          {
+            title: "Labels",
+            cell: (runner) => visible(runner.labels.join(", ")) || "none",
+            visibleFrom: "md",
+          },
           {
             title: "Seen",
             cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
           },
-          { title: "Version", cell: (runner) => runner.version || "unknown", visibleFrom: "lg" },
+          { title: "Version", cell: (runner) => visible(runner.version) || "unknown", visibleFrom: "lg" },
           { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
         ]}
       />
@@ -89,7 +94,7 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
         size="compact-sm"
         variant="default"
         loading={toggle.isPending}
-        aria-label={`${runner.disabled ? "Enable" : "Disable"} ${runner.name}`}
+        aria-label={`${runner.disabled ? "Enable" : "Disable"} ${visible(runner.name)}`}
         onClick={() => toggle.mutate(undefined)}
       >
         {runner.disabled ? "Enable" : "Disable"}

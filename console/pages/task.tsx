@@ -7,7 +7,7 @@ import { Icon } from "../components/icon.tsx";
 import { LogView } from "../components/log-view.tsx";
 import { Elapsed, Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
-import { Loaded } from "../components/query.tsx";
+import { LoadedPage } from "../components/query.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { Cause, Commit } from "../components/task-parts.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
@@ -17,11 +17,16 @@ import type { Task } from "../shapes.ts";
 import { taskQuery, useCancelTask, useRerunTask, useRunProject } from "../task-query.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
+import { visible } from "../visible.ts";
 
 export default function TaskPage({ id }: { id: number }) {
   const refetchInterval = usePolling();
   const task = useQuery({ ...taskQuery(id), refetchInterval });
-  return <Loaded query={task}>{(loaded) => <TaskView task={loaded} />}</Loaded>;
+  return (
+    <LoadedPage query={task} title={`Task ${id}`} list={{ href: "/tasks", label: "All tasks" }}>
+      {(loaded) => <TaskView task={loaded} />}
+    </LoadedPage>
+  );
 }
 
 const finished = ["success", "failed", "canceled", "timeout", "lost"];
@@ -38,7 +43,7 @@ function TaskView({ task }: { task: Task }) {
         title={
           <>
             <Link href={`/projects/${task.projectId}`} className="foreign">
-              {project.data?.name ?? `Project ${task.projectId}`}
+              {visible(project.data?.name ?? `Project ${task.projectId}`)}
             </Link>{" "}
             <span className="dim">task {task.id}</span>
           </>
@@ -74,7 +79,7 @@ function TaskView({ task }: { task: Task }) {
         </div>
         {task.reason !== "" && task.state !== "success" && (
           <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note">
-            {task.reason}
+            {visible(task.reason)}
           </Alert>
         )}
         <Stages task={task} log={log} />

@@ -11,6 +11,7 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
 import { useListPage } from "../list-page.ts";
 import type { ApiToken } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 const scopes = [
   { value: "read", label: "read: look at what I may view" },
@@ -46,8 +47,8 @@ export default function Tokens() {
           </Empty>
         }
         columns={[
-          { title: "Name", cell: (item) => <b className="foreign">{item.name}</b> },
-          { title: "Starts with", cell: (item) => <code>{item.hint}…</code> },
+          { title: "Name", cell: (item) => <b className="foreign">{visible(item.name)}</b> },
+          { title: "Starts with", cell: (item) => <code>{visible(item.hint)}…</code> },
           { title: "Scopes", cell: (item) => item.scopes.join(", ") },
           {
             title: "Last used",

@@ -12,6 +12,7 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { User } from "../shapes.ts";
+import { visible } from "../visible.ts";
 
 export default function Users() {
   const query = useListPage(["users"], (page) => answerOf(api.users.$get({ query: { page } })));
@@ -28,7 +29,7 @@ export default function Users() {
         query={query}
         empty={<Empty title="Nobody but you" />}
         columns={[
-          { title: "Username", cell: (user) => <b className="foreign">{user.username}</b> },
+          { title: "Username", cell: (user) => <b className="foreign">{visible(user.username)}</b> },
           { title: "Role", cell: (user) => user.role },
           { title: "Sign-in", cell: (user) => (user.disabled ? "disabled" : "allowed") },
           { title: "Since", cell: (user) => <Moment at={user.createdAt} />, visibleFrom: "md" },
@@ -98,7 +99,7 @@ function UserMenu({ user }: { user: User }) {
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button size="compact-sm" variant="default" aria-label={`Change ${user.username}`}>
+          <Button size="compact-sm" variant="default" aria-label={`Change ${visible(user.username)}`}>
             Change
           </Button>
         </Menu.Target>

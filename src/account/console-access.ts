@@ -1,20 +1,8 @@
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { channelsOfProjects, consoleUserId } from "../model/console-names.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Role } from "../model/user.ts";
-
-/** What the console's live connection may hear: the private channels of the projects that its user may view. */
-export function channelsOfProjects(projectIds: readonly number[] | "all"): string[] {
-  if (projectIds === "all") return ["private-project-*", "private-project-*/*"];
-  return projectIds.flatMap((id) => [`private-project-${id}`, `private-project-${id}/*`]);
-}
-
-/** User ids of the console's own connections; no application's user may be named so. */
-export const consoleUserPrefix = "slipway:";
-
-export function consoleUserId(userId: number): string {
-  return `${consoleUserPrefix}${userId}`;
-}
 
 /** "Come back soon": the console does, with a fresh code if it still gets one. */
 const serviceRestart = 1012;

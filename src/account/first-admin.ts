@@ -23,18 +23,23 @@ export async function ensureFirstAdmin(
   chosenPassword: string | undefined,
 ): Promise<FirstAdmin | null> {
   if ((await store.users.count()) > 0) return null;
-  const made = await store.withLock("first-admin", lockWaitMs, async () => {
-    if ((await store.users.count()) > 0) return null;
-    const password = chosenPassword ?? randomToken(15);
-    const passwordHash = await passwords.hash(password);
+  const password = chosenPassword ?? randomToken(15);
+  const passwordHash = await passwords.hash(password);
+  const making = store.withLock("first-admin", lockWaitMs, async ({ users }) => {
+    if ((await users.count()) > 0) return null;
     const createdAt = new Date(clock.now());
-    try {
-      await store.users.create({ username: "admin", passwordHash, role: "admin", createdAt });
-    } catch (thrown) {
-      if (thrown instanceof Fault && thrown.code === "conflict") return null;
-      throw thrown;
-    }
+    await users.create({ username: "admin", passwordHash, role: "admin", createdAt });
     return { username: "admin", generatedPassword: chosenPassword === undefined ? password : null };
   });
-  return made === "timeout" ? null : made;
+  const made = await making.catch((thrown: unknown) => {
+    if (thrown instanceof Fault && thrown.code === "conflict") return null;
+    throw thrown;
+  });
+  // Going on would serve an installation that nobody can sign in to.
+  if (made === "timeout")
+    throw new Fault(
+      "unavailable",
+      "The user `admin` could not be made: the database lock is held. Start again.",
+    );
+  return made;
 }

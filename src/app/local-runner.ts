@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { newToken } from "../account/credential.ts";
 import { messageOf } from "../errors.ts";
 import type { RunnerKeeper } from "../model/runner.ts";
+import { ownCommand } from "../own-command.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
 import type { ServerAddress } from "../runner/server-client.ts";
 import { hashToken, randomToken } from "../secrets.ts";
@@ -116,12 +117,6 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
       if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
     },
   };
-}
-
-/** How this program is called again: as one executable file, or by its runtime. */
-function ownCommand(): string[] {
-  const main = Bun.fileURLToPath(new URL("../main.ts", import.meta.url));
-  return existsSync(main) ? [process.execPath, main] : [process.execPath];
 }
 
 function settingsOf(config: Ground["config"]): string[] {

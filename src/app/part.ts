@@ -19,7 +19,7 @@ export interface Part {
   /** Answers what no route matched, or undefined to leave it to the next part. */
   fetch?: Handler;
   websocket?: WebSocketHandler<never>;
-  /** Called once the server listens, before the first request is served. */
+  /** Called once the server listens. Requests are already answered; /readyz says 503 until every part has started. */
   started?(server: Server<unknown>): void | Promise<void>;
   /** Null while it can do its work; otherwise what is missing, for /readyz. */
   missing(): Promise<string | null>;

@@ -2,10 +2,12 @@ import { steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
+import { callerRules } from "../http/deploy-service-mark.ts";
 import { feignCredentials } from "../http/feign-credentials.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Log } from "../log.ts";
+import { consoleUserPrefix } from "../model/console-names.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
 import { oncePerSecond } from "../push/once-per-second.ts";
@@ -98,6 +100,7 @@ function gatewayOptions(
     maxMessageBytes: config["push.max-message-bytes"],
     allowedOrigins: config["push.allowed-origins"],
     publicChannels: config["push.public-channels"],
+    reservesConsoleNames: config["push.reserve-console-names"],
     tempMaxLifetimeMs: config["push.temp-max-lifetime"],
     pingIntervalMs: config["push.ping-interval"],
     pongTimeoutMs: config["push.pong-timeout"],
@@ -132,11 +135,19 @@ function verifyRemote(uri: string, config: Config, log: Log) {
   const complain = oncePerSecond(steadyClock, (failed) =>
     log.warn({ failed, reason }, "verify-uri could not be used; the connections were refused with 503"),
   );
+  const complainReserved = oncePerSecond(steadyClock, (refused) =>
+    log.warn(
+      { refused },
+      `verify-uri named users that start with ${consoleUserPrefix}, which belong to the console; the connections were refused with 401`,
+    ),
+  );
   return verifyByUri({
     uri,
     method: config["push.verify-method"],
     timeoutMs: verifyTimeoutMs,
     fetch,
+    reservesConsoleNames: config["push.reserve-console-names"],
+    onReservedUser: complainReserved,
     onUnusable(why) {
       reason = why;
       complain();
@@ -154,9 +165,13 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
         clientAddressOf(request.headers, server.requestIP(request)?.address ?? "", trustedProxies),
     },
     feign: {
-      credentials: feignCredentials(
-        config["push.api-keys"],
-        buildKeylessCalls(keylessOptionsOf(config), "push.api-keys"),
+      callers: callerRules(
+        feignCredentials(
+          config["push.api-keys"],
+          buildKeylessCalls(keylessOptionsOf(config), "push.api-keys"),
+        ),
+        config["push.deploy-key"],
+        config["push.reserve-console-names"],
       ),
       maxMessageBytes: config["push.max-message-bytes"],
       log,

@@ -3,8 +3,21 @@ import { messageOf } from "../errors.ts";
 /** The libraries wrap what happened in what they were doing: both are worth telling, the layers between are not. */
 export function reasonOf(failure: unknown): string {
   const innermost = innermostOf(failure);
-  const outer = messageOf(failure).replace(/\.$/, "");
-  return innermost === failure ? outer : `${outer}: ${messageOf(innermost).replace(/\.$/, "")}`;
+  const outer = sentenceOf(failure);
+  return innermost === failure ? outer : `${outer}: ${sentenceOf(innermost)}`;
+}
+
+/**
+ * The RabbitMQ client puts the name of the refused command in front, which is "undefined" for a refused login. An error
+ * without a text has at least a code or a name.
+ */
+function sentenceOf(error: unknown): string {
+  const text = messageOf(error)
+    .replace(/^undefined: /, "")
+    .replace(/\.$/, "");
+  if (text !== "" && text !== "undefined") return text;
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  return String(code ?? name ?? "the cause is not known");
 }
 
 function innermostOf(error: unknown): unknown {

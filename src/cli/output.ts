@@ -1,10 +1,55 @@
+import { visibleText } from "../visible-text.ts";
+
 /** What commands print: a table for people, or with --json one JSON value for programs. */
 export interface OutputOptions {
   json?: boolean;
 }
 
+/** Text from the server may hold names and messages of strangers: nothing of it steers the terminal. */
 export function print(options: OutputOptions, value: unknown, forPeople: () => string): void {
-  process.stdout.write(`${options.json ? JSON.stringify(value) : forPeople()}\n`);
+  process.stdout.write(`${options.json ? jsonLine(value) : visibleText(forPeople(), "\n\t")}\n`);
+}
+
+/** As `print`, for a line of a log: colours stay. */
+export function printLogLine(options: OutputOptions, value: unknown, forPeople: () => string): void {
+  process.stdout.write(`${options.json ? jsonLine(value) : colouredText(forPeople())}\n`);
+}
+
+/** JSON leaves more than the first 32 controls as they are; escaped, the value is the same. */
+function jsonLine(value: unknown): string {
+  return (JSON.stringify(value) ?? "null").replaceAll(/[^ -~]/gu, (character) =>
+    visibleText(character) === character ? character : character.split("").map(jsonEscape).join(""),
+  );
+}
+
+function jsonEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+const escapeCode = "\u001b";
+const colourSequence = new RegExp(`${escapeCode}\\[([0-9;:]*)m`, "g");
+const reset = `${escapeCode}[0m`;
+
+/** Only colours and styles pass. A line that has some ends with a reset, so that it cannot hide the next one. */
+function colouredText(line: string): string {
+  let text = "";
+  let end = 0;
+  let hasColour = false;
+  for (const match of line.matchAll(colourSequence)) {
+    const isShown = !hidesText(match[1] ?? "");
+    const before = line.slice(end, isShown ? match.index : match.index + match[0].length);
+    text += visibleText(before, "\t") + (isShown ? match[0] : "");
+    end = match.index + match[0].length;
+    hasColour ||= isShown;
+  }
+  text += visibleText(line.slice(end), "\t");
+  return hasColour && !text.endsWith(reset) ? text + reset : text;
+}
+
+/** Style 8 conceals; an 8 inside an extended colour (`38;5;8`) is a colour. */
+function hidesText(parameters: string): boolean {
+  const styles = parameters.replaceAll(/[34]8[;:](5[;:]\d+|2([;:]\d*){3,4})/g, "0");
+  return styles.split(/[;:]/).some((style) => Number(style) === 8);
 }
 
 export type Row = Record<string, string | number | boolean | null | undefined>;
@@ -42,10 +87,7 @@ function titleOf(column: string): string {
     .toUpperCase();
 }
 
+/** One line of text, whatever stands in it. */
 export function visible(value: Row[string]): string {
-  if (value === null || value === undefined) return "-";
-  return String(value).replaceAll(
-    /\p{Cc}/gu,
-    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`,
-  );
+  return value === null || value === undefined ? "-" : visibleText(String(value));
 }

@@ -3,6 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Config } from "../config.ts";
 import { Fault } from "../errors.ts";
+import type { GuardMessage } from "../runner/guard.ts";
+import { guardCommand } from "../runner/lifeline.ts";
 import type { ServerAddress } from "../runner/server-client.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
@@ -33,6 +35,17 @@ export function addRunnerCommand(program: Command): void {
       await run(config, local);
       process.exit(0);
     });
+}
+
+/** Started by a runner for itself, see lifeline.ts. */
+export function addGuardCommand(program: Command): void {
+  program.command(`${guardCommand} <known>`, { hidden: true }).action(async (known: string) => {
+    const { runGuard } = await import("../runner/guard.ts");
+    // It ends with the runner: a signal to everything that runs must not leave scripts unguarded.
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+    await runGuard(JSON.parse(known) as GuardMessage[], Bun.stdin.stream());
+    process.exit(0);
+  });
 }
 
 function aliased(options: Record<string, unknown>, from: string, to: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
-import { print, type Row, table, visible } from "./output.ts";
+import { print, printLogLine, type Row, table, visible } from "./output.ts";
 import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
 
 interface TaskItem {
@@ -110,12 +110,12 @@ interface LogAnswer {
 
 const followEveryMs = 500;
 
-/** Log lines go out as they are, colours included: they are the output of the user's own scripts. */
+/** Log lines keep their colours. They also hold commit messages, whose authors may not be trusted. */
 async function printLog(api: Remote, taskId: string, options: FollowOptions): Promise<void> {
   let next = 0;
   for (;;) {
     const log = await api.get<LogAnswer>(`/api/tasks/${segment(taskId)}/log?from=${next}`);
-    for (const line of log.lines) print(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
+    for (const line of log.lines) printLogLine(options, line, () => `${line.stage.padEnd(8)} ${line.text}`);
     const isCaughtUp = log.lines.length === 0;
     next = log.next;
     if (isCaughtUp && (log.done || !options.follow)) break;
@@ -125,8 +125,8 @@ async function printLog(api: Remote, taskId: string, options: FollowOptions): Pr
   const { state, reason } = await api.get<{ state: string; reason?: string }>(
     `/api/tasks/${segment(taskId)}`,
   );
-  const ending = `Task ${taskId} ended as ${state}.${reason ? ` ${reason}` : ""}`;
+  const ending = `Task ${taskId} ended as ${state}.${reason ? ` ${visible(reason)}` : ""}`;
   if (state !== "success") throw new Fault("internal", ending);
   // Beside the log, not in it: the log may be on its way into a file.
-  process.stderr.write(`${ending}\n`);
+  process.stderr.write(`${visible(ending)}\n`);
 }

@@ -31,7 +31,7 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
   };
 }
 
-function keyOf({ authorization, apiKey }: FeignHead): string | null {
+export function keyOf({ authorization, apiKey }: FeignHead): string | null {
   if (authorization === null) return apiKey;
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }

@@ -7,6 +7,8 @@ export interface FeignHead {
   idempotencyKey: string | null;
   authorization: string | null;
   apiKey: string | null;
+  /** It names itself the deploy service. */
+  isFromDeployService: boolean;
   hasPassedProxy: boolean;
   /** A browser sent it for a page: programs send no Origin, and say nothing about sites. */
   isFromWebPage: boolean;
@@ -21,6 +23,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     idempotencyKey: null,
     authorization: null,
     apiKey: null,
+    isFromDeployService: false,
     hasPassedProxy: false,
     isFromWebPage: false,
     host: null,
@@ -33,6 +36,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
     else if (name === "x-api-key") head.apiKey = value;
     else if (name === "host") head.host = value;
     else if (name === "origin" || (name === "sec-fetch-site" && isForeign(value))) head.isFromWebPage = true;
+    else if (name === "x-slipway-service") head.isFromDeployService = value === "deploy";
     else if (isProxyHeader(name)) head.hasPassedProxy = true;
   });
   return head;

@@ -1,19 +1,20 @@
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { isConsoleChannel, isConsoleUser } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../push/publish-request.ts";
 import type { Published } from "../push/publisher.ts";
 import { clientMessageStream } from "./client-message-stream.ts";
 import { connectionsReport } from "./connections-report.ts";
+import type { CallerRules } from "./deploy-service-mark.ts";
 import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./feign-bodies.ts";
-import type { FeignCredentials } from "./feign-credentials.ts";
 import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler, Routes } from "./server.ts";
 
 export interface FeignOptions {
-  credentials: FeignCredentials;
+  callers: CallerRules;
   maxMessageBytes: number;
   log: Log;
 }
@@ -24,10 +25,10 @@ type Operation = (request: Request, head: FeignHead) => Response | Promise<Respo
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
   const nothing: Handler = (request, server) =>
-    options.credentials.refusalOf(feignHeadOf(request.headers), request, server) ??
+    options.callers.refusalOf(feignHeadOf(request.headers), request, server) ??
     fail(404, 40401, "There is no such operation under /feign.");
   return {
-    "/feign/publish": on("POST", publisherOf(gateway, options.maxMessageBytes)),
+    "/feign/publish": on("POST", publisherOf(gateway, options)),
     "/feign/getOnlineUsers": on("GET", (request) => {
       const scope = addressOf(request).searchParams.get("scope");
       const isCluster = scope === "cluster";
@@ -38,9 +39,13 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
       const userId = addressOf(request).searchParams.get("userId");
       return succeed(connectionsReport(gateway, userId));
     }),
-    "/feign/channels/join": on("POST", (request, head) => moveChannel(gateway, "join", request, head)),
-    "/feign/channels/leave": on("POST", (request, head) => moveChannel(gateway, "leave", request, head)),
-    "/feign/channels/grant": on("POST", (request, head) => grant(gateway, request, head)),
+    "/feign/channels/join": on("POST", (request, head) =>
+      moveChannel(gateway, options.callers, "join", request, head),
+    ),
+    "/feign/channels/leave": on("POST", (request, head) =>
+      moveChannel(gateway, options.callers, "leave", request, head),
+    ),
+    "/feign/channels/grant": on("POST", (request, head) => grant(gateway, options.callers, request, head)),
     "/feign/client-messages": on("GET", (request) =>
       clientMessageStream(gateway.clientMessages, request.signal),
     ),
@@ -53,7 +58,7 @@ function guarded(options: FeignOptions, method: "GET" | "POST", operation: Opera
   const failed = (error: unknown) => failureOf(error, options.log);
   return (request, server) => {
     const head = feignHeadOf(request.headers);
-    const refusal = options.credentials.refusalOf(head, request, server);
+    const refusal = options.callers.refusalOf(head, request, server);
     if (refusal) return refusal;
     if (request.method !== method) return fail(405, 40501, `Use ${method} here.`, { allow: method });
     try {
@@ -73,7 +78,7 @@ function failureOf(error: unknown, log: Log): Response {
 }
 
 /** The hot path: it waits for the body, and for the bus only where there is something to wait for. */
-function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation {
+function publisherOf({ publisher }: Gateway, { maxMessageBytes, callers }: FeignOptions): Operation {
   const success = publishSuccess(publisher.successText);
   // Escaped, one byte of data can take six in the body.
   const maxBodyBytes = 6 * maxMessageBytes + 64 * 1024;
@@ -84,10 +89,14 @@ function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation
       : success(published.id, published.receivers);
   }
 
-  function publish(text: string | Response, key: string | null): Response | Promise<Response> {
+  function publish(text: string | Response, head: FeignHead): Response | Promise<Response> {
     if (typeof text !== "string") return text;
     const reading = readPublish(text);
     if (isRefusal(reading)) return answer(reading);
+    const { targetType, target } = reading;
+    if (targetType === "channel" && isConsoleChannel(target) && !callers.mayActForConsole(head))
+      return belongsToConsole();
+    const { idempotencyKey: key } = head;
     const publishing = key === null ? publisher.publish(reading) : publisher.publishOnce(reading, key);
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
   }
@@ -95,7 +104,7 @@ function publisherOf({ publisher }: Gateway, maxMessageBytes: number): Operation
   return (request, head) => {
     const reading = readJsonText(request, head, maxBodyBytes);
     if (reading instanceof Response) return reading;
-    return reading.then((text) => publish(text, head.idempotencyKey));
+    return reading.then((text) => publish(text, head));
   };
 }
 
@@ -108,19 +117,36 @@ async function disconnect(gateway: Gateway, request: Request, head: FeignHead): 
 
 async function moveChannel(
   gateway: Gateway,
+  callers: CallerRules,
   move: "join" | "leave",
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
   const order = await readChannelOrder(request, head);
   if (order instanceof Response) return order;
+  const isConsole = isConsoleChannel(order.channel) || isConsoleUser(order.userId);
+  if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
   const count = await gateway.control[move](order.userId, order.channel);
   return succeed(`${move} success`, { "x-push-connections": String(count) });
 }
 
-async function grant(gateway: Gateway, request: Request, head: FeignHead): Promise<Response> {
+async function grant(
+  gateway: Gateway,
+  callers: CallerRules,
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
   const order = await readGrant(request, head);
   if (order instanceof Response) return order;
+  if (isConsoleUser(order.userId) && !callers.mayActForConsole(head)) return belongsToConsole();
   await gateway.control.grant(order.userId, order.channels);
   return succeed("grant success");
+}
+
+function belongsToConsole(): Response {
+  return fail(
+    403,
+    40303,
+    "User ids slipway:… and channels private-project-… belong to the console of the deploy service; use other names.",
+  );
 }

@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/publish-request.ts";
 import { connectionsReport } from "./connections-report.ts";
@@ -37,7 +38,11 @@ export function remotePushDesk(options: { url: string; apiKey: string | undefine
   async function ask(method: "GET" | "POST", path: string, body?: unknown) {
     const response = await send(`${base}/feign/${path}`, {
       method,
-      headers: { ...authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        ...deployServiceHeader,
+        ...authorization,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),

@@ -38,6 +38,8 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
         port: address.port,
         maxRequestBodySize,
         idleTimeout: 120,
+        // In production mode the runtime shares the port by default: a second server would start and take half of the clients.
+        reusePort: false,
         // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
         development: false,
         error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),

@@ -38,14 +38,19 @@ export interface MetaKeeper {
   set(name: string, value: string): Promise<void>;
 }
 
-export interface Store extends Keepers {
+/** Keepers that can also be changed together. */
+export interface Unit extends Keepers {
   /** Runs `work` in one durable transaction: all of it, or none. It has returned once the commit is on disk. */
   transaction<T>(work: (keepers: Keepers) => Promise<T>): Promise<T>;
+}
+
+export interface Store extends Unit {
   /**
    * Runs `work` alone for its name over all instances. Waits at most `waitMs`; answers "timeout" without running it
-   * after that.
+   * after that. `work` uses the keepers that it is given and no others: on PostgreSQL they write in the transaction
+   * that holds the lock, so that work whose lock is lost is undone. A failure of `work` undoes it there too.
    */
-  withLock<T>(name: string, waitMs: number, work: () => Promise<T>): Promise<T | "timeout">;
+  withLock<T>(name: string, waitMs: number, work: (locked: Unit) => Promise<T>): Promise<T | "timeout">;
   /**
    * Grows with every committed change of a project, its secrets or its webhook: what was read at a version still holds at the same one.
    * Null where other instances write too.

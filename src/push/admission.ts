@@ -7,6 +7,13 @@ import { TurnGate } from "./turn-gate.ts";
 /** Every reason to refuse a handshake: HTTP status, code of the failure envelope, close code of reject-mode `close`. */
 export const refusals = {
   draining: refused(503, 50303, 4100, "The server is restarting; connect again in a moment.", 2),
+  queue_not_reached: refused(
+    503,
+    50305,
+    4100,
+    "The server has not reached its message queue yet; try again later.",
+    2,
+  ),
   not_upgrade: refused(426, 42601, 0, "This is a WebSocket address; ask for an upgrade."),
   origin: refused(403, 40301, 4002, "This origin is not among push.allowed-origins."),
   connect_rate: refused(429, 42901, 4100, "Too many connection attempts from this address.", 1),
@@ -61,6 +68,8 @@ export interface AdmissionOptions {
 
 export interface AdmissionParts {
   isRefusing: () => boolean;
+  /** False until the bus was ready for the first time: nothing that is published before then would arrive here. */
+  hasHadBus: () => boolean;
   isAllowedOrigin: (origin: string) => boolean;
   connectRate: RateWindow;
   verifier: CodeVerifier;
@@ -131,8 +140,9 @@ export class Admission {
   }
 
   #refusalOf({ isUpgrade, origin, rateKey }: Arrival): RefusalReason | null {
-    const { isRefusing, isAllowedOrigin, connectRate } = this.#parts;
+    const { isRefusing, hasHadBus, isAllowedOrigin, connectRate } = this.#parts;
     if (isRefusing()) return "draining";
+    if (!hasHadBus()) return "queue_not_reached";
     if (!isUpgrade) return "not_upgrade";
     if (origin !== null && !isAllowedOrigin(origin)) return "origin";
     return connectRate.allows(rateKey) ? null : "connect_rate";

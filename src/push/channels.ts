@@ -1,3 +1,4 @@
+import { isConsoleChannel } from "../model/console-names.ts";
 import type { Glob } from "../model/glob.ts";
 import type { Connection, Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
@@ -17,9 +18,11 @@ export const joinRefusalTexts: Record<JoinRefusal, string> = {
 /** Membership of connections in channels. */
 export class Channels {
   readonly #connections: Connections;
+  readonly #reservesConsoleNames: boolean;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, reservesConsoleNames: boolean) {
     this.#connections = connections;
+    this.#reservesConsoleNames = reservesConsoleNames;
   }
 
   /** What a client asks for itself: only what it was granted. Null: it is a member now. */
@@ -29,10 +32,12 @@ export class Channels {
     return this.joinUnasked(socket, channel);
   }
 
-  /** What the verify answer or another service decided. */
+  /** What the verify answer or another service decided. Nobody can decide to let others into the console's channels. */
   joinUnasked(socket: Socket, channel: string): JoinRefusal | null {
     if (!isChannelName(channel)) return "channel_invalid";
     const { data } = socket;
+    if (this.#reservesConsoleNames && !data.isConsole && isConsoleChannel(channel))
+      return "channel_not_allowed";
     data.channels ??= new Set();
     if (data.channels.has(channel)) return null;
     if (data.channels.size >= maxChannelsPerConnection) return "too_many_channels";

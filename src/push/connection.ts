@@ -32,6 +32,8 @@ export class Connection {
   readonly userId: string;
   readonly kind: ConnectionKind;
   readonly isV1: boolean;
+  /** Of the deploy service's console. */
+  readonly isConsole: boolean;
   /** Set for a socket that was upgraded only to be told why it is refused: it never enters the hub. */
   readonly rejection: Rejection | null;
   grants: ChannelGrants;
@@ -60,6 +62,7 @@ export class Connection {
     userId: string;
     kind: ConnectionKind;
     isV1: boolean;
+    isConsole: boolean;
     grants: ChannelGrants;
     firstChannels: readonly string[];
     resumeId: string | null;
@@ -70,6 +73,7 @@ export class Connection {
     this.userId = start.userId;
     this.kind = start.kind;
     this.isV1 = start.isV1;
+    this.isConsole = start.isConsole;
     this.rejection = start.rejection;
     this.grants = start.grants;
     this.firstChannels = start.firstChannels;

@@ -23,13 +23,16 @@ export interface DistributorParts {
   log: Log;
   newId: () => string;
   maxMessageBytes: number;
+  /** Whether bare messages of other services to the channels of the console are skipped. */
+  reservesConsoleNames: boolean;
   control: (message: ControlMessage) => void;
 }
 
 /** The one way in, in both modes: what the bus hands over is read, freed of repeats, and given to the hub. */
 export function distribute(parts: DistributorParts): void {
-  const { bus, hub, figures, clock, steady, log, maxMessageBytes } = parts;
+  const { bus, hub, figures, clock, steady, log, maxMessageBytes, reservesConsoleNames } = parts;
   const identify = () => ({ id: parts.newId(), ts: clock.now() });
+  const rules = { maxMessageBytes, reservesConsoleNames, identify };
   const complain = oncePerSecond(steady, (skipped) =>
     log.warn({ skipped }, "skipped messages on the queue that are no push messages"),
   );
@@ -41,7 +44,7 @@ export function distribute(parts: DistributorParts): void {
   const receive = (values: unknown[]) => {
     const messages: BroadcastMessage[] = [];
     for (const value of values) {
-      const message = readBroadcast(value, identify, maxMessageBytes);
+      const message = readBroadcast(value, rules);
       if (!message) {
         skip();
         continue;

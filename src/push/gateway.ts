@@ -40,6 +40,8 @@ export interface GatewayOptions {
   maxMessageBytes: number;
   allowedOrigins: readonly string[];
   publicChannels: readonly string[];
+  /** Whether the channels of the console are kept from everybody else. */
+  reservesConsoleNames: boolean;
   tempMaxLifetimeMs: number;
   pingIntervalMs: number;
   pongTimeoutMs: number;
@@ -130,7 +132,7 @@ export class Gateway {
       clock: steady,
       isShared: bus.name !== "local",
     });
-    const channels = new Channels(connections);
+    const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {
       figures,
       connections,
@@ -142,8 +144,13 @@ export class Gateway {
     });
     const complain = oncePerSecond(steady, (count) => log.error({ count }, "codes could not be verified"));
     this.hub = hub;
+    let hasHadBus = bus.state().ready;
+    bus.onStateChange(({ ready }) => {
+      hasHadBus ||= ready;
+    });
     this.admission = new Admission(options.admission, {
       isRefusing: () => drain.isRefusing,
+      hasHadBus: () => hasHadBus,
       isAllowedOrigin: originCheck(options.allowedOrigins),
       connectRate: new RateWindow(options.connectRate, steady),
       verifier: new CodeVerifier({
@@ -188,7 +195,7 @@ export class Gateway {
         tell,
         onLost: complainEvents,
       });
-    const losses = new Losses({ bus, ring, figures, steady });
+    const losses = new Losses({ bus, ring, connections, figures, steady });
     this.#losses = losses;
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
@@ -261,6 +268,7 @@ export class Gateway {
       log,
       newId,
       maxMessageBytes,
+      reservesConsoleNames: options.reservesConsoleNames,
       control: (message) => this.control.apply(message),
     });
   }
@@ -313,6 +321,7 @@ export class Gateway {
       userId: identity.userId,
       kind: isTemporary ? "temporary" : "normal",
       isV1: wishes.isV1,
+      isConsole: identity.isConsole,
       grants: channels === null ? this.#publicGrants : grantsOf(channels),
       firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
       resumeId: wishes.resumeId,
@@ -328,6 +337,7 @@ export class Gateway {
       userId: "",
       kind: "normal",
       isV1: false,
+      isConsole: false,
       grants: this.#publicGrants,
       firstChannels: [],
       resumeId: null,

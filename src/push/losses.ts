@@ -1,5 +1,6 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
+import type { Connections } from "./connections.ts";
 import type { BroadcastMessage } from "./message.ts";
 import type { PushFigures } from "./push-metrics.ts";
 import type { ResumeRing } from "./resume-ring.ts";
@@ -8,6 +9,7 @@ import { SequenceGaps, sequenceGapsDefaults } from "./sequence-gaps.ts";
 export interface LossParts {
   bus: Pick<Bus, "name" | "state">;
   ring: ResumeRing;
+  connections: Pick<Connections, "size">;
   figures: PushFigures;
   steady: Clock;
 }
@@ -40,8 +42,11 @@ export class Losses {
     if (!this.#isLocal) this.#gaps.seen(message, this.#parts.steady.now());
   }
 
+  /** The connections that are open may have missed something; while there are none, nobody has. */
   lost(): void {
-    this.#parts.ring.pass(this.#parts.steady.now());
+    const { ring, steady, connections, figures } = this.#parts;
+    if (connections.size > 0) figures.losses++;
+    ring.pass(steady.now());
   }
 
   tick(nowMs: number): void {

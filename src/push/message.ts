@@ -1,3 +1,5 @@
+import { isConsoleChannel } from "../model/console-names.ts";
+
 /**
  * What travels on the bus, and what a `slipway.v1` client reads. Everything that arrives is `unknown` until it is read
  * here: other services write to the queue too.
@@ -68,11 +70,18 @@ export function isLongerThan(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }
 
+export interface BroadcastRules {
+  maxMessageBytes: number;
+  /** Whether bare messages to the channels of the console are none: only the deploy service writes there, through us. */
+  reservesConsoleNames: boolean;
+  /** For bare messages that bring no identity along. */
+  identify: () => { id: string; ts: number };
+}
+
 /** Answers null for anything that is no message of ours nor a bare `{targetType, target, data}`, or too large. */
 export function readBroadcast(
   value: unknown,
-  identify: () => { id: string; ts: number },
-  maxMessageBytes: number,
+  { maxMessageBytes, reservesConsoleNames, identify }: BroadcastRules,
 ): BroadcastMessage | null {
   if (!isRecord(value)) return null;
   const { targetType, target, data } = value;
@@ -81,6 +90,8 @@ export function readBroadcast(
   const isToAll = targetType === "all";
   if (!isToAll && (typeof target !== "string" || target === "")) return null;
   const where = isToAll || typeof target !== "string" ? "" : target;
+  if (value.v === undefined && reservesConsoleNames && targetType === "channel" && isConsoleChannel(where))
+    return null;
   if (value.v === undefined)
     return { v: 1, ...identify(), seq: 0, node: "", targetType, target: where, data };
   return isBroadcast(value) ? value : null;

@@ -49,6 +49,7 @@ export function buildPushCodes(keeper: PushCodeKeeper, clock: Clock): PushCodes 
       if (held === null || (held.console && !asksTemporary)) return null;
       return {
         userId: held.userId,
+        isConsole: held.console,
         isTemporary: asksTemporary,
         maxLifetimeMs: held.console ? lifetimeOf(held, now) : null,
         channels: held.channels,

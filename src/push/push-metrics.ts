@@ -16,6 +16,8 @@ export interface PushFigures {
   repeated: number;
   /** Numbers in the sequence of a publisher that never arrived. */
   missing: number;
+  /** Times that the bus could not say that everything arrived, while connections were open. */
+  losses: number;
   clientMessages: Record<"accepted" | "ignored" | "failed", number>;
   closes: Map<string, number>;
   admissions: Map<string, number>;
@@ -31,6 +33,7 @@ export function newFigures(): PushFigures {
     unreadable: 0,
     repeated: 0,
     missing: 0,
+    losses: 0,
     clientMessages: { accepted: 0, ignored: 0, failed: 0 },
     closes: new Map(),
     admissions: new Map(),
@@ -151,6 +154,12 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     "Messages of an instance, by its running numbers, that never arrived here.",
     null,
     () => one(figures.missing),
+  );
+  counter(
+    "losses_total",
+    "Times that messages for open connections may have been lost between the queue and this instance.",
+    null,
+    () => one(figures.losses),
   );
   counter("repeated_total", "Messages skipped as repeats.", null, () => one(figures.repeated));
   return new Histogram({

@@ -1,4 +1,5 @@
-import type { CodeQuestion, Identity, Verdict } from "./code-verifier.ts";
+import { isConsoleUser } from "../model/console-names.ts";
+import { type CodeQuestion, type Identity, ownCodePrefix, type Verdict } from "./code-verifier.ts";
 import { isRecord, isTextList } from "./message.ts";
 
 export interface VerifyUriOptions {
@@ -6,12 +7,18 @@ export interface VerifyUriOptions {
   method: "GET" | "POST";
   timeoutMs: number;
   fetch: (url: string, init: BunFetchRequestInit) => Promise<Response>;
+  /** Whether user ids of the console are refused unless a deploy service of ours answers. */
+  reservesConsoleNames: boolean;
   /** Why an answer could not be used; never the address, the code or the answer. */
   onUnusable: (reason: string) => void;
+  /** An answer named a user of the console and was refused. */
+  onReservedUser: () => void;
 }
 
 const maxAnswerBytes = 64 * 1024;
 const maxUserIdBytes = 255;
+/** Where a deploy service of ours verifies its codes. */
+const ownVerifyPath = "/api/push/verify";
 const refusingStatuses = new Set([400, 401, 403, 404, 410, 422]);
 
 /** Asks verify-uri once. Codes may be single-use, so a request that may have arrived is never sent again. */
@@ -25,8 +32,26 @@ export function verifyByUri(options: VerifyUriOptions): (question: CodeQuestion)
     if ("unusable" in answer) return unusable(answer.unusable);
     if (refusingStatuses.has(answer.status)) return "rejected";
     if (answer.status < 200 || answer.status > 299) return unusable(`it answered ${answer.status}`);
-    return readAnswer(answer.text, question.asksTemporary) ?? unusable("the answer is not understood");
+    const verdict = readAnswer(answer.text, question.asksTemporary);
+    if (verdict === null) return unusable("the answer is not understood");
+    return typeof verdict === "string" ? verdict : withoutForeignConsole(options, question, verdict);
   };
+}
+
+/**
+ * Only the deploy service answers for the console: at its own path, about a code of its own, and with its mark. From
+ * any other service the mark is ignored and the user ids of the console are refused.
+ */
+function withoutForeignConsole(
+  { uri, reservesConsoleNames, onReservedUser }: VerifyUriOptions,
+  { code }: CodeQuestion,
+  identity: Identity,
+): Verdict {
+  if (!isConsoleUser(identity.userId)) return { ...identity, isConsole: false };
+  const isOurs = new URL(uri).pathname.endsWith(ownVerifyPath) && code.startsWith(ownCodePrefix);
+  if ((isOurs && identity.isConsole) || !reservesConsoleNames) return identity;
+  onReservedUser();
+  return "rejected";
 }
 
 async function ask(
@@ -129,6 +154,7 @@ function identityOf(given: Record<string, unknown>, asksTemporary: boolean): Ide
   if (!isAbsent(join) && typeof join !== "boolean") return null;
   return {
     userId,
+    isConsole: given.console === true,
     isTemporary: asksTemporary && temporary !== false,
     maxLifetimeMs: typeof maxLifetime === "number" ? maxLifetime * 1000 : null,
     channels: isTextList(channels) ? channels : null,

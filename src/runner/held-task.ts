@@ -2,6 +2,7 @@ import { type Clock, pause } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { buildBackoff } from "./backoff.ts";
+import type { TaskGuard } from "./lifeline.ts";
 import type { KillAt } from "./process-tree.ts";
 import {
   beatWaitMaxMs,
@@ -26,6 +27,8 @@ export interface HeldTask {
   readonly stopped: AbortSignal;
   why(): StopWhy | null;
   stop(why: StopWhy): void;
+  /** Whether work may begin: a runner that stood still for too long gives the task up instead. */
+  isCertain(): boolean;
   /** The answer, however long the server was away; null: the task is not ours any more. */
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
@@ -44,8 +47,15 @@ const callTimeoutMs = 10_000;
 /** How long a result waits for a server that is away. */
 const settledPatienceMs = 30 * 60_000;
 
-/** `clock` is a steady one: the server counts the lease by its own, and nobody sets both. */
-export function holdTask(instruction: RunTask, client: ServerClient, clock: Clock, log: Log): HeldTask {
+export interface HoldTaskParts {
+  client: ServerClient;
+  /** A steady one: the server counts the lease by its own, and nobody sets both. */
+  clock: Clock;
+  log: Log;
+  guard: Pick<TaskGuard, "renewed" | "ending">;
+}
+
+export function holdTask(instruction: RunTask, { client, clock, log, guard }: HoldTaskParts): HeldTask {
   const { taskId, attempt, lease, limits } = instruction;
   const stopping = new AbortController();
   const closing = new AbortController();
@@ -59,15 +69,34 @@ export function holdTask(instruction: RunTask, client: ServerClient, clock: Cloc
     if (isOurs && (why === "lease_lost" || why === "runner_stopped")) {
       isOurs = false;
       lostAt = clock.now();
+      guard.ending();
     }
     if (!stopping.signal.aborted) stopping.abort(why);
+  }
+
+  /**
+   * Asked before a late answer counts: by then the guard process has ended the scripts, so an answer that was held up
+   * with the runner must not revive the task.
+   */
+  function isCertain(): boolean {
+    if (!isOurs) return false;
+    const silentMs = clock.now() - provenAt;
+    if (isSettled || silentMs < limits.giveUpAfterMs) return true;
+    log.error(
+      { taskId, attempt, silentSeconds: Math.round(silentMs / 1000) },
+      "the lease could not be renewed for too long, because the server was away or this runner stood still; ending the task's processes",
+    );
+    stop("lease_lost");
+    return false;
   }
 
   async function once(path: string, said: object, timeoutMs: number): Promise<HeldAnswer> {
     const sentAt = clock.now();
     const answer = await client.held(path, { taskId, attempt, lease, ...said }, timeoutMs);
     backoff.reset();
+    if (!isCertain()) return { continue: false, why: "lease_lost" };
     provenAt = Math.max(provenAt, sentAt);
+    guard.renewed(provenAt);
     if (!answer.continue) stop(answer.why ?? "lease_lost");
     return answer;
   }
@@ -100,23 +129,14 @@ export function holdTask(instruction: RunTask, client: ServerClient, clock: Cloc
     }
   }
 
-  const watch = setInterval(
-    () => {
-      if (isSettled || clock.now() - provenAt < limits.giveUpAfterMs) return;
-      log.error(
-        { taskId, attempt },
-        "the server could not be reached for too long; ending the task's processes",
-      );
-      stop("lease_lost");
-    },
-    Math.max(50, limits.giveUpAfterMs / 45),
-  );
+  const watch = setInterval(isCertain, Math.max(50, limits.giveUpAfterMs / 45));
   void beat();
 
   return {
     stopped: stopping.signal,
     why: () => (stopping.signal.aborted ? (stopping.signal.reason as StopWhy) : null),
     stop,
+    isCertain,
     killAt: (termedAt) => Math.min(termedAt + limits.stopGraceMs, lostAt + lostGraceMs(limits)),
     log: (said) => call(runnerPaths.log, said),
     stage: (said) => call(runnerPaths.stage, said),

@@ -1,61 +1,137 @@
+import { pause, steadyClock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { ownCommand } from "../own-command.ts";
+import { buildBackoff } from "./backoff.ts";
+import type { GuardMessage } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
-import { markVariable } from "./process-tree.ts";
+import { lostGraceMs, type RunTask } from "./protocol.ts";
 
-/**
- * Ends the scripts of a runner that is killed without a chance to do it itself. A small shell waits at the other end of
- * a pipe; when the runner is gone the pipe ends, and the shell ends every process tree it was told of.
- */
+/** The runner's side of its guard process, which ends scripts that the runner cannot end: it was killed, or it hangs. */
 export interface Lifeline {
+  guard(instruction: Pick<RunTask, "taskId" | "attempt" | "limits">): TaskGuard;
+  close(): void;
+}
+
+export interface TaskGuard {
+  /** The server acknowledged the task at this time of steadyClock. */
+  renewed(provenAt: number): void;
+  /** The runner ends the task's processes itself. */
+  ending(): void;
   watch(tree: ProcessTree): void;
   /** The tree has ended, or may live on. */
   release(tree: ProcessTree): void;
   close(): void;
 }
 
-const guard = `
-watched=""
-while read -r verb leader mark; do
-  case "$verb" in
-    watch) watched="$watched $leader:$mark" ;;
-    release) watched=$(printf '%s\\n' $watched | grep -v -x -F "$leader:$mark" | tr '\\n' ' ') ;;
-  esac
-done
-end_all() {
-  for entry in $watched; do
-    kill -"$1" -- "-\${entry%%:*}" 2>/dev/null
-    for file in $(grep -l -F "${markVariable}=\${entry#*:}" /proc/[0-9]*/environ 2>/dev/null); do
-      pid=\${file#/proc/}
-      kill -"$1" "\${pid%/environ}" 2>/dev/null
-    done
-  done
-}
-[ -z "\${watched# }" ] && exit 0
-end_all TERM
-sleep 2
-end_all KILL
-`;
+/** Name of the hidden command that runs the guard. */
+export const guardCommand = "runner-guard";
 
-export function openLifeline(): Lifeline {
-  const shell = Bun.spawn(["sh", "-c", guard], {
-    stdin: "pipe",
-    stdout: "ignore",
-    stderr: "ignore",
-    env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
-    // Its own session: what ends the runner's group must not end its guard.
-    detached: true,
-  });
-  shell.unref();
-  function tell(verb: "watch" | "release", tree: ProcessTree): void {
+/** How much later than the runner itself the guard acts, as a part of the time after which the runner gives up. */
+const guardDelay = 1 / 45;
+
+interface WatchedTask {
+  provenAt: number;
+  limits: RunTask["limits"];
+  isEnding: boolean;
+  trees: Map<string, ProcessTree>;
+}
+
+export function openLifeline(log: Log): Lifeline {
+  const tasks = new Map<string, WatchedTask>();
+  const closing = new AbortController();
+  const backoff = buildBackoff(100, 10_000);
+  let guard = start();
+
+  function start() {
+    // What is to be guarded goes along as an argument: the runner may hang before it has written to the pipe.
+    const child = Bun.spawn([...ownCommand(), guardCommand, JSON.stringify(everything())], {
+      stdin: "pipe",
+      stdout: "ignore",
+      stderr: "ignore",
+      env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
+      // Its own session: what ends the runner's group must not end its guard.
+      detached: true,
+    });
+    child.unref();
+    void child.exited.then(replace);
+    return child;
+  }
+
+  function everything(): GuardMessage[] {
+    return [...tasks].flatMap(([key, task]): GuardMessage[] => [
+      renewal(key, task),
+      ...(task.isEnding ? [{ type: "ending", task: key } as const] : []),
+      ...[...task.trees.values()].map((tree) => ({ type: "watch", task: key, tree }) as const),
+    ]);
+  }
+
+  async function replace(): Promise<void> {
+    if (closing.signal.aborted) return;
+    log.warn("the guard process of this runner has ended; starting another");
+    await pause(backoff.nextMs(), closing.signal);
+    if (closing.signal.aborted) return;
     try {
-      shell.stdin.write(`${verb} ${tree.leader} ${tree.mark}\n`);
-      shell.stdin.flush();
-    } catch {
-      // Without its guard the runner still ends its scripts itself, and the next start sweeps what is left.
+      guard = start();
+    } catch (error) {
+      log.error(
+        { error },
+        "the guard process could not be started: scripts would outlive a runner that hangs",
+      );
+      await replace();
     }
   }
+
+  function send(message: GuardMessage): void {
+    try {
+      guard.stdin.write(`${JSON.stringify(message)}\n`);
+      guard.stdin.flush();
+    } catch {
+      // The guard has just ended; its successor gets the whole list.
+    }
+  }
+
+  function renewal(key: string, { provenAt, limits }: WatchedTask): GuardMessage {
+    return {
+      type: "renew",
+      task: key,
+      ageMs: steadyClock.now() - provenAt,
+      termAfterMs: limits.giveUpAfterMs * (1 + guardDelay),
+      killAfterMs: limits.giveUpAfterMs + lostGraceMs(limits),
+    };
+  }
+
   return {
-    watch: (tree) => tell("watch", tree),
-    release: (tree) => tell("release", tree),
-    close: () => void shell.stdin.end(),
+    guard({ taskId, attempt, limits }) {
+      const key = `${taskId}-${attempt}`;
+      const task: WatchedTask = { provenAt: steadyClock.now(), limits, isEnding: false, trees: new Map() };
+      tasks.set(key, task);
+      send(renewal(key, task));
+      return {
+        renewed(provenAt) {
+          task.provenAt = provenAt;
+          send(renewal(key, task));
+        },
+        ending() {
+          task.isEnding = true;
+          send({ type: "ending", task: key });
+        },
+        watch(tree) {
+          task.trees.set(tree.mark, tree);
+          send({ type: "watch", task: key, tree });
+        },
+        release(tree) {
+          task.trees.delete(tree.mark);
+          send({ type: "release", task: key, tree });
+        },
+        close() {
+          tasks.delete(key);
+          send({ type: "forget", task: key });
+        },
+      };
+    },
+    close() {
+      closing.abort();
+      void guard.stdin.end();
+    },
   };
 }

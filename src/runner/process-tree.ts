@@ -52,7 +52,8 @@ export function isTreeAlive(tree: ProcessTree): boolean {
   return targetsOf(tree).length > 0;
 }
 
-async function endAll(find: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
+async function endAll(findNow: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
+  const find = withDescendants(findNow);
   for (const target of find()) send(target, "SIGTERM");
   const termedAt = steadyClock.now();
   while (steadyClock.now() < killAt(termedAt)) {
@@ -67,6 +68,30 @@ async function endAll(find: () => number[], killAt: KillAt, send: SendSignal): P
     for (const target of alive) send(target, "SIGKILL");
     await Bun.sleep(pollEveryMs);
   }
+}
+
+/**
+ * Adds the descendants of what is found, also after their parent has ended: a child in a session of its own and with an
+ * empty environment is known only by its parent.
+ */
+function withDescendants(find: () => number[]): () => number[] {
+  const seen = new Map<number, string>();
+  return () => {
+    const found = new Set(find());
+    const running = new Map<number, ProcessStatus>();
+    for (const pid of processIds() ?? []) {
+      const status = statusOf(pid);
+      if (status !== null && status.state !== "Z" && pid !== process.pid) running.set(pid, status);
+    }
+    for (const [pid, { startedAt }] of running) if (seen.get(pid) === startedAt) found.add(pid);
+    let sizeBefore = -1;
+    while (sizeBefore !== found.size) {
+      sizeBefore = found.size;
+      for (const [pid, { parent }] of running) if (found.has(parent)) found.add(pid);
+    }
+    for (const [pid, { startedAt }] of running) if (found.has(pid)) seen.set(pid, startedAt);
+    return [...found];
+  };
 }
 
 /** Living processes of the session or with the mark; without /proc, the group as a whole (a negative pid). */
@@ -109,6 +134,7 @@ function processIds(): number[] | null {
 
 interface ProcessStatus {
   state: string;
+  parent: number;
   session: number;
   /** Clock ticks since boot: with the pid, it names a process for good. */
   startedAt: string;
@@ -121,6 +147,7 @@ function statusOf(pid: number): ProcessStatus | null {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return {
     state: fields[0] ?? "",
+    parent: Number(fields[1]),
     session: Number(fields[3]),
     startedAt: fields[19] ?? "",
   };

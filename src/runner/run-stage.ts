@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { CheckedOut } from "./checkout.ts";
 import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
 import type { HeldTask } from "./held-task.ts";
-import type { Lifeline } from "./lifeline.ts";
+import type { TaskGuard } from "./lifeline.ts";
 import type { LogStream } from "./log-stream.ts";
 import { type RunResult, runProcess } from "./process.ts";
 import { endTree, type ProcessTree, survivorsText } from "./process-tree.ts";
@@ -17,7 +17,7 @@ export interface StageContext {
   workspace: Workspace;
   held: HeldTask;
   log: LogStream;
-  lifeline: Lifeline;
+  guard: TaskGuard;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   newMark(): string;
@@ -93,7 +93,7 @@ async function run(stage: Stage, context: StageContext, command: Command): Promi
       mark: context.newMark(),
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);
-        context.lifeline.watch(tree);
+        context.guard.watch(tree);
       },
     });
   } finally {
@@ -121,8 +121,8 @@ export function stoppedEnd(what: string, held: HeldTask): StageEnd {
   return { state: "timeout", exitCode: null, reason: `${what} ran longer than allowed` };
 }
 
-function release(tree: ProcessTree, { lifeline, workspace }: StageContext): void {
-  lifeline.release(tree);
+function release(tree: ProcessTree, { guard, workspace }: StageContext): void {
+  guard.release(tree);
   workspace.forgetTree(tree);
 }
 

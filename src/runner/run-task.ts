@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import { type CheckedOut, CheckoutError, checkout } from "./checkout.ts";
 import { openGitEnvironment } from "./git-environment.ts";
 import { type HeldTask, holdTask } from "./held-task.ts";
-import type { Lifeline } from "./lifeline.ts";
+import type { Lifeline, TaskGuard } from "./lifeline.ts";
 import { buildLogStream, type LogStream } from "./log-stream.ts";
 import { maskText } from "./masker.ts";
 import { runProcess } from "./process.ts";
@@ -29,7 +29,8 @@ export interface RunTaskParts {
 
 /** The one instruction: checkout, then each stage, each begun only after the server has acknowledged it. */
 export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
-  const held = holdTask(instruction, parts.client, steadyClock, parts.log);
+  const guard = parts.lifeline.guard(instruction);
+  const held = holdTask(instruction, { client: parts.client, clock: steadyClock, log: parts.log, guard });
   const abandon = () => held.stop("runner_stopped");
   parts.abandon.addEventListener("abort", abandon, { once: true });
   const secrets = secretsOf(instruction);
@@ -47,7 +48,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
   try {
     workspace = await parts.workspaces.open(instruction.projectId, instruction.taskId, instruction.attempt);
-    end = await work(instruction, { ...parts, held, stream: log, workspace });
+    end = await work(instruction, { ...parts, held, guard, stream: log, workspace });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = { state: "failed", exitCode: null, reason: `The runner failed: ${messageOf(error)}` };
@@ -61,6 +62,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     await log.flushed();
     await held.finish({ state: end.state, reason: maskText(secrets, end.reason).slice(0, 2000) });
     held.close();
+    guard.close();
     parts.abandon.removeEventListener("abort", abandon);
   }
 }
@@ -77,6 +79,7 @@ const gitOutputMaxBytes = 256 * 1024;
 
 interface Work extends RunTaskParts {
   held: HeldTask;
+  guard: TaskGuard;
   stream: LogStream;
   workspace: Workspace;
 }
@@ -84,7 +87,7 @@ interface Work extends RunTaskParts {
 async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
   const { held } = parts;
   const isGoing = async (said: Parameters<HeldTask["stage"]>[0]) =>
-    (await held.stage(said))?.continue === true && !held.stopped.aborted;
+    (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
 
   if (!(await isGoing({ stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
@@ -113,7 +116,7 @@ async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
 
 /** The folder with the commit in it, or how it ended. */
 async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut | StageEnd> {
-  const { held, stream, workspace, workspaces, lifeline } = parts;
+  const { held, stream, workspace, workspaces, guard } = parts;
   const { limits, repo } = instruction;
   const environment = openGitEnvironment(repo, workspaces, parts.env);
   const endsAt = performance.now() + limits.checkoutTimeoutMs;
@@ -138,9 +141,9 @@ async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut |
           killAt: held.killAt,
           mayLeaveProcesses: false,
           mark: parts.newMark(),
-          watch: (tree) => lifeline.watch(tree),
+          watch: guard.watch,
         });
-        lifeline.release(result.tree);
+        guard.release(result.tree);
         if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
         if (result.end === "timeout") {
           state = "timeout";

@@ -61,7 +61,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     concurrency: options.concurrency,
     version: options.version,
   });
-  const lifeline = openLifeline();
+  const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();
   let answeredAt = options.clock.now();
   let isGreeted = false;

@@ -30,16 +30,16 @@ export interface DataKey {
  */
 export async function loadDataKey(
   { dataDir, encryptionKey }: DataKeyOptions,
-  store: Pick<Store, "meta" | "withLock">,
+  store: Pick<Store, "withLock">,
 ): Promise<DataKey> {
-  const loaded = await store.withLock("encryption key", lockWaitMs, async () => {
-    const check = await store.meta.get(checkName);
+  const loaded = await store.withLock("encryption key", lockWaitMs, async (locked) => {
+    const check = await locked.meta.get(checkName);
     if (encryptionKey !== undefined) {
       const secrets = buildSecrets(parseKey(encryptionKey, "data.encryptionKey"));
-      await confirm(store, secrets, check, "data.encryptionKey");
+      await confirm(locked, secrets, check, "data.encryptionKey");
       return { secrets, file: null, warnings: [] };
     }
-    return loadKeyFile(dataDir, store, check);
+    return loadKeyFile(dataDir, locked, check);
   });
   if (loaded === "timeout")
     throw new Fault("unavailable", "Another instance holds the encryption key of this database; try again.");

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Keepers, Store } from "../model/store.ts";
+import type { Keepers, Store, Unit } from "../model/store.ts";
 import { readDatabaseUrl } from "./database-url.ts";
 import type { Engine } from "./engine.ts";
 import { buildKeepers } from "./keepers.ts";
@@ -65,21 +65,21 @@ function storeOver(engine: Engine): Store {
     keepersOf.set(scope, known);
     return known;
   };
+  const unitOf = (scope: Scope): Unit => ({
+    ...insideOf(scope),
+    transaction: (work) => scope.transact((inner) => work(insideOf(inner))),
+  });
+  const whole = unitOf(engine.scope);
   return {
-    ...buildKeepers(engine.scope),
-    transaction: (work) => engine.scope.transact((inner) => work(insideOf(inner))),
+    ...whole,
     async withLock(name, waitMs, work) {
       const endAt = performance.now() + waitMs;
       const release = await locks.acquire(name, waitMs);
       if (release === null) return "timeout";
       try {
-        const unlock = await engine.lockAcrossInstances(name, endAt - performance.now());
-        if (unlock === null) return "timeout";
-        try {
-          return await work();
-        } finally {
-          await unlock();
-        }
+        return await engine.runLocked(name, endAt - performance.now(), (scope) =>
+          work(scope === engine.scope ? whole : unitOf(scope)),
+        );
       } finally {
         release();
       }

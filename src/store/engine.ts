@@ -11,7 +11,10 @@ export interface Engine {
   now(): Promise<Date>;
   /** Throws when the database does not answer. */
   check(): Promise<void>;
-  /** Takes `name` over all other instances until the answer is called; null when `waitMs` passed first. */
-  lockAcrossInstances(name: string, waitMs: number): Promise<(() => Promise<void>) | null>;
+  /**
+   * Runs `work` while it holds `name` over all other instances; "timeout" when `waitMs` passed first. `work` uses only
+   * the scope that it is given: where there are other instances, that is the transaction which holds the lock.
+   */
+  runLocked<T>(name: string, waitMs: number, work: (scope: Scope) => Promise<T>): Promise<T | "timeout">;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { Fault, messageOf } from "../errors.ts";
+import { codeOf } from "./dialect.ts";
 
 /**
  * Classes of SQLSTATE that mean "not now": connection, sign-in, no such database, resources, operator intervention,
@@ -15,6 +16,17 @@ export function faultOf(error: unknown): unknown {
     cause: error,
     retryAfterSeconds: 1,
   });
+}
+
+/** Ended by an operator, by a crash of another backend, or by the network. */
+const lostCodes = ["57P01", "57P02", "ECONNRESET", "EPIPE"];
+/** How `pg` reports a connection that ended: it has no codes for it. */
+const lostMessages = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
+
+/** Whether the connection was gone, as an idle one is after a restart of the server: another one may work. */
+export function wasLost(error: unknown): boolean {
+  const thrown = error instanceof Fault ? error.cause : error;
+  return lostCodes.includes(codeOf(thrown)) || lostMessages.test(messageOf(thrown));
 }
 
 function isAway(error: unknown): boolean {

@@ -5,12 +5,12 @@ import type { Log } from "../log.ts";
 import { buildDatabaseClock } from "./database-clock.ts";
 import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
-import { dialectOver, type Execute } from "./kysely-dialect.ts";
+import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
 import { runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { connect, run, settingsOf } from "./postgres-client.ts";
-import { faultOf } from "./postgres-fault.ts";
+import { faultOf, wasLost } from "./postgres-fault.ts";
 import { buildPostgresLocks } from "./postgres-lock.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -19,6 +19,11 @@ const statementTimeoutMs = 10_000;
 /** For a server that is there but silent: then only we can end the wait. */
 const answerTimeoutMs = 12_000;
 const shortAnswerTimeoutMs = 3_000;
+/** A process that hangs inside a transaction loses it after this long, with the locks that others wait for. */
+const idleTransactionTimeoutMs = 10_000;
+/** Asking again changes nothing but the answer. A list that locks rows is only used inside a transaction. */
+const reads = /^(?:select|with) /;
+
 export interface PostgresOptions {
   url: string;
   log: Log;
@@ -34,17 +39,48 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     max: poolSize,
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
+    idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
   });
   // A connection may break at any moment, also while nobody uses it: without a listener that would end the process.
   pool.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
-  const locks = buildPostgresLocks({
-    connect: () => connect({ ...settings, query_timeout: shortAnswerTimeoutMs }),
+  /** Each connection that was lost leaves the pool, so that after this many there is none left but new ones. */
+  async function overLostConnections<T>(work: () => Promise<T>): Promise<T> {
+    for (let lost = 0; ; lost++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (lost === poolSize || !wasLost(error)) throw faultOf(error);
+      }
+    }
+  }
+  /** Nothing is done yet when a transaction cannot begin: the next connection is tried. */
+  const begun = (sql: string) =>
+    overLostConnections(async () => {
+      const client = await pool.connect();
+      const query = { text: sql, query_timeout: shortAnswerTimeoutMs };
+      try {
+        return { client, answers: await client.query(query) };
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    });
+  const runLocked = buildPostgresLocks({
+    async tryBegin(name) {
+      const lock = `select pg_try_advisory_xact_lock(hashtextextended(${pg.escapeLiteral(name)}, 0)) as done`;
+      const { client, answers } = await begun(`begin; ${lock}`);
+      const [, answer] = answers as unknown as pg.QueryResult<{ done: boolean }>[];
+      if (answer?.rows[0]?.done === true) return client;
+      await rollBackAndRelease(client);
+      return null;
+    },
+    finish: inTransaction,
   });
-  const connection = () => pool.connect().catch((error: unknown) => Promise.reject(faultOf(error)));
 
   const clock = await buildDatabaseClock(() => timeOf(pool));
-  const execute: Execute = (query) => run(pool, query);
+  const execute: Execute = <R>(query: Query) =>
+    reads.test(query.sql) ? overLostConnections(() => run<R>(pool, query)) : run<R>(pool, query);
   const db = databaseOver(execute);
   const scope: Scope = {
     db,
@@ -52,7 +88,10 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     execute,
     executeTogether: (unit) => runMadeUnit(scope, unit),
     dialect: postgresDialect,
-    transact: async (work) => inTransaction(await connection(), work),
+    transact: async (work) => {
+      const { client } = await begun("begin");
+      return inTransaction(client, () => work(innerScope(client)));
+    },
   };
   return {
     scope,
@@ -63,9 +102,8 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       await pool.query(query).catch((error: unknown) => Promise.reject(faultOf(error)));
     },
     version: () => null,
-    lockAcrossInstances: locks.acquire,
+    runLocked: (name, waitMs, work) => runLocked(name, waitMs, (client) => work(innerScope(client))),
     async close() {
-      await locks.close();
       await untilIdle(pool);
       await pool.end();
     },
@@ -91,10 +129,13 @@ function databaseOver(execute: Execute): Database {
   return new Kysely<Schema>({ dialect: dialectOver(postgresDialect.name, execute) });
 }
 
-async function inTransaction<T>(client: pg.PoolClient, work: (scope: Scope) => Promise<T>): Promise<T> {
+/** Runs `work` in the transaction that is open on `client`, and ends it. */
+async function inTransaction<T>(
+  client: pg.PoolClient,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   try {
-    await run(client, { sql: "begin", parameters: [] });
-    const value = await work(innerScope(client));
+    const value = await work(client);
     await commit(client);
     client.release();
     return value;

@@ -140,15 +140,16 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     return answer as QueryAnswer<R>;
   };
 
+  const scope: Scope = {
+    db: databaseOver(execute),
+    lists: databaseOver((query) => background.execute(query)),
+    execute,
+    executeTogether: group.write,
+    dialect: sqliteDialect,
+    transact: (work) => group.run(() => work(inside.scope)),
+  };
   return {
-    scope: {
-      db: databaseOver(execute),
-      lists: databaseOver((query) => background.execute(query)),
-      execute,
-      executeTogether: group.write,
-      dialect: sqliteDialect,
-      transact: (work) => group.run(() => work(inside.scope)),
-    },
+    scope,
     description: `SQLite ${file}`,
     version: version.current,
     now: async () => new Date(clock.now()),
@@ -156,7 +157,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
       group.check();
       reader.execute({ sql: "select 1", parameters: [] });
     },
-    lockAcrossInstances: async () => async () => {},
+    runLocked: (_name, _waitMs, work) => work(scope),
     async close() {
       await group.close();
       await thread.stop("The database is closed.");

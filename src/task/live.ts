@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { projectChannel } from "../model/console-names.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { TaskEvent } from "../model/project.ts";
 import type { LogLine, Task } from "../model/task.ts";
@@ -10,10 +11,6 @@ export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
   | { type: "delivery"; delivery: DeliverySummary }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
-
-export function projectChannel(projectId: number): string {
-  return `private-project-${projectId}`;
-}
 
 export function taskChannel(projectId: number, taskId: number): string {
   return `${projectChannel(projectId)}/task-${taskId}`;

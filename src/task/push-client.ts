@@ -1,3 +1,4 @@
+import { deployServiceHeader } from "../model/console-names.ts";
 import type { PublishToChannel } from "./live.ts";
 
 const timeoutMs = 5000;
@@ -8,7 +9,7 @@ export function buildPushClient(
   send: typeof fetch = fetch,
 ): PublishToChannel {
   const address = `${options.url.replace(/\/+$/, "")}/feign/publish`;
-  const headers: Record<string, string> = { "content-type": "application/json" };
+  const headers: Record<string, string> = { ...deployServiceHeader, "content-type": "application/json" };
   if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
   return async (channel, data) => {
     const response = await send(address, {

@@ -29,16 +29,21 @@ export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
   /** As last read, which may be old; null when it was not. */
   remembered(key: string): Hook | null;
-  /** As stored now; the same `config` where it has not changed. Null, and forgotten, when key or project are gone. */
-  current(hook: Hook): Promise<Hook | null>;
+  /**
+   * As stored now, read by `keepers` where they are given; the same `config` where it has not changed. Null, and
+   * forgotten, when key or project are gone.
+   */
+  current(hook: Hook, keepers?: HookKeepers): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
 }
 
 /** Beyond this the one longest remembered is read again. */
 const maxHooks = 10_000;
 
+type HookKeepers = Pick<Store, "webhookConfigs" | "projects">;
+
 export interface HookDirectoryOptions {
-  store: Pick<Store, "webhookConfigs" | "projects" | "version">;
+  store: HookKeepers & Pick<Store, "version">;
   secrets: Secrets;
   /** webhook.debounceSeconds, for projects that set none. */
   debounceSeconds: number;
@@ -62,11 +67,15 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
   };
 
   /** What was opened and compiled of `earlier` is kept while its configuration is the same. */
-  async function read(key: string, earlier: Hook | undefined): Promise<Hook | null> {
+  async function read(
+    key: string,
+    earlier: Hook | undefined,
+    { webhookConfigs, projects }: HookKeepers,
+  ): Promise<Hook | null> {
     // Taken before the first read: a change during it makes the hook old, never the other way round.
     const version = store.version();
-    const config = await store.webhookConfigs.byKey(key);
-    const project = config === null ? null : await store.projects.byId(config.projectId);
+    const config = await webhookConfigs.byKey(key);
+    const project = config === null ? null : await projects.byId(config.projectId);
     hooks.delete(key);
     if (config === null || project === null) return null;
     const isSame = earlier?.config.updatedAt.getTime() === config.updatedAt.getTime();
@@ -81,14 +90,14 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
       const known = hooks.get(key);
       return known && (known.version === null || known.version === store.version())
         ? known
-        : read(key, known);
+        : read(key, known, store);
     },
     remembered: (key) => hooks.get(key) ?? null,
-    async current(hook) {
+    async current(hook, keepers = store) {
       const { key } = hook.config;
       // Without a key it was never enabled, and no delivery is judged by it.
       if (key === null || (hook.version !== null && hook.version === store.version())) return hook;
-      return read(key, hook);
+      return read(key, hook, keepers);
     },
     hookOf: (config, project) => hookOf(config, project),
   };

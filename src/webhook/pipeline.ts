@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { Fault, messageOf as textOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
-import type { Store } from "../model/store.ts";
+import type { Store, Unit } from "../model/store.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
@@ -74,54 +74,60 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   const placeOf = buildQueuePlaces();
 
   /** The decision, in the order of the seed. */
-  async function judge(arrived: InHand): Promise<Judged> {
+  async function judge(keepers: Unit, arrived: InHand): Promise<Judged> {
     const { event, aside } = chooseRef(arrived.event, arrived.hook.rules, arrived.way, arrived.trace);
-    const decision = await decideOn({ ...arrived, event });
+    const decision = await decideOn(keepers, { ...arrived, event });
     return { event, decision: aside === "" ? decision : withAside(decision, aside) };
   }
 
-  async function decideOn(hand: InHand): Promise<Decision> {
+  async function decideOn(keepers: Unit, hand: InHand): Promise<Decision> {
     const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
     if (filtered) return { outcome: filtered };
     return (
-      (await debounce(store, hand)) ?? (await giveWay(store, hand)) ?? (await start(store, hand, placeOf))
+      (await debounce(keepers, hand)) ??
+      (await giveWay(keepers, hand)) ??
+      (await start(keepers, hand, placeOf))
     );
   }
 
   /** Inside the project's lock: nothing else decides for it, but its tasks may be claimed meanwhile. */
-  async function decideAlone(arrived: Arrived): Promise<Written | "gone"> {
+  async function decideAlone(locked: Unit, arrived: Arrived): Promise<Written | "gone"> {
     const now = await store.now();
     const { trace, projectId } = arrived.known;
     const steps = trace.steps.length;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const hook = await hooks.current(arrived.hook);
+      const hook = await hooks.current(arrived.hook, locked);
       if (hook === null) return "gone";
       const seen = seenBy(hook, arrived);
-      const { event, decision } = await judgeSeen(seen, now);
-      const written = await carryOut(store, { ...seen.known, event }, decision, hook.project, now);
+      const { event, decision } = await judgeSeen(locked, seen, now);
+      const written = await carryOut(locked, { ...seen.known, event }, decision, hook.project, now);
       if (written !== null) return written;
       trace.cutAt(steps);
     }
     throw new Fault("unavailable", `The tasks of project ${projectId} change too fast to decide.`);
   }
 
-  async function judgeSeen(seen: Seen, now: Date): Promise<Judged | { event: null; decision: Decision }> {
+  async function judgeSeen(
+    locked: Unit,
+    seen: Seen,
+    now: Date,
+  ): Promise<Judged | { event: null; decision: Decision }> {
     const { way, hook, known } = seen;
     const { event, trace } = known;
-    const refusal = seen.refusal ?? (isShared() ? await overRate(seen, now) : null);
+    const refusal = seen.refusal ?? (isShared() ? await overRate(locked, seen, now) : null);
     if (refusal) return { event, decision: { outcome: refusal } };
     if (event === null) return { event, decision: { outcome: invalidPayload(seen) } };
-    return judge({ way, hook, event, trace, now });
+    return judge(locked, { way, hook, event, trace, now });
   }
 
   /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
   const isShared = () => store.version() === null;
 
-  async function overRate({ way, hook, known }: Seen, now: Date): Promise<Outcome | null> {
+  async function overRate(locked: Unit, { way, hook, known }: Seen, now: Date): Promise<Outcome | null> {
     if (!way.rate) return null;
     const { projectId, event, trace } = known;
     const delivery = { projectId, bucket: bucketOf(event, hook.rules), trace };
-    return overSharedRate(store.deliveries, delivery, options.limitPerMinute, now);
+    return overSharedRate(locked.deliveries, delivery, options.limitPerMinute, now);
   }
 
   function tell({ id, record, enqueued, moved }: Written): void {
@@ -167,8 +173,10 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       const startedAtMs = performance.now();
       const { known, hook } = arrived;
       try {
-        const written = await store.withLock(`webhook ${hook.config.projectId}`, options.lockWaitMs, () =>
-          decideAlone(arrived),
+        const written = await store.withLock(
+          `webhook ${hook.config.projectId}`,
+          options.lockWaitMs,
+          (locked) => decideAlone(locked, arrived),
         );
         if (written === "timeout") return await refuse(known, lockTimeout(options.lockWaitMs));
         if (written === "gone") return await refuseGone(arrived);
@@ -180,7 +188,8 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    preview: (hook, event, way, trace) => judge({ way, hook, event, trace, now: new Date(clock.now()) }),
+    preview: (hook, event, way, trace) =>
+      judge(store, { way, hook, event, trace, now: new Date(clock.now()) }),
     refuse,
     fail,
   };

@@ -1,7 +1,7 @@
 import { Fault } from "../errors.ts";
 import type { NewDelivery } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
-import type { Store } from "../model/store.ts";
+import type { Unit } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../task/queue.ts";
 import type { DeliveryAnswer, Outcome } from "./outcome.ts";
@@ -24,7 +24,7 @@ export interface Written {
  * been merged into was claimed meanwhile: then it has to be decided anew.
  */
 export async function carryOut(
-  store: Store,
+  store: Unit,
   known: Known,
   { outcome, start, merge }: Decision,
   project: Project,
@@ -55,7 +55,7 @@ function writtenWith(
 }
 
 function mergeInto(
-  store: Store,
+  store: Unit,
   record: NewDelivery,
   outcome: Outcome,
   { into, order }: NonNullable<Decision["merge"]>,

@@ -47,6 +47,13 @@ describe("sign-in", () => {
     expect(answers[0]?.text).toBe(answers[1]?.text as string);
   });
 
+  test("refuses thousands of unknown fields with a short answer", async () => {
+    const fields = Array.from({ length: 5_000 }, (_, index) => [`${"x".repeat(300)}${index}`, 1]);
+    const wrong = await server.anonymous.request("POST", "/api/auth/login", Object.fromEntries(fields));
+    expect(wrong.status).toBe(422);
+    expect(wrong.text.length).toBeLessThan(50_000);
+  });
+
   test("names unknown fields with the one that was meant, and refuses what is not JSON", async () => {
     const wrong = await server.anonymous.request("POST", "/api/auth/login", { user: "a", pasword: "b" });
     expect(wrong.status).toBe(422);

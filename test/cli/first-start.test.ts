@@ -4,12 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/service-process.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 test("a first start that finds its port taken names the way out, and the next one still tells the password", async () => {
-  const other = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("another program") });
+  // It shares its port with any program that also asks to share, as the runtime does by default in production.
+  const other = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    reusePort: true,
+    fetch: () => new Response("another program"),
+  });
   const slipway = buildCli({ SLIPWAY_DATA_DIR: dataDir, SLIPWAY_RUNNER_ENABLED: "false" });
   const refused = await slipway(["start", "--server-listen", `127.0.0.1:${other.port}`]);
   expect([refused.exitCode, refused.stderr]).toEqual([
@@ -32,4 +39,37 @@ test("a first start that finds its port taken names the way out, and the next on
   await eventually("the start tells the password", () => /password \S{20} \(shown this once\)/.test(said));
   child.kill();
   await child.exited;
+}, 60_000);
+
+test("a first start is ready only when admin can sign in", async () => {
+  const main = join(import.meta.dir, "../../src/main.ts");
+  const password = "chosen by the operator";
+  const signIns: number[] = [];
+  for (let start = 0; start < 4; start++) {
+    const listen = `127.0.0.1:${await freePort()}`;
+    const child = Bun.spawn([process.execPath, main, "start", "--server-listen", listen], {
+      env: {
+        ...process.env,
+        SLIPWAY_DATA_DIR: join(dataDir, `start-${start}`),
+        SLIPWAY_RUNNER_ENABLED: "false",
+        SLIPWAY_ADMIN_PASSWORD: password,
+      },
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await eventually("the server is ready", async () => {
+      const answer = await fetch(`http://${listen}/readyz`).catch(() => null);
+      if (answer?.status === 503) expect(await answer.text()).toBe("starting\n");
+      return answer?.status === 200;
+    });
+    const answer = await fetch(`http://${listen}/api/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ username: "admin", password }),
+    });
+    signIns.push(answer.status);
+    child.kill("SIGKILL");
+    await child.exited;
+  }
+  expect(signIns).toEqual([200, 200, 200, 200]);
 }, 60_000);

@@ -1,5 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { Fault } from "../../src/errors.ts";
@@ -127,7 +128,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       pick(120_000, 600_000),
     );
 
-    test("a lock is had again after the server was gone", async () => {
+    test("once the store answers again, the first lock and the first transaction after the restart are had", async () => {
       expect(await store.withLock("before", 1000, async () => "held")).toBe("held");
       await server.restart();
       await until(() =>
@@ -136,14 +137,50 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
           () => false,
         ),
       );
-      await until(() =>
-        store
-          .withLock("after", 1000, async () => true)
-          .then(
-            (held) => held === true,
-            () => false,
-          ),
+      expect(await store.withLock("after", 1000, async () => "held")).toBe("held");
+      expect(await store.transaction(async ({ users }) => users.count())).toBe(0);
+    }, 60_000);
+
+    test("work whose connection is lost is undone, and the next holder of its lock does not find it", async () => {
+      const [holder, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const broken = failureOf(
+        store.withLock("shared", 1000, async ({ meta }) => {
+          await meta.set("who", "the first holder");
+          holder.resolve();
+          await next.promise;
+        }),
       );
+      await holder.promise;
+      await server.restart();
+      const other = await openStore({ url: server.url, log: pino({ level: "silent" }) });
+      expect(await other.withLock("shared", 5000, ({ meta }) => meta.get("who"))).toBeNull();
+      next.resolve();
+      expect(await broken).toMatchObject({ code: "unavailable" });
+      expect(await store.meta.get("who")).toBeNull();
+      await other.close();
+    }, 60_000);
+
+    test("a server that is silent for some seconds takes no lock from its holder", async () => {
+      const other = await openStore({ url: server.url, log: pino({ level: "silent" }) });
+      const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const held = store.withLock("kept", 1000, async ({ meta }) => {
+        taken.resolve();
+        await done.promise;
+        await meta.set("kept", "yes");
+      });
+      await taken.promise;
+      for (const pid of backendsOf(server.pid)) process.kill(pid, "SIGSTOP");
+      const asked = [1, 2, 3].map((each) =>
+        store.withLock(`other ${each}`, 1000, async () => {}).catch((error: unknown) => error),
+      );
+      await Promise.race([Promise.all(asked), Bun.sleep(4_000)]);
+      for (const pid of backendsOf(server.pid)) process.kill(pid, "SIGCONT");
+      await Promise.all(asked);
+      expect(await other.withLock("kept", 300, async () => "had it too")).toBe("timeout");
+      done.resolve();
+      await held;
+      expect(await other.withLock("kept", 3000, ({ meta }) => meta.get("kept"))).toBe("yes");
+      await other.close();
     }, 60_000);
 
     test("a server that does not answer is told within seconds", async () => {
@@ -159,6 +196,12 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
     }, 60_000);
   },
 );
+
+/** The server and the processes of its connections. */
+function backendsOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return [...children.split(" ").filter(Boolean).map(Number), pid];
+}
 
 async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
   const endAt = performance.now() + 60_000;

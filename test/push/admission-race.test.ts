@@ -102,6 +102,7 @@ describe("a place is reserved before any waiting", () => {
       { maxConnections: 5000, maxConnectionsPerUser: 0, maxPendingVerifications: 1000 },
       {
         isRefusing: () => false,
+        hasHadBus: () => true,
         isAllowedOrigin: () => true,
         connectRate: new RateWindow(0, systemClock),
         verifier: { verify: () => promise.then(() => "rejected") } as unknown as CodeVerifier,

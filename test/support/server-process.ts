@@ -15,6 +15,7 @@ const main = join(import.meta.dir, "../../src/main.ts");
 export async function startServerProcess(
   dataDir: string,
   settings: Record<string, string> = {},
+  runtimeFlags: string[] = [],
 ): Promise<ServerProcess> {
   const flags = {
     "server-listen": "127.0.0.1:0",
@@ -30,6 +31,7 @@ export async function startServerProcess(
   const child = Bun.spawn(
     [
       process.execPath,
+      ...runtimeFlags,
       main,
       "start",
       ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),

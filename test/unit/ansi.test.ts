@@ -54,3 +54,10 @@ test("no input makes it throw or leave an escape in the text", () => {
     }),
   );
 });
+
+test("what would reverse, reorder or hide text is written out, beside colours too", () => {
+  expect(plainText("deploy \u202eexe.gnp\u202c ok\u2066\u200f\u061c\u200b")).toBe(
+    "deploy \\u202eexe.gnp\\u202c ok\\u2066\\u200f\\u061c\\u200b",
+  );
+  expect(plainText(`${esc}[31m\u202ea${esc}[0m`)).toBe("\\u202ea");
+});

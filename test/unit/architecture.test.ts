@@ -12,7 +12,7 @@ import {
 } from "../support/architecture.ts";
 
 const everyPart = ["config", "http", "push", "webhook", "task", "account", "store", "bus", "runner"];
-const seams = ["bus interface", "runner protocol", "model", "git rules", "base"];
+const seams = ["bus interface", "runner protocol", "model", "git rules", "text rules", "base"];
 
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
@@ -22,7 +22,17 @@ const parts: Part[] = [
   {
     name: "http",
     files: /^src\/http\//,
-    imports: ["push", "webhook", "task", "account", "runner protocol", "model", "git rules", "base"],
+    imports: [
+      "push",
+      "webhook",
+      "task",
+      "account",
+      "runner protocol",
+      "model",
+      "git rules",
+      "text rules",
+      "base",
+    ],
     types: ["bus interface"],
   },
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
@@ -37,11 +47,13 @@ const parts: Part[] = [
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git-(ref|url)\.ts$/, imports: ["base"] },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
-  { name: "base", files: /^src\/[\w-]+\.ts$/, imports: [] },
+  // Which characters are written out: the command line and the console must agree.
+  { name: "text rules", files: /^src\/visible-text\.ts$/, imports: [] },
+  { name: "base", files: /^src\/[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",
     files: /^console\//,
-    imports: ["client"],
+    imports: ["client", "text rules"],
     types: ["http", "webhook", "task", "push", "account", "runner protocol", "model", "git rules", "base"],
   },
   { name: "client", files: /^client\//, imports: [] },

@@ -123,6 +123,11 @@ describe("the environment", () => {
     expect(unlike?.message).not.toContain("did you mean");
   });
 
+  test("with a name of a million characters is refused without being compared with every setting", async () => {
+    const [fault] = await faultsOf(load(`${"x".repeat(3_000_000)}: 1`));
+    expect(fault?.message).toBe("is no setting; see docs/configuration.md");
+  });
+
   test("may hold variables of others and of the tests", async () => {
     expect(
       await load("", { env: { HOME: "/", SLIPWAY_TEST_FULL: "1", SLIPWAY_ADMIN_PASSWORD: "x" } }),

@@ -33,3 +33,12 @@ test.each(["json", "pretty"] as const)(
     expect(written).not.toContain("tell-nobody");
   },
 );
+
+test("a line for people writes out what a terminal would obey", () => {
+  let written = "";
+  const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
+  buildLog("info", "pretty", destination).info({ error: "a\u001b[2Jb", more: { c: "\u202ed" } }, "e\u009bf");
+  expect(written).toContain("a\\x1b[2Jb");
+  expect(written).toContain("\\u202ed");
+  expect(written).toContain("e\\x9bf");
+});

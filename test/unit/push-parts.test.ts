@@ -78,10 +78,14 @@ describe("idempotency keys", () => {
 });
 
 describe("messages on the queue", () => {
-  const identify = () => ({ id: "made", ts: 7 });
+  const rules = {
+    maxMessageBytes: 100,
+    reservesConsoleNames: true,
+    identify: () => ({ id: "made", ts: 7 }),
+  };
 
   test("a bare {targetType,target,data} from another service is accepted", () => {
-    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, identify, 100)).toEqual({
+    expect(readBroadcast({ targetType: "user", target: "42", data: "x" }, rules)).toEqual({
       v: 1,
       id: "made",
       ts: 7,
@@ -91,12 +95,12 @@ describe("messages on the queue", () => {
       target: "42",
       data: "x",
     });
-    expect(readBroadcast({ targetType: "all", data: "x" }, identify, 100)?.target).toBe("");
+    expect(readBroadcast({ targetType: "all", data: "x" }, rules)?.target).toBe("");
   });
 
   test("anything else is no message", () => {
     const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
-    expect(readBroadcast(good, identify, 100)).toEqual({ ...good, v: 1, targetType: "all" });
+    expect(readBroadcast(good, rules)).toEqual({ ...good, v: 1, targetType: "all" });
     const wrong = [
       null,
       7,
@@ -111,11 +115,11 @@ describe("messages on the queue", () => {
       { ...good, seq: "1" },
       { ...good, idempotencyKey: 7 },
     ];
-    for (const value of wrong) expect(readBroadcast(value, identify, 100)).toBeNull();
+    for (const value of wrong) expect(readBroadcast(value, rules)).toBeNull();
   });
 
   test("nor is one with more bytes than max-message-bytes", () => {
-    const read = (data: string) => readBroadcast({ targetType: "all", data }, identify, 100);
+    const read = (data: string) => readBroadcast({ targetType: "all", data }, rules);
     expect(read("x".repeat(100))).not.toBeNull();
     expect(read("漢".repeat(33))).not.toBeNull();
     expect(read("漢".repeat(34))).toBeNull();

@@ -26,18 +26,27 @@ async function withServer<T>(over: Store, work: (server: HookServer) => Promise<
   }
 }
 
+/** The store with some parts replaced, also for work under a lock. */
+function withParts(parts: Partial<Store>): Store {
+  const changed: Store = {
+    ...store,
+    withLock: (name, waitMs, work) => store.withLock(name, waitMs, () => work(changed)),
+    ...parts,
+  };
+  return changed;
+}
+
 /** A store whose parts break when told to. */
 function breaking(parts: { create?: () => boolean; withTask?: () => boolean }): Store {
   const away = () => Promise.reject(new Error("disk I/O error"));
   const { create, createWithTask } = store.deliveries;
-  return {
-    ...store,
+  return withParts({
     deliveries: {
       ...store.deliveries,
       create: (record) => (parts.create?.() ? away() : create(record)),
       createWithTask: (record, task) => (parts.withTask?.() ? away() : createWithTask(record, task)),
     },
-  };
+  });
 }
 
 describe("a failure inside", () => {
@@ -108,14 +117,13 @@ describe("a failure inside", () => {
 
 test("a delivery whose task of the window is claimed while it is decided makes a task of its own", async () => {
   let claimFirst: (() => Promise<unknown>) | null = null;
-  const racing: Store = {
-    ...store,
+  const racing = withParts({
     async transaction(work) {
       await claimFirst?.();
       claimFirst = null;
       return store.transaction(work);
     },
-  };
+  });
   await withServer(racing, async (server) => {
     const { id, url } = await server.project({ debounceSeconds: 60 });
     const first = await deliverTo(url, push);

@@ -7,6 +7,7 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
+import { visible } from "../../visible.ts";
 
 const refreshMs = 3000;
 const shown = 100;
@@ -73,7 +74,7 @@ function UserRow({
   return (
     <>
       <Table.Tr>
-        <Table.Td className="foreign">{userId}</Table.Td>
+        <Table.Td className="foreign">{visible(userId)}</Table.Td>
         <Table.Td ta="right">
           <Button size="compact-sm" variant="subtle" aria-expanded={isOpened} onClick={onToggle}>
             Connections
@@ -111,8 +112,8 @@ function Connections({ userId }: { userId: string }) {
               {connections.map((connection) => (
                 <li key={connection.connectionId}>
                   <code>{connection.connectionId}</code> {connection.kind}, {connection.protocol}, from{" "}
-                  {connection.address}, since <Moment at={connection.openedAt} />
-                  {connection.channels.length > 0 && `, in ${connection.channels.join(", ")}`}
+                  {visible(connection.address)}, since <Moment at={connection.openedAt} />
+                  {connection.channels.length > 0 && visible(`, in ${connection.channels.join(", ")}`)}
                 </li>
               ))}
             </ul>

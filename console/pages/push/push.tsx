@@ -4,6 +4,7 @@ import { PageHead, Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
 import { usePushStats } from "../../push-stats.ts";
 import { sizeText } from "../../time-text.ts";
+import { visible } from "../../visible.ts";
 import { OnlineUsers } from "./online-users.tsx";
 import { PublishForm } from "./publish-form.tsx";
 import { TestConnection } from "./test-connection.tsx";
@@ -70,7 +71,7 @@ function Channels({ channels }: { channels: { name: string; members: number }[] 
         <ul className="channel-list">
           {channels.map((channel) => (
             <li key={channel.name}>
-              <span className="foreign mono">{channel.name}</span>
+              <span className="foreign mono">{visible(channel.name)}</span>
               <span className="dim figures">{channel.members}</span>
             </li>
           ))}

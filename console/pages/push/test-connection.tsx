@@ -4,6 +4,7 @@ import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel, reachable } from "../../components/page.tsx";
 import { exactText } from "../../time-text.ts";
+import { visible } from "../../visible.ts";
 
 const kept = 200;
 
@@ -85,7 +86,7 @@ export function TestConnection() {
               title={exactText(new Date(entry.at).toISOString())}
               data-note={entry.isNote || undefined}
             >
-              {entry.text}
+              {visible(entry.text)}
             </div>
           ))
         )}

@@ -6,6 +6,7 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { visible } from "../../visible.ts";
 import { RowsForm } from "./rows-form.tsx";
 
 /** Plain variables of the scripts, saved as a whole. */
@@ -22,7 +23,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
           ),
         })}
         addLabel="Add a variable"
-        removeLabelOf={({ name }) => `Remove ${name || "the variable"}`}
+        removeLabelOf={({ name }) => `Remove ${visible(name) || "the variable"}`}
       >
         {(row, change) => (
           <>
@@ -34,7 +35,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
               onChange={(event) => change({ ...row, name: event.currentTarget.value })}
             />
             <TextInput
-              aria-label={`Value of ${row.name || "the variable"}`}
+              aria-label={`Value of ${visible(row.name) || "the variable"}`}
               style={{ flex: 1 }}
               value={row.value}
               onChange={(event) => change({ ...row, value: event.currentTarget.value })}

@@ -4,6 +4,7 @@ import { Moment } from "../../components/moment.tsx";
 import { deliveriesQuery } from "../../delivery-query.ts";
 import { usePolling } from "../../live.ts";
 import type { DeliverySummary } from "../../shapes.ts";
+import { visible } from "../../visible.ts";
 
 /** Tells, while somebody fills in the host's form next door, whether what the host sends arrives. */
 export function Arrival({ projectId }: { projectId: number }) {
@@ -33,7 +34,7 @@ function Arrived({ delivery }: { delivery: DeliverySummary }) {
       <span>
         {isRefused ? "A delivery arrived, but was refused" : "Deliveries arrive"}: the last{" "}
         <Moment at={delivery.created_at} />.{" "}
-        <Link href={`/deliveries/${delivery.id}`}>{delivery.reason}</Link>
+        <Link href={`/deliveries/${delivery.id}`}>{visible(delivery.reason)}</Link>
       </span>
     </div>
   );

@@ -9,6 +9,7 @@ import { Panel, Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
 import { Trace } from "../../components/trace.tsx";
 import { shortRef } from "../../time-text.ts";
+import { visible } from "../../visible.ts";
 
 /** Asks the rules about a made-up push: the decision with its trace, or a real task. */
 export function TestPanel({ projectId, defaultRef }: { projectId: number; defaultRef: string }) {
@@ -91,9 +92,9 @@ type TestAnswer = InferResponseType<(typeof api.projects)[":id"]["webhook"]["tes
 function Result({ data }: { data: TestAnswer }) {
   if (!("dryRun" in data))
     return (
-      <Alert mt="md" color="tide" variant="light" title={data.message}>
+      <Alert mt="md" color="tide" variant="light" title={visible(data.message)}>
         {data.taskId === undefined ? (
-          data.reason
+          visible(data.reason)
         ) : (
           <Link href={`/tasks/${data.taskId}`}>Watch task {data.taskId}</Link>
         )}
@@ -103,7 +104,7 @@ function Result({ data }: { data: TestAnswer }) {
     <div className="test-result">
       <StateLabel state={data.decision.status} strong />
       <Text size="sm" mb="md" className="foreign">
-        {data.decision.reason}
+        {visible(data.decision.reason)}
       </Text>
       <Trace steps={data.trace} />
     </div>

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { answerOf, api } from "../../api.ts";
 import { Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
+import { visible } from "../../visible.ts";
 import type { Rules } from "./rules.tsx";
 
 const last = 50;
@@ -82,9 +83,9 @@ function Answer({ data }: { data: Judged }) {
               <StateLabel state={proposed.status} />
             </div>
             <Link href={`/deliveries/${delivery.id}`} className="cut">
-              {delivery.ref || `delivery ${delivery.id}`} {delivery.commit_message}
+              {visible(`${delivery.ref || `delivery ${delivery.id}`} ${delivery.commit_message}`)}
             </Link>
-            <span className="dim foreign">{proposed.reason}</span>
+            <span className="dim foreign">{visible(proposed.reason)}</span>
           </li>
         ))}
       </ul>

@@ -6,7 +6,9 @@ import { Fault, type FieldFault } from "../../errors.ts";
 const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
 
 /** More would only repeat the first ones. */
-const maxFields = 50;
+export const maxFields = 50;
+/** A field name in an answer is cut here: the caller knows the rest. */
+const fieldMaxLength = 200;
 
 /** A Fault "invalid" that names every wrong field with a plain sentence. */
 export function invalidInput(target: string, issues: readonly $ZodIssue[]): Fault {
@@ -28,12 +30,16 @@ function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
   const path = issue.path.map(String);
   if (issue.code === "unrecognized_keys") {
     const messages = issue.message.split("\n");
-    return issue.keys.map((key, index) => ({
-      field: [...path, key].join("."),
+    return issue.keys.slice(0, maxFields).map((key, index) => ({
+      field: shortened([...path, key].join(".")),
       message: messages[index] ?? "is no field here",
     }));
   }
-  return [{ field: path.join(".") || place, message: issue.message }];
+  return [{ field: shortened(path.join(".")) || place, message: issue.message }];
+}
+
+function shortened(field: string): string {
+  return field.length > fieldMaxLength ? `${field.slice(0, fieldMaxLength).toWellFormed()}…` : field;
 }
 
 /** What the schemas expect, in words. */

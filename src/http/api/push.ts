@@ -1,6 +1,12 @@
-import { type ConsoleAccess, consoleUserId, consoleUserPrefix } from "../../account/console-access.ts";
+import type { ConsoleAccess } from "../../account/console-access.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
+import {
+  consoleUserId,
+  consoleUserPrefix,
+  isConsoleChannel,
+  isConsoleUser,
+} from "../../model/console-names.ts";
 import type { Caller } from "../../model/permission.ts";
 import { targetTypes } from "../../push/message.ts";
 import type { PushCodes } from "../../push/own-codes.ts";
@@ -39,6 +45,7 @@ const verdictShape = z
     maxLifetime: z.number().optional().openapi({ description: "Seconds; 0: no end." }),
     channels: z.array(z.string()).optional(),
     join: z.boolean(),
+    console: z.boolean().openapi({ description: "A connection of the console itself." }),
   })
   .openapi("PushVerdict");
 
@@ -180,6 +187,7 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
     })
     .openapi(publish, async (c) => {
       const message = c.req.valid("json");
+      refuseConsoleChannel(message);
       const published = await desk.publish(message);
       const { targetType, target } = message;
       await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
@@ -203,6 +211,14 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
     .openapi(online, async (c) => c.json({ users: await desk.online() }, 200));
 }
 
+/** What arrives there is read as news of the deploy service. */
+function refuseConsoleChannel({ targetType, target }: { targetType: string; target: string }): void {
+  if (targetType !== "channel" || !isConsoleChannel(target)) return;
+  throw new Fault("invalid", "Channels private-project-… belong to the console; use another name.", {
+    fields: [{ field: "target", message: "must not start with private-project-" }],
+  });
+}
+
 function namesItsTarget({ targetType, target }: { targetType?: unknown; target?: unknown }): boolean {
   const isAddressed = targetType !== "all" && targetTypes.some((type) => type === targetType);
   return !isAddressed || (target !== "" && target !== undefined);
@@ -211,7 +227,7 @@ function namesItsTarget({ targetType, target }: { targetType?: unknown; target?:
 /** Oneself, or anybody for an admin; never the console's own names. */
 function nameFor(caller: Caller, asked: string | undefined): string {
   const name = asked ?? caller.username;
-  if (name.startsWith(consoleUserPrefix))
+  if (isConsoleUser(name))
     throw new Fault("invalid", `User ids that start with ${consoleUserPrefix} belong to the console.`, {
       fields: [{ field: "userId", message: `must not start with ${consoleUserPrefix}` }],
     });
@@ -232,5 +248,6 @@ async function verdictOf(codes: PushCodes, code: string, asksTemporary: boolean)
     ...(identity.maxLifetimeMs === null ? {} : { maxLifetime: identity.maxLifetimeMs / 1000 }),
     ...(identity.channels === null ? {} : { channels: [...identity.channels] }),
     join: identity.joinsChannels,
+    console: identity.isConsole,
   };
 }

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { isSafeRef, toFullRef } from "../../model/git-ref.ts";
 import type { Page, PageRequest } from "../../model/page.ts";
 import { nearest } from "../../nearest.ts";
+import { maxFields } from "./field-faults.ts";
 
 /** The schemas that every noun shares. Import `z` from here: it can describe itself for OpenAPI. */
 export { z };
@@ -13,7 +14,10 @@ export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
       // One line for each key, in order: field-faults.ts takes them apart again.
-      return issue.keys.map((key) => unknownField(key, names)).join("\n");
+      return issue.keys
+        .slice(0, maxFields)
+        .map((key) => unknownField(key, names))
+        .join("\n");
     },
   });
 }

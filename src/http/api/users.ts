@@ -127,7 +127,7 @@ export interface UsersDeps {
 
 export function usersApi({ store, passwords, clock }: UsersDeps) {
   async function oneByOne<T>(work: (keepers: Keepers) => Promise<T>): Promise<T> {
-    const done = await store.withLock(adminsLock, lockWaitMs, () => store.transaction(work));
+    const done = await store.withLock(adminsLock, lockWaitMs, (locked) => locked.transaction(work));
     if (done === "timeout")
       throw new Fault("unavailable", "Users are being changed elsewhere; try again.", {
         retryAfterSeconds: 1,

@@ -1,0 +1,31 @@
+/**
+ * User ids and channels that belong to the console of the deploy service. Applications share the gateway with it, so
+ * neither may be given to a connection that is not marked as the console's.
+ */
+export const consoleUserPrefix = "slipway:";
+const consoleChannelPrefix = "private-project-";
+
+export function consoleUserId(userId: number): string {
+  return `${consoleUserPrefix}${userId}`;
+}
+
+export function isConsoleUser(userId: string): boolean {
+  return userId.startsWith(consoleUserPrefix);
+}
+
+export function projectChannel(projectId: number): string {
+  return `${consoleChannelPrefix}${projectId}`;
+}
+
+export function isConsoleChannel(channel: string): boolean {
+  return channel.startsWith(consoleChannelPrefix);
+}
+
+/** What the console's live connection may hear: the channels of the projects that its user may view. */
+export function channelsOfProjects(projectIds: readonly number[] | "all"): string[] {
+  if (projectIds === "all") return [`${consoleChannelPrefix}*`, `${consoleChannelPrefix}*/*`];
+  return projectIds.flatMap((id) => [projectChannel(id), `${projectChannel(id)}/*`]);
+}
+
+/** The deploy service names itself with this header, so that no application acts on the console's names by accident. */
+export const deployServiceHeader = { "x-slipway-service": "deploy" } as const;

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+  await server.admin.expect(201, "POST", "/api/projects", {
+    name: "shop",
+    git: { url: "https://git.example.com/shop.git" },
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+const noIds = [
+  "abc",
+  "0",
+  "-1",
+  "1.5",
+  "1e3",
+  "0x1",
+  "NaN",
+  "99999999999999999999",
+  "%20",
+  "%E0%A4%A",
+  "1%00",
+];
+
+test("an address whose id is none says that there is no such page, for every page with an id", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(new URL(request.url()).pathname));
+  for (const path of ["/tasks", "/projects", "/deliveries"])
+    for (const id of noIds) {
+      await go(`${path}/${id}`);
+      await page.getByText("There is no such page").waitFor();
+    }
+  for (const path of ["/projects/abc/webhook", "/projects/1/nonsense", "/projects/1/settings/more"]) {
+    await go(path);
+    await page.getByText("There is no such page").waitFor();
+    expect(await page.title()).toBe("Not found · Slipway");
+  }
+  expect(requests.filter((path) => /^.api.*(NaN|Infinity|undefined)/.test(path))).toEqual([]);
+  expect(faults).toEqual([]);
+  await close();
+}, 180_000);
+
+test("an id that nothing has is named with the way back, under a heading", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  for (const [noun, path] of [
+    ["task", "/tasks"],
+    ["project", "/projects"],
+    ["delivery", "/deliveries"],
+  ] as const) {
+    await go(`${path}/4711`);
+    await page
+      .getByRole("alert")
+      .filter({ hasText: `no ${noun} 4711` })
+      .waitFor();
+    expect(await page.title()).not.toContain("undefined");
+    await page.locator("main").getByRole("link", { name: /all /i }).click();
+    await page.waitForURL(`**${path}`);
+  }
+  expect(faults).toEqual([]);
+  await close();
+}, 60_000);
+
+test("a delivery named in the query that is none leaves the list as it is", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  for (const id of ["abc", "1.5", "1e400", "-3"]) {
+    await go(`/deliveries?delivery=${id}`);
+    await page.getByText("Nothing was delivered yet").waitFor();
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  }
+  expect(faults).toEqual([]);
+  await close();
+}, 60_000);

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { type ConsoleScene, startScene } from "../support/console-scene.ts";
+
+let browser: Browser;
+let scene: ConsoleScene;
+let view: ConsolePage;
+
+/** Reverses what follows it, on a page and in the title of a browser's tab. */
+const reversal = "\u202e\u2066\u200ffdp.exe";
+
+/** Fields of answers that hold text of other people. */
+const foreignFields = new Set([
+  ...["name", "message", "ref", "triggeredBy", "author", "reason", "causeRef", "url", "username", "subject"],
+  ...["project_name", "commit_message", "event", "host_delivery_id", "remote_ip", "remoteIp", "userAgent"],
+  ...["value", "pattern", "detail", "text", "body", "hint", "address", "title"],
+]);
+
+beforeAll(async () => {
+  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
+  view = await openConsole(browser, scene.server.url);
+  await view.page.route("**/api/**", async (route) => {
+    const response = await route.fetch();
+    const isJson = response.headers()["content-type"]?.includes("json") ?? false;
+    if (!isJson) return route.fulfill({ response });
+    await route.fulfill({ response, json: poisoned(await response.json()) });
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await scene.close();
+}, 60_000);
+
+/** The answer as if strangers had written all that they can write. */
+function poisoned(value: unknown, field = ""): unknown {
+  if (typeof value === "string") return foreignFields.has(field) ? value + reversal : value;
+  if (Array.isArray(value))
+    return value.map((each) => poisoned(each, field === "labels" ? "name" : field === "users" ? "name" : ""));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      name,
+      isStageName(value, name) ? each : poisoned(each, field === "headers" ? "value" : name),
+    ]),
+  );
+}
+
+/** `build`, `deploy` and `start` are our own names. */
+function isStageName(owner: object, field: string): boolean {
+  return field === "name" && "state" in owner && "exitCode" in owner;
+}
+
+/** What is read on the page and holds a character that reorders text. Fields of forms show what they hold. */
+function reorderedTexts(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const reorders = /[\p{Bidi_Control}\u2028\u2029]/u;
+    const found = reorders.test(document.title) ? [`title: ${document.title}`] : [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { parentElement, textContent } = walker.currentNode;
+      if (parentElement?.matches("script, style, textarea")) continue;
+      if (reorders.test(textContent ?? "")) found.push(`<${parentElement?.className}> ${textContent}`);
+    }
+    for (const element of document.querySelectorAll("*"))
+      for (const name of ["title", "aria-label", "alt", "placeholder"])
+        if (reorders.test(element.getAttribute(name) ?? ""))
+          found.push(`${name} of <${element.className}> ${element.getAttribute(name)}`);
+    return found;
+  });
+}
+
+const paths = (): string[] => [
+  "/",
+  "/projects",
+  ...["tasks", "webhook", "deliveries", "settings"].map((tab) => `/projects/${scene.shopId}/${tab}`),
+  "/tasks",
+  `/tasks/${scene.failedTaskId}`,
+  "/deliveries",
+  "/deliveries?delivery=1",
+  "/deliveries/1",
+  ...["/push", "/users", "/groups", "/runners", "/tokens", "/audit", "/account"],
+];
+
+test("no page lets a stranger's text change the direction in which its own text is read", async () => {
+  const { page, go, faults } = view;
+  const reordered: Record<string, string[]> = {};
+  for (const path of paths()) {
+    await go(path);
+    await page.waitForLoadState("networkidle").catch(() => null);
+    if (path !== "/push") await page.getByText("\\u202e", { exact: false }).first().waitFor();
+    const found = await reorderedTexts(page);
+    if (found.length > 0) reordered[path] = found;
+  }
+  expect(reordered).toEqual({});
+  expect(faults).toEqual([]);
+}, 180_000);
+
+test("a log line that reverses its text is written out, and its colours stay", async () => {
+  const { page, go } = view;
+  await go(`/tasks/${scene.failedTaskId}`);
+  await page.locator(".log-text", { hasText: "FAIL" }).first().waitFor();
+  expect(await page.locator(".log-text .ansi-1", { hasText: "FAIL" }).count()).toBe(1);
+  await page.locator(".log-text", { hasText: "\\u202e\\u2066\\u200ffdp.exe" }).first().waitFor();
+}, 60_000);
+
+test("questions and notices write out the names that they speak of", async () => {
+  const { page, go } = view;
+  await go("/users");
+  await page.getByRole("button", { name: "Delete bo" }).first().click();
+  await page.getByRole("dialog").getByText("Delete bo\\u202e", { exact: false }).waitFor();
+  expect(await reorderedTexts(page)).toEqual([]);
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the user" }).click();
+  await page.getByText("was deleted.").waitFor();
+  expect(await reorderedTexts(page)).toEqual([]);
+}, 60_000);

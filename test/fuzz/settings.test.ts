@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { settingKeys } from "../../src/config.ts";
+import { ConfigError, configOf, loadConfig, printConfig } from "../../src/config-load.ts";
+import { fuzz, mutatedText } from "../support/fuzz.ts";
+import { nastyText } from "../support/schema-values.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "slipway-fuzz-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A settings file whose keys are ours and whose values may be anything. */
+const structured = fc
+  .dictionary(fc.oneof(fc.constantFrom(...settingKeys), nastyText), fc.oneof(fc.jsonValue(), nastyText), {
+    maxKeys: 12,
+  })
+  .map((tree) => JSON.stringify(tree));
+
+test("a settings file is read, or refused with a sentence for each mistake", async () => {
+  const path = join(folder, "slipway.yaml");
+  await fuzz({
+    name: "settings files",
+    inputs: { short: 2_000, long: 100_000 },
+    arbitrary: fc.oneof(structured, mutatedText([printConfig(configOf())])),
+    async check(text) {
+      writeFileSync(path, text);
+      const faults = await faultsOf(path);
+      for (const { key, message } of faults) {
+        expect(typeof key).toBe("string");
+        expect(message).not.toMatch(/undefined|\[object Object\]/);
+      }
+      // Each setting, each line and each rule between settings may be wrong once.
+      return { used: faults.length, bound: settingKeys.length + text.length + 10 };
+    },
+  });
+}, 600_000);
+
+async function faultsOf(path: string) {
+  try {
+    await loadConfig({ file: { path, required: true }, env: {}, flags: {} });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+}

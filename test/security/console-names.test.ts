@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { freshPrefix, rabbitmqUnderTest } from "../support/buses.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { type PushApp, startPushApp } from "../support/push-app.ts";
+import { PushClient } from "../support/push-client.ts";
+import { serviceUrl } from "../support/services.ts";
+import { startVerifyService, type VerifyService } from "../support/verify-service.ts";
+
+const amqpUrl = await serviceUrl("amqp");
+const secret = "private-project-1";
+const stops: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+interface Gateway {
+  url: string;
+  verify: VerifyService;
+}
+
+const post = (gateway: { url: string }, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(gateway.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+async function connect(gateway: { url: string }, query: string): Promise<PushClient> {
+  const url = `${gateway.url.replace("http", "ws")}/ws?${query}`;
+  const client = await PushClient.open(url, ["slipway.v1"]);
+  stops.push(() => client.close());
+  await client.heardType("welcome");
+  return client;
+}
+
+/** What the console hears through `publish`; the connection itself must live on. */
+async function hearsNothing(client: PushClient, gateway: { url: string }, publish: () => Promise<unknown>) {
+  await publish();
+  const proof = { targetType: "all", data: "end of the test" };
+  expect((await post(gateway, "/feign/publish", proof)).status).toBe(200);
+  await eventually("the connection is alive", () => client.messages.includes("end of the test"));
+  expect(client.messages).not.toContain("secret news");
+}
+
+const roles = {
+  "the push role alone": async (): Promise<Gateway & { stop(): Promise<void> }> => startPushApp(),
+  "the console's own server": async () => {
+    const verify = startVerifyService();
+    const server = await startApiServer(
+      { "push.verify-uri": verify.url, "push.drain-delay": 0, "push.drain-period": 0 },
+      undefined,
+      "start",
+    );
+    return {
+      url: server.url,
+      verify,
+      async stop() {
+        await server.stop();
+        await verify.stop();
+      },
+    };
+  },
+};
+
+describe.each(Object.entries(roles))(
+  "on %s, names of the console are not given from outside:",
+  (_role, start) => {
+    let gateway: Gateway & { stop(): Promise<void> };
+    beforeAll(async () => {
+      gateway = await start();
+    });
+    afterAll(() => gateway.stop());
+
+    /** As the deploy service itself. */
+    const publishNews = async () => {
+      const body = { targetType: "channel", target: secret, data: "secret news" };
+      const answer = await post(gateway, "/feign/publish", body, { "x-slipway-service": "deploy" });
+      expect(answer.status).toBe(200);
+    };
+    const answering = (answer: object) => {
+      gateway.verify.answer = () => Response.json(answer);
+    };
+
+    test.each([
+      { userId: "slipway:1" },
+      { userId: "slipway:1", console: true },
+      { userId: "slipway:" },
+      { code: 0, successful: true, msg: null, data: "slipway:7", encrypt: false },
+      { code: 0, successful: true, data: { userId: "slipway:7", console: true } },
+    ])("a verify service that answers %j is refused", async (answer) => {
+      answering(answer);
+      for (const code of ["x", "slpd_x"]) {
+        const url = `${gateway.url.replace("http", "ws")}/ws?code=${code}&temp=1`;
+        await expect(PushClient.open(url)).rejects.toThrow("refused");
+      }
+    });
+
+    test.each([["*"], ["**"], [secret], ["private-*"], ["private-project-?"], ["private-project-1", "**/*"]])(
+      "a verify answer that grants %s",
+      async (...channels) => {
+        answering({ userId: "anna", channels });
+        const client = await connect(gateway, `code=x&channel=${secret}&channel=news`);
+        expect(client.ofType("welcome")[0]?.channels).not.toContain(secret);
+        client.send(JSON.stringify({ type: "join", channel: secret }));
+        await client.heardType("error", 2);
+        await hearsNothing(client, gateway, publishNews);
+      },
+    );
+
+    test("a mark `console` for a user of the application", async () => {
+      answering({ userId: "anna", console: true, channels: ["**"] });
+      const client = await connect(gateway, `code=x&channel=${secret}`);
+      await hearsNothing(client, gateway, publishNews);
+    });
+
+    test("an application service that joins, grants or publishes", async () => {
+      answering({ userId: "anna" });
+      const client = await connect(gateway, "code=x");
+      const join = await post(gateway, "/feign/channels/join", { userId: "anna", channel: secret });
+      expect(join.status).toBe(403);
+      expect(await join.json()).toMatchObject({ code: 40303, successful: false });
+      expect(
+        (await post(gateway, "/feign/channels/grant", { userId: "anna", channels: ["**"] })).status,
+      ).toBe(200);
+      client.send(JSON.stringify({ type: "join", channel: secret }));
+      await client.heardType("error");
+      for (const [path, body] of [
+        ["channels/grant", { userId: "slipway:1", channels: ["private-project-*"] }],
+        ["channels/join", { userId: "slipway:1", channel: "news" }],
+        ["channels/leave", { userId: "slipway:1", channel: secret }],
+        ["publish", { targetType: "channel", target: secret, data: "false news" }],
+        ["publish", { targetType: "channel", target: `${secret}/task-1`, data: "false news" }],
+      ] as const)
+        expect((await post(gateway, `/feign/${path}`, body)).status).toBe(403);
+      await hearsNothing(client, gateway, publishNews);
+    });
+  },
+);
+
+test("push.public-channels never names the console's channels", async () => {
+  const gateway = await startPushApp({ "push.public-channels": [secret, "**"] });
+  stops.push(() => gateway.stop());
+  const client = await connect(gateway, `code=anna&channel=${secret}`);
+  expect(client.ofType("welcome")[0]?.channels).toEqual([]);
+});
+
+test("push.reserve-console-names: false gives the names to applications again", async () => {
+  const gateway = await startPushApp({ "push.reserve-console-names": false });
+  stops.push(() => gateway.stop());
+  gateway.verify.answer = () => Response.json({ userId: "slipway:1", channels: [secret] });
+  const client = await connect(gateway, "code=x");
+  expect(client.ofType("welcome")[0]).toMatchObject({ userId: "slipway:1", channels: [secret] });
+  expect((await gateway.publish({ targetType: "channel", target: secret, data: "ours" })).status).toBe(200);
+  await eventually("it arrives", () => client.messages.includes("ours"));
+});
+
+describe.if(amqpUrl !== undefined)("a service that writes bare messages to the queue", () => {
+  test("does not reach the console's channels", async () => {
+    const broker = rabbitmqUnderTest(amqpUrl ?? "");
+    const prefix = freshPrefix();
+    const gateway = await startPushApp({
+      "push.cluster-enabled": true,
+      "push.queue.url": broker.url,
+      "push.queue.prefix": prefix,
+    });
+    stops.push(() => gateway.stop());
+    await eventually("it is ready", async () => (await gateway.get("/readyz")).status === 200);
+    const write = (message: object) =>
+      broker.write(prefix, "broadcast", "channel:x", [JSON.stringify(message)]);
+    await write({ targetType: "channel", target: secret, data: "false news" });
+    await eventually(
+      "it is skipped",
+      async () => (await gateway.metric("slipway_push_unreadable_total")) === 1,
+    );
+  });
+});
+
+describe("where the push role runs apart, with push.deploy-key", () => {
+  let deploy: ApiServer;
+  let push: PushApp;
+  beforeAll(async () => {
+    const port = freePort();
+    deploy = await startApiServer({
+      "deploy.push.url": `http://127.0.0.1:${port}`,
+      "deploy.push.apiKey": "key of the deploy service",
+    });
+    push = await startPushApp({
+      "server.listen": { host: "127.0.0.1", port },
+      "push.verify-uri": `${deploy.url}/api/push/verify`,
+      "push.api-keys": ["key of the shop"],
+      "push.deploy-key": "key of the deploy service",
+    });
+  });
+  afterAll(async () => {
+    await push.stop();
+    await deploy.stop();
+  });
+
+  test("the console is admitted and hears, and no other key acts for it, whatever it says it is", async () => {
+    const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+    const { id } = await deploy.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    const { code } = await deploy.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+      for: "console",
+    });
+    const channel = `private-project-${id}`;
+    const console = await connect(push, `temp=1&code=${code}&channel=${channel}`);
+    expect(console.ofType("welcome")[0]).toMatchObject({ channels: [channel] });
+    const news = (data: string) => ({ targetType: "channel", target: channel, data });
+    const as = (key: string) => ({ "x-api-key": key, "x-slipway-service": "deploy" });
+    expect((await push.publish(news("false"), as("key of the shop"))).status).toBe(403);
+    expect((await push.publish(news("true"), as("key of the deploy service"))).status).toBe(200);
+    await eventually("the news arrive", () => console.messages.includes("true"));
+    expect(console.messages).not.toContain("false");
+  });
+
+  test("the management API does not publish there either", async () => {
+    const body = { targetType: "channel", target: secret, data: "false news" };
+    await deploy.admin.expect(422, "POST", "/api/push/publish", body);
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive, watchProcesses } from "../support/process-watch.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+const leaseMs = 6000;
+const settings = { "tasks-lease": `${leaseMs}ms`, "tasks-stop-grace": "60s", "tasks-concurrency": "1" };
+let dataDir: string;
+let repository: GitRepository;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-hung-"));
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+  server = await startServerProcess(dataDir, settings);
+}, 60_000);
+afterEach(() => process.kill(server.runnerPid(), "SIGCONT"));
+afterAll(async () => {
+  const runner = server.runnerPid();
+  await server.end("SIGTERM");
+  await eventually("the idle runner ends with its server", () => !isAlive(runner));
+  repository.remove();
+  rmSync(dataDir, { recursive: true, force: true });
+}, 60_000);
+
+/** Pids of the children of a process whose command line contains `text`. */
+function childrenOf(parent: number, text: string): number[] {
+  const read = (pid: string, name: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => Number(read(pid, "stat").split(") ").at(-1)?.split(" ")[1]) === parent)
+    .filter((pid) => read(pid, "cmdline").includes(text) && isAlive(Number(pid)))
+    .map(Number);
+}
+
+/** A shell that writes its pid down and outlives SIGTERM. */
+const stubborn = (file: string) =>
+  `sh -c 'trap "" TERM; echo $$ >>${file}; while :; do sleep 1; done' >/dev/null 2>&1`;
+
+describe("a runner that hangs (SIGSTOP) beyond its lease", () => {
+  test("its scripts have ended when the server decides, also those in another session and without environment", async () => {
+    const watch = watchProcesses();
+    const deploy = [
+      `${stubborn(watch.file)} &`,
+      `setsid ${stubborn(watch.file)} &`,
+      `env -i PATH="$PATH" setsid ${stubborn(watch.file)} &`,
+      "echo deploying",
+      stubborn(watch.file),
+    ].join("\n");
+    const { id } = await server.run(await server.project(repository.url, { deploy }));
+    await server.logged(id, "deploying");
+    await watch.all(4);
+    process.kill(server.runnerPid(), "SIGSTOP");
+    expect(watch.alive()).toHaveLength(4);
+    const task = await server.reach(id, "lost");
+    expect(watch.alive()).toEqual([]);
+    expect(task.reason).toContain("vanished during deploy");
+  }, 60_000);
+
+  test("the next task of the project does not meet a script of the one before, and the runner works on after SIGCONT", async () => {
+    const watch = watchProcesses();
+    const build = `[ "$CI_ATTEMPT" = 2 ] && exit 0; echo building; ${stubborn(watch.file)}`;
+    const { id } = await server.run(await server.project(repository.url, { build }));
+    await server.logged(id, "building");
+    await watch.all(1);
+    process.kill(server.runnerPid(), "SIGSTOP");
+    await server.reach(id, "queued");
+    expect(watch.alive()).toEqual([]);
+    process.kill(server.runnerPid(), "SIGCONT");
+    const task = await server.reach(id, "success");
+    expect(task.attempt).toBe(2);
+    const texts = (await server.log(id)).map((line) => line.text);
+    expect(texts.filter((text) => text === "building")).toHaveLength(1);
+    expect(texts.filter((text) => text.includes("exit code"))).toEqual([]);
+  }, 60_000);
+
+  test("whose guard process was killed before has a new one", async () => {
+    const watch = watchProcesses();
+    const deploy = `echo deploying; ${stubborn(watch.file)}`;
+    const { id } = await server.run(await server.project(repository.url, { deploy }));
+    await server.logged(id, "deploying");
+    await watch.all(1);
+    const runner = server.runnerPid();
+    const [guard] = childrenOf(runner, "runner-guard");
+    if (guard === undefined) throw new Error("the runner has no guard process");
+    process.kill(guard, "SIGKILL");
+    await eventually("another guard is started", () =>
+      childrenOf(runner, "runner-guard").some((pid) => pid !== guard),
+    );
+    process.kill(runner, "SIGSTOP");
+    await server.reach(id, "lost");
+    expect(watch.alive()).toEqual([]);
+  }, 60_000);
+});
+
+test("a runner that hangs for less than that finishes its task", async () => {
+  const build = "echo building; sleep 3; echo built";
+  const { id } = await server.run(await server.project(repository.url, { build }));
+  await server.logged(id, "building");
+  process.kill(server.runnerPid(), "SIGSTOP");
+  await Bun.sleep(leaseMs / 4);
+  process.kill(server.runnerPid(), "SIGCONT");
+  const task = await server.reach(id, "success");
+  expect(task.attempt).toBe(1);
+}, 60_000);
