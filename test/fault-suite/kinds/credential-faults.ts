@@ -1,0 +1,31 @@
+import type { FaultKind } from "./fault-kind.ts";
+
+const disabledRunner: FaultKind = {
+  name: "disable-runner",
+  about: "a runner is disabled and enabled again",
+  targets: ({ runnerTokens }) => runnerTokens.map(({ part }) => part.name),
+  async inject({ runnerTokens }, target, random) {
+    const token = runnerTokens.find(({ part }) => part.name === target);
+    await token?.setDisabled(true);
+    await Bun.sleep(random.between(1_000, 4_000));
+    await token?.setDisabled(false);
+    return undefined;
+  },
+};
+
+const revokedRunnerToken: FaultKind = {
+  name: "revoke-runner-token",
+  about: "a runner's token is reset while it works; later it is started with the new one",
+  targets: ({ runnerTokens }) => runnerTokens.map(({ part }) => part.name),
+  async inject({ runnerTokens, leaseMs }, target, random) {
+    const token = runnerTokens.find(({ part }) => part.name === target);
+    await token?.renew();
+    await Bun.sleep(random.between(1_000, leaseMs + 2_000));
+    token?.part.signal("SIGKILL");
+    await token?.part.ended(10_000);
+    await token?.part.start();
+    return undefined;
+  },
+};
+
+export const credentialFaults = [disabledRunner, revokedRunnerToken];

@@ -1,0 +1,36 @@
+import type { Random } from "../random.ts";
+import type { Violation } from "../reconciler/violation.ts";
+import type { Link } from "../setups/link.ts";
+import type { Part } from "../setups/part.ts";
+import type { World } from "../setups/world.ts";
+
+/** What a fault needs to know about the load, to ask whether a server works in the middle of it. */
+export interface Probe {
+  /** Whether every instance that says it is ready takes deliveries or messages. */
+  whileBroken(): Promise<Violation[]>;
+}
+
+/** One kind of fault. It returns when the fault is over; the caller then waits for recovery. */
+export interface FaultKind {
+  name: string;
+  about: string;
+  /** Names of what it can hit in this set-up; none: it cannot occur there. */
+  targets(world: World): string[];
+  inject(world: World, target: string, random: Random, probe: Probe): Promise<Violation[] | undefined>;
+}
+
+export function partNamed(world: World, name: string): Part {
+  const part = world.parts.find((each) => each.name === name);
+  if (!part) throw new Error(`There is no part ${name}.`);
+  return part;
+}
+
+export function linkNamed(world: World, name: string): Link {
+  const link = world.links.find((each) => each.name === name);
+  if (!link) throw new Error(`There is no link ${name}.`);
+  return link;
+}
+
+export function instanceNames(world: World): string[] {
+  return world.instances.map(({ part }) => part.name);
+}

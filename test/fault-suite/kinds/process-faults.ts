@@ -1,0 +1,115 @@
+import { type Violation, violation } from "../reconciler/violation.ts";
+import { type Part, signalSafely, until } from "../setups/part.ts";
+import type { World } from "../setups/world.ts";
+import { type FaultKind, partNamed } from "./fault-kind.ts";
+
+const endLimitMs = 60_000;
+const readyLimitMs = 90_000;
+
+const everyPart = (world: World) => world.parts.map(({ name }) => name);
+const ourParts = (world: World) =>
+  world.parts.filter(({ role }) => role === "server" || role === "gateway").map(({ name }) => name);
+
+const kill: FaultKind = {
+  name: "kill",
+  about: "kill -9, started again after up to 2.5 s",
+  targets: everyPart,
+  async inject(world, target, random) {
+    const part = partNamed(world, target);
+    await killNow(part);
+    await Bun.sleep(random.between(0, 2_500));
+    await part.start();
+    return undefined;
+  },
+};
+
+const terminate: FaultKind = {
+  name: "terminate",
+  about: "SIGTERM (PostgreSQL: SIGINT), started again at its end",
+  targets: everyPart,
+  async inject(world, target) {
+    const part = partNamed(world, target);
+    const found = await endInOrder(part);
+    await part.start();
+    return found;
+  },
+};
+
+const killStarting: FaultKind = {
+  name: "kill-starting",
+  about: "kill -9 once more while it starts",
+  targets: everyPart,
+  async inject(world, target, random) {
+    const part = partNamed(world, target);
+    await killNow(part);
+    // A service starts until it serves; the second kill comes in the middle.
+    void part.start().catch(() => {});
+    await Bun.sleep(random.between(30, 1_500));
+    await killNow(part);
+    await part.start();
+    return undefined;
+  },
+};
+
+const stop: FaultKind = {
+  name: "stop",
+  about: "SIGSTOP for 1 to 4 s",
+  targets: everyPart,
+  async inject(world, target, random) {
+    await pause(partNamed(world, target), random.between(1_000, 4_000));
+    return undefined;
+  },
+};
+
+const stopBeyondLease: FaultKind = {
+  name: "stop-beyond-lease",
+  about: "SIGSTOP longer than a lease, or than others wait for a sign of life; of a runner the runner alone",
+  targets: everyPart,
+  async inject(world, target, random) {
+    const part = partNamed(world, target);
+    const silenceMs = part.role === "gateway" ? 16_000 : world.leaseMs + 1_000;
+    await pause(part, silenceMs + random.between(500, 3_000));
+    return undefined;
+  },
+};
+
+const rollingRestart: FaultKind = {
+  name: "rolling-restart",
+  about: "SIGTERM with drain, start, ready; one instance after the other",
+  targets: (world) => (ourParts(world).length > 0 ? ["every instance"] : []),
+  async inject(world) {
+    const found: Violation[] = [];
+    for (const { part } of world.instances) {
+      found.push(...(await endInOrder(part)));
+      await part.start();
+      await until(() => part.isReady(), readyLimitMs);
+    }
+    return found;
+  },
+};
+
+async function killNow(part: Part): Promise<void> {
+  part.signal("SIGKILL");
+  await part.ended(endLimitMs);
+}
+
+async function endInOrder(part: Part): Promise<Violation[]> {
+  part.signal(part.politeSignal);
+  if (await part.ended(endLimitMs)) return [];
+  await killNow(part);
+  return [
+    violation(
+      "not-recovered",
+      `${part.name} did not end within ${endLimitMs / 1000} s of ${part.politeSignal}`,
+    ),
+  ];
+}
+
+async function pause(part: Part, ms: number): Promise<void> {
+  const pids = part.pids();
+  for (const pid of pids) signalSafely(pid, "SIGSTOP");
+  await Bun.sleep(ms);
+  for (const pid of pids) signalSafely(pid, "SIGCONT");
+}
+
+export const processFaults = [kill, terminate, killStarting, stop, stopBeyondLease, rollingRestart];

@@ -1,0 +1,120 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../setups/part.ts";
+import { answersReady } from "../setups/slipway-process.ts";
+import { type FaultKind, instanceNames, partNamed } from "./fault-kind.ts";
+
+const startLimitMs = 90_000;
+
+const fullDisk: FaultKind = {
+  name: "full-disk",
+  about: "the file system of the server's data is full",
+  targets: ({ disk }) => (disk ? ["data folder"] : []),
+  async inject({ disk }, _target, random, probe) {
+    disk?.fill();
+    await Bun.sleep(random.between(3_000, 5_000));
+    const found = await probe.whileBroken();
+    disk?.free();
+    return found;
+  },
+};
+
+const readOnlyDisk: FaultKind = {
+  name: "read-only-disk",
+  about: "the server starts on a read-only file system, then again on a writable one",
+  targets: ({ disk }) => (disk ? ["data folder"] : []),
+  async inject(world, _target, random, probe) {
+    const own = world.parts.filter(({ name }) => name === "server" || name === "local runner");
+    for (const part of own) part.signal("SIGKILL");
+    for (const part of own) await part.ended(10_000);
+    // A runner that the server started in its last moment, and scripts that are being ended, still write.
+    const isReadOnly = await until(() => {
+      for (const part of own) part.signal("SIGKILL");
+      return world.disk?.setReadOnly(true) ?? false;
+    }, 10_000);
+    const server = partNamed(world, "server");
+    if (!isReadOnly) world.timeline.add("the file system stays busy; it is writable");
+    await server.start();
+    await Bun.sleep(random.between(2_000, 4_000));
+    const found = await probe.whileBroken();
+    server.signal("SIGKILL");
+    await server.ended(10_000);
+    world.disk?.setReadOnly(false);
+    await server.start();
+    return found;
+  },
+};
+
+const fewFiles: FaultKind = {
+  name: "few-files",
+  about: "the limit of open files is what is open, and one more",
+  targets: instanceNames,
+  async inject(world, target, random) {
+    const pid = partNamed(world, target).pids()[0] ?? 0;
+    const open = readdirSync(`/proc/${pid}/fd`).length;
+    limitFiles(pid, `${open + 1}:`);
+    await Bun.sleep(random.between(2_000, 5_000));
+    limitFiles(pid, "65536:");
+    return undefined;
+  },
+};
+
+function limitFiles(pid: number, limit: string): void {
+  Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}`], {
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+}
+
+const fakeTimeLibraries = [
+  "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+  "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+];
+
+export function findFakeTime(): string | undefined {
+  return fakeTimeLibraries.find((file) => Bun.spawnSync(["test", "-e", file]).exitCode === 0);
+}
+
+function clockStep(name: string, about: string, steps: string[]): FaultKind {
+  return {
+    name,
+    about,
+    targets: (world) =>
+      findFakeTime()
+        ? world.instances.filter(({ part }) => part.role === "server").map(({ part }) => part.name)
+        : [],
+    async inject(world, target, random) {
+      const part = partNamed(world, target);
+      const url = world.instances.find((instance) => instance.part === part)?.url ?? "";
+      const file = join(world.folder, `clock-${target.replaceAll(" ", "-")}`);
+      writeFileSync(file, "+0");
+      part.signal("SIGKILL");
+      await part.ended(10_000);
+      await part.start({
+        environment: {
+          LD_PRELOAD: findFakeTime() ?? "",
+          FAKETIME_TIMESTAMP_FILE: file,
+          FAKETIME_NO_CACHE: "1",
+          // Elapsed time stays true, as on a machine whose clock is set.
+          FAKETIME_DONT_FAKE_MONOTONIC: "1",
+        },
+      });
+      await until(() => answersReady(url), startLimitMs);
+      for (const step of steps) {
+        await Bun.sleep(random.between(1_500, 3_000));
+        world.timeline.add(`the clock of ${target} is ${step} s`);
+        writeFileSync(file, step);
+      }
+      await Bun.sleep(2_000);
+      return undefined;
+    },
+  };
+}
+
+const clockForward = clockStep("clock-forward", "the clock is two hours ahead for some seconds", [
+  "+7200",
+  "+0",
+]);
+const clockBack = clockStep("clock-back", "the clock is an hour behind for some seconds", ["-3600", "+0"]);
+
+export const resourceFaults = [fullDisk, readOnlyDisk, fewFiles, clockForward, clockBack];

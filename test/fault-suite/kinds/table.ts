@@ -1,0 +1,15 @@
+import { credentialFaults } from "./credential-faults.ts";
+import { extraInstanceFaults } from "./extra-instance-faults.ts";
+import type { FaultKind } from "./fault-kind.ts";
+import { networkFaults } from "./network-faults.ts";
+import { processFaults } from "./process-faults.ts";
+import { resourceFaults } from "./resource-faults.ts";
+
+/** Every kind of fault that the suite knows. */
+export const faultKinds: FaultKind[] = [
+  ...processFaults,
+  ...networkFaults,
+  ...resourceFaults,
+  ...credentialFaults,
+  ...extraInstanceFaults,
+];

@@ -1,0 +1,74 @@
+import type { ClientEvent, ClientHistory } from "../reconciler/history.ts";
+import { elapsedMs } from "../timeline.ts";
+
+export interface ClientIdentity {
+  name: string;
+  userId: string;
+  channels: string[];
+  isTemporary: boolean;
+}
+
+/** What one client saw, round by round. */
+export class ClientRecord {
+  readonly identity: ClientIdentity;
+  readonly #protocol: ClientHistory["protocol"];
+  readonly #seenIds = new Set<string>();
+  #before = new Set<number>();
+  #events: ClientEvent[] = [];
+  #isOpen = false;
+
+  constructor(identity: ClientIdentity, protocol: ClientHistory["protocol"]) {
+    this.identity = identity;
+    this.#protocol = protocol;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get history(): ClientHistory {
+    return {
+      ...this.identity,
+      protocol: this.#protocol,
+      receivedBefore: this.#before,
+      events: [...this.#events],
+    };
+  }
+
+  opened(gateway: string, recovered: boolean): void {
+    this.closed(1006);
+    this.#isOpen = true;
+    this.#events.push({ type: "open", at: elapsedMs(), gateway, recovered });
+  }
+
+  message(data: string, id: string | null): void {
+    const number = numberOf(data);
+    if (number === null) return;
+    const isRepeatedId = id !== null && this.#seenIds.has(id);
+    if (id !== null) this.#seenIds.add(id);
+    this.#events.push({ type: "message", at: elapsedMs(), number, id, isRepeatedId });
+  }
+
+  closed(code: number): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#events.push({ type: "close", at: elapsedMs(), code });
+  }
+
+  /** Everything has arrived: the next round begins with the connection as it is. */
+  beginRound(): void {
+    for (const event of this.#events) if (event.type === "message") this.#before.add(event.number);
+    const last = this.#events.findLast((event) => event.type === "open");
+    this.#events =
+      this.#isOpen && last?.type === "open" ? [{ ...last, at: elapsedMs(), recovered: false }] : [];
+  }
+}
+
+function numberOf(data: string): number | null {
+  try {
+    const number: unknown = Object(JSON.parse(data)).number;
+    return typeof number === "number" ? number : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Notification } from "../reconciler/history.ts";
+import { elapsedMs } from "../timeline.ts";
+
+export interface NotificationReceiver {
+  port: number;
+  readonly received: (Notification & { at: number })[];
+  stop(): void;
+}
+
+/** Takes outgoing webhooks of all projects. */
+export function receiveNotifications(): NotificationReceiver {
+  const received: NotificationReceiver["received"] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(incoming) {
+      const body = (await incoming.json()) as { type: string; data: { task: { id: number } } };
+      received.push({
+        webhookId: incoming.headers.get("webhook-id") ?? "",
+        type: body.type,
+        taskId: body.data.task.id,
+        at: elapsedMs(),
+      });
+      return new Response(null, { status: 204 });
+    },
+  });
+  return { port: server.port ?? 0, received, stop: () => void server.stop(true) };
+}

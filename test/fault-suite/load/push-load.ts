@@ -1,0 +1,128 @@
+import type { Random } from "../random.ts";
+import type { History, PresenceEvent, PresenceView } from "../reconciler/history.ts";
+import type { World } from "../setups/world.ts";
+import type { ClientIdentity } from "./client-record.ts";
+import { request } from "./http.ts";
+import { Publishers, type Target } from "./publishers.ts";
+import { rawClient } from "./raw-client.ts";
+import { type LoadClient, resumingClient } from "./resuming-client.ts";
+
+const identities: (ClientIdentity & { isRaw: boolean })[] = [
+  { name: "client 1", userId: "ann", channels: ["news"], isTemporary: false, isRaw: false },
+  { name: "client 2", userId: "ann", channels: ["sport"], isTemporary: false, isRaw: false },
+  { name: "client 3", userId: "ben", channels: ["news", "sport"], isTemporary: false, isRaw: false },
+  { name: "client 4", userId: "cid", channels: ["sport"], isTemporary: false, isRaw: false },
+  { name: "client 5", userId: "cid", channels: ["news"], isTemporary: true, isRaw: false },
+  { name: "client 6", userId: "dan", channels: ["news"], isTemporary: false, isRaw: true },
+  { name: "client 7", userId: "dan", channels: ["sport"], isTemporary: true, isRaw: true },
+  { name: "client 8", userId: "eve", channels: [], isTemporary: false, isRaw: true },
+];
+
+const targets: Target[] = [
+  { targetType: "all", target: "" },
+  ...["ann", "ben", "cid", "dan", "eve"].map((target): Target => ({ targetType: "user", target })),
+  ...["cid", "dan"].map((target): Target => ({ targetType: "temp_user", target })),
+  ...["news", "sport"].map((target): Target => ({ targetType: "channel", target })),
+];
+
+/** Publishers, and clients that come and go. */
+export class PushLoad {
+  readonly publishers: Publishers;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #clients: LoadClient[];
+  #isRunning = false;
+  #churning: Promise<void> = Promise.resolve();
+  #presenceEvents: PresenceEvent[] = [];
+  readonly #earlierIds = new Set<string>();
+
+  constructor(world: World, random: Random) {
+    this.#world = world;
+    this.#random = random;
+    this.publishers = new Publishers(world.instances, random);
+    this.#clients = identities.map(({ isRaw, ...identity }) =>
+      (isRaw ? rawClient : resumingClient)(identity, world.instances, random),
+    );
+  }
+
+  start(): void {
+    this.#forgetPresenceEvents();
+    for (const client of this.#clients) {
+      client.record.beginRound();
+      client.open();
+    }
+    this.#isRunning = true;
+    this.publishers.start(targets);
+    this.#churning = this.#churn();
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await Promise.all([this.#churning, this.publishers.stop()]);
+  }
+
+  /** Whether an instance takes a message right now. */
+  probe(instance: World["instances"][number]): Promise<number> {
+    return this.publishers.publishOnce(instance, { targetType: "user", target: "eve" });
+  }
+
+  areConnected(): boolean {
+    return this.#clients.every(({ isWanted, record }) => isWanted === record.isOpen);
+  }
+
+  async addTo(history: History): Promise<void> {
+    history.messages = this.publishers.messages;
+    history.clients = this.#clients.map(({ record }) => record.history);
+    history.presence = await this.#presence();
+    history.presenceEvents = await this.#readPresenceEvents();
+  }
+
+  end(): void {
+    for (const client of this.#clients) client.close();
+  }
+
+  /** People close their pages and come back. */
+  async #churn(): Promise<void> {
+    while (this.#isRunning) {
+      await Bun.sleep(this.#random.between(500, 3_000));
+      const client = this.#random.pick(this.#clients);
+      if (client.isWanted && this.#random.chance(0.4)) client.close();
+      else client.open();
+    }
+  }
+
+  async #presence(): Promise<PresenceView[]> {
+    const expected = [
+      ...new Set(
+        this.#clients
+          .filter(({ isWanted, record }) => isWanted && !record.identity.isTemporary)
+          .map(({ record }) => record.identity.userId),
+      ),
+    ].sort();
+    return Promise.all(
+      this.#world.instances.map(async ({ part, url }) => {
+        const answer = await request("GET", `${url}/feign/getOnlineUsers?scope=cluster`);
+        const online = Array.isArray(answer.json.data) ? answer.json.data.map(String).sort() : [];
+        return { instance: part.name, online, expected };
+      }),
+    );
+  }
+
+  /** Those of this round, after the last one of each user before it. */
+  async #readPresenceEvents(): Promise<History["presenceEvents"]> {
+    for (const { id, userId, type } of (await this.#world.presenceEvents?.readNew()) ?? []) {
+      const event = {
+        id: String(id),
+        userId: String(userId),
+        type: type === "online" ? ("online" as const) : ("offline" as const),
+      };
+      if (!this.#earlierIds.has(event.id)) this.#presenceEvents.push(event);
+    }
+    return this.#presenceEvents;
+  }
+
+  #forgetPresenceEvents(): void {
+    for (const { id } of this.#presenceEvents) this.#earlierIds.add(id);
+    this.#presenceEvents = [...new Map(this.#presenceEvents.map((event) => [event.userId, event])).values()];
+  }
+}

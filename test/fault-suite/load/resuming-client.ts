@@ -1,0 +1,78 @@
+import { SlipwayPush } from "../../../client/slipway-push.ts";
+import type { Random } from "../random.ts";
+import type { Instance } from "../setups/part.ts";
+import { type ClientIdentity, ClientRecord } from "./client-record.ts";
+
+/** A client that can be closed and opened again; each connection goes to an instance of its choice. */
+export interface LoadClient {
+  readonly record: ClientRecord;
+  readonly isWanted: boolean;
+  open(): void;
+  close(): void;
+}
+
+/** The client of the product over `slipway.v1`, which resumes after each lost connection. */
+export function resumingClient(identity: ClientIdentity, instances: Instance[], random: Random): LoadClient {
+  const record = new ClientRecord(identity, "slipway.v1");
+  let current: WebSocket | null = null;
+  let isWanted = false;
+
+  /** Chooses the instance, and writes down the frames as they come over the wire. */
+  class RecordedSocket extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      const instance = random.pick(instances);
+      const address = new URL(url);
+      address.host = new URL(instance.front).host;
+      super(address.href, protocols);
+      current = this;
+      this.addEventListener("message", (event) => {
+        if (current === this && typeof event.data === "string") take(event.data, instance.part.name);
+      });
+      this.addEventListener("close", (event) => {
+        if (current === this) record.closed(event.code);
+      });
+    }
+  }
+
+  function take(text: string, gateway: string): void {
+    if (!text.startsWith("{")) return;
+    const frame = JSON.parse(text) as Record<string, unknown>;
+    if (frame.type === "welcome") record.opened(gateway, frame.recovered === true);
+    else if (frame.type === "message") record.message(String(frame.data), String(frame.id));
+  }
+
+  const push = new SlipwayPush({
+    url: "ws://127.0.0.1:1/ws",
+    code: () => identity.userId,
+    temporary: identity.isTemporary,
+    channels: identity.channels,
+    minDelayMs: 200,
+    maxDelayMs: 1_500,
+    connectTimeoutMs: 5_000,
+    heartbeatIntervalMs: 2_000,
+    heartbeatTimeoutMs: 4_000,
+    random: () => random.next(),
+    webSocket: RecordedSocket,
+  });
+  push.on("status", ({ state, closeCode }) => {
+    if (state === "open") return;
+    record.closed(closeCode ?? 1006);
+    current = null;
+    // A gateway that is ending may refuse for good; the application signs in again.
+    if (state === "closed" && isWanted) setTimeout(() => isWanted && push.open(), 500);
+  });
+  return {
+    record,
+    get isWanted() {
+      return isWanted;
+    },
+    open() {
+      isWanted = true;
+      push.open();
+    },
+    close() {
+      isWanted = false;
+      push.close();
+    },
+  };
+}

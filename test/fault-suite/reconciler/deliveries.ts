@@ -1,0 +1,86 @@
+import type { Delivery, DeployProject, History, TaskView } from "./history.ts";
+import { isDuringFault } from "./publishes.ts";
+import { type Violation, violation } from "./violation.ts";
+
+export function checkDeliveries({ deliveries, projects, tasks, faults }: History): Violation[] {
+  const taskById = new Map(tasks.map((task) => [task.id, task]));
+  return [
+    ...deliveries.flatMap((delivery) => {
+      const found: Violation[] = [];
+      const isTaken = delivery.status === 200 || delivery.status === 202;
+      if (!isTaken && !isDuringFault(faults, delivery.sentAt, delivery.endedAt))
+        found.push(
+          violation(
+            "delivery-answer",
+            `${nameOf(delivery)} was answered ${delivery.status} ${delivery.code} without a fault`,
+          ),
+        );
+      if (!isTaken) return found;
+      if (!delivery.isRecorded) found.push(violation("delivery-lost", `${nameOf(delivery)} left no record`));
+      if (delivery.taskId === null || !taskById.has(delivery.taskId))
+        found.push(
+          violation(
+            "delivery-lost",
+            `${nameOf(delivery)} names task ${delivery.taskId}, which does not exist`,
+          ),
+        );
+      return found;
+    }),
+    ...projects.flatMap((project) => checkWindows(project, deliveries, taskById)),
+    ...checkCommits(deliveries, taskById),
+  ];
+}
+
+/** Measured from before the first delivery to after the second, so that the window is longer than that for certain. */
+function checkWindows(
+  project: DeployProject,
+  deliveries: Delivery[],
+  taskById: Map<number, TaskView>,
+): Violation[] {
+  const found: Violation[] = [];
+  const opened = new Map<string, Delivery>();
+  for (const delivery of deliveries) {
+    if (delivery.projectId !== project.id || delivery.status !== 202) continue;
+    const scope = project.debounceScope === "ref" ? delivery.ref : "";
+    const before = opened.get(scope);
+    opened.set(scope, delivery);
+    if (!before || before.taskId === delivery.taskId) continue;
+    const isCanceled = taskById.get(before.taskId ?? 0)?.state === "canceled";
+    const apartMs = delivery.endedAt - before.sentAt;
+    if (apartMs < project.debounceMs && !isCanceled)
+      found.push(
+        violation(
+          "two-tasks-for-one-window",
+          `tasks ${before.taskId} and ${delivery.taskId} of project ${project.name} within ${Math.round(apartMs)} ms, the window is ${project.debounceMs} ms`,
+        ),
+      );
+  }
+  return found;
+}
+
+/** A delivery without an answer may have been the last one, too. */
+function checkCommits(deliveries: Delivery[], taskById: Map<number, TaskView>): Violation[] {
+  const byTask = Map.groupBy(
+    deliveries.filter(({ taskId, status }) => taskId !== null && (status === 200 || status === 202)),
+    ({ taskId }) => taskId ?? 0,
+  );
+  return [...byTask].flatMap(([taskId, merged]) => {
+    const task = taskById.get(taskId);
+    const last = merged.at(-1);
+    if (!task || !last || task.commit === last.commit) return [];
+    const unanswered = deliveries.filter(
+      ({ projectId, status, sentAt }) => projectId === last.projectId && status === 0 && sentAt > last.sentAt,
+    );
+    if (unanswered.some(({ commit }) => commit === task.commit)) return [];
+    return [
+      violation(
+        "wrong-commit",
+        `task ${taskId} has commit ${task.commit}, the last delivery was ${last.commit}`,
+      ),
+    ];
+  });
+}
+
+function nameOf({ projectId, commit, deliveryId }: Delivery): string {
+  return `delivery ${deliveryId ?? "?"} of ${commit.slice(0, 10)} to project ${projectId}`;
+}

@@ -1,0 +1,158 @@
+/** What the load recorded in one round. All times are milliseconds of `elapsedMs()`. */
+export interface History {
+  faults: FaultWindow[];
+  messages: PublishedMessage[];
+  clients: ClientHistory[];
+  presence: PresenceView[];
+  presenceEvents: PresenceEvent[];
+  deliveries: Delivery[];
+  projects: DeployProject[];
+  tasks: TaskView[];
+  scriptLines: ScriptLine[];
+  logs: TaskLog[];
+  liveLines: LiveLogLine[];
+  notifications: Notification[];
+  /** Tasks of earlier rounds whose notification was still waiting for another try. */
+  owedTasks: TaskView[];
+  /** Notifications that a server still holds for another try. */
+  waitingNotifications: number;
+}
+
+export interface FaultWindow {
+  kind: string;
+  target: string;
+  from: number;
+  /** When every part was ready again. */
+  to: number;
+}
+
+export type TargetType = "all" | "user" | "temp_user" | "channel";
+
+/** One logical message; with a key it may have been sent several times. */
+export interface PublishedMessage {
+  /** Rises within a target in the order of publishing. */
+  number: number;
+  targetType: TargetType;
+  target: string;
+  key: string | null;
+  attempts: PublishAttempt[];
+}
+
+export interface PublishAttempt {
+  gateway: string;
+  sentAt: number;
+  endedAt: number;
+  /** 0: no answer. */
+  status: number;
+  /** `X-Push-Id` of a 200. */
+  id: string | null;
+}
+
+export interface ClientHistory {
+  name: string;
+  protocol: "raw" | "slipway.v1";
+  userId: string;
+  channels: string[];
+  isTemporary: boolean;
+  /** Numbers of messages that it received in earlier rounds. */
+  receivedBefore: ReadonlySet<number>;
+  events: ClientEvent[];
+}
+
+export type ClientEvent =
+  | { type: "open"; at: number; gateway: string; recovered: boolean }
+  /** As it came over the wire, before the client drops repeated ids. */
+  | { type: "message"; at: number; number: number; id: string | null; isRepeatedId: boolean }
+  | { type: "close"; at: number; code: number };
+
+export interface PresenceView {
+  instance: string;
+  online: string[];
+  expected: string[];
+}
+
+export interface PresenceEvent {
+  id: string;
+  userId: string;
+  type: "online" | "offline";
+}
+
+export interface DeployProject {
+  id: number;
+  name: string;
+  debounceMs: number;
+  debounceScope: "project" | "ref";
+}
+
+export interface Delivery {
+  projectId: number;
+  ref: string;
+  commit: string;
+  sentAt: number;
+  endedAt: number;
+  /** 0: no answer. */
+  status: number;
+  code: string;
+  deliveryId: number | null;
+  /** The task that it made, or was merged into. */
+  taskId: number | null;
+  /** After the settling: whether the delivery's own record was found. */
+  isRecorded: boolean;
+}
+
+export interface TaskView {
+  id: number;
+  projectId: number;
+  state: string;
+  reason: string;
+  commit: string;
+  attempt: number;
+  createdAt: number;
+  finishedAt: number;
+}
+
+/** A line that a script appended to the shared record, in the order of the file. */
+export interface ScriptLine {
+  event: "start" | "beat" | "end";
+  projectId: number;
+  taskId: number;
+  attempt: number;
+  stage: string;
+  commit: string;
+}
+
+export interface TaskLog {
+  taskId: number;
+  lines: { index: number; text: string }[];
+}
+
+export interface LiveLogLine {
+  taskId: number;
+  index: number;
+  text: string;
+}
+
+export interface Notification {
+  webhookId: string;
+  type: string;
+  taskId: number;
+}
+
+export function emptyHistory(): History {
+  return {
+    faults: [],
+    messages: [],
+    clients: [],
+    presence: [],
+    presenceEvents: [],
+    deliveries: [],
+    projects: [],
+    tasks: [],
+    scriptLines: [],
+    logs: [],
+    liveLines: [],
+    notifications: [],
+    owedTasks: [],
+    waitingNotifications: 0,
+  };
+}

@@ -1,0 +1,48 @@
+import { printedLines } from "../load/scripts.ts";
+import type { History, TaskLog, TaskView } from "./history.ts";
+import { type Violation, violation } from "./violation.ts";
+
+export function checkLogs({ tasks, logs, liveLines }: History): Violation[] {
+  const taskById = new Map(tasks.map((task) => [task.id, task]));
+  const logByTask = new Map(logs.map((log) => [log.taskId, log]));
+  return [
+    ...logs.flatMap((log) => [...checkNumbers(log), ...checkContent(log, taskById.get(log.taskId))]),
+    ...liveLines.flatMap(({ taskId, index, text }) => {
+      const log = logByTask.get(taskId);
+      const stored = log?.lines.find((line) => line.index === index)?.text;
+      if (!log || stored === text) return [];
+      return [
+        violation(
+          "live-log-differs",
+          `line ${index} of task ${taskId} was "${text}" live and is "${stored}"`,
+        ),
+      ];
+    }),
+  ];
+}
+
+function checkNumbers({ taskId, lines }: TaskLog): Violation[] {
+  const wrong = lines.findIndex(({ index }, place) => index !== place);
+  return wrong < 0
+    ? []
+    : [
+        violation(
+          "log-gap",
+          `line ${wrong} of the log of task ${taskId} has the index ${lines[wrong]?.index}`,
+        ),
+      ];
+}
+
+/** The last attempt of a task that succeeded printed each of its lines once, in order. */
+function checkContent({ taskId, lines }: TaskLog, task: TaskView | undefined): Violation[] {
+  if (task?.state !== "success") return [];
+  return (["build", "deploy"] as const).flatMap((stage) => {
+    const printed = lines.flatMap(({ text }) => printedLines.read(text, stage, task.attempt) ?? []);
+    const total = printed[0]?.total ?? 0;
+    const isComplete =
+      total > 0 && printed.length === total && printed.every(({ number }, place) => number === place + 1);
+    if (isComplete) return [];
+    const text = `${stage} of task ${taskId} printed lines 1 to ${total || "?"}, the log has ${printed.map(({ number }) => number).join(" ") || "none"}`;
+    return [violation("log-gap", text)];
+  });
+}

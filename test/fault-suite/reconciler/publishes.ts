@@ -1,0 +1,52 @@
+import type { FaultWindow, History, PublishAttempt, PublishedMessage } from "./history.ts";
+import { type Violation, violation } from "./violation.ts";
+
+/** The documented five seconds, and what a busy machine may add. */
+const answerWithinMs = 15_000;
+const usualStatuses = [0, 200, 503];
+
+export function checkPublishes({ messages, faults }: History): Violation[] {
+  return messages.flatMap((message) => [
+    ...message.attempts.flatMap((attempt) => checkAnswer(message, attempt, faults)),
+    ...checkIds(message),
+  ]);
+}
+
+function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults: FaultWindow[]): Violation[] {
+  const found: Violation[] = [];
+  const about = `${nameOf(message)} at ${attempt.gateway}`;
+  if (!usualStatuses.includes(attempt.status))
+    found.push(violation("publish-answer", `${about} was answered ${attempt.status}`));
+  const tookMs = attempt.endedAt - attempt.sentAt;
+  if (attempt.status !== 200 && !isDuringFault(faults, attempt.sentAt, attempt.endedAt))
+    found.push(violation("publish-answer", `${about} was answered ${attempt.status} without a fault`));
+  // While the process itself is stopped, or its network is, nothing can be answered.
+  if (attempt.status !== 0 && tookMs > answerWithinMs + overlapMs(faults, attempt))
+    found.push(violation("publish-answer", `${about} was answered after ${Math.round(tookMs)} ms`));
+  return found;
+}
+
+function checkIds(message: PublishedMessage): Violation[] {
+  const ids = idsOf(message);
+  if (message.key === null || ids.size <= 1) return [];
+  return [violation("idempotency", `${nameOf(message)} has the ids ${[...ids].join(", ")}`)];
+}
+
+export function idsOf({ attempts }: PublishedMessage): Set<string> {
+  return new Set(attempts.flatMap(({ id }) => id ?? []));
+}
+
+export function isDuringFault(faults: FaultWindow[], from: number, to: number): boolean {
+  return faults.some((fault) => fault.from <= to && fault.to >= from);
+}
+
+function overlapMs(faults: FaultWindow[], { sentAt, endedAt }: PublishAttempt): number {
+  return faults.reduce(
+    (sum, fault) => sum + Math.max(0, Math.min(fault.to, endedAt) - Math.max(fault.from, sentAt)),
+    0,
+  );
+}
+
+export function nameOf({ number, targetType, target, key }: PublishedMessage): string {
+  return `message ${number} to ${targetType}:${target}${key === null ? "" : ` (key ${key})`}`;
+}

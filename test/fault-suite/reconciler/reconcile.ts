@@ -1,0 +1,22 @@
+import { checkDeliveries } from "./deliveries.ts";
+import type { History } from "./history.ts";
+import { checkLogs } from "./logs.ts";
+import { checkMessages } from "./messages.ts";
+import { checkNotifications } from "./notifications.ts";
+import { checkPresence } from "./presence.ts";
+import { checkPublishes } from "./publishes.ts";
+import { checkTasks } from "./tasks.ts";
+import type { Violation } from "./violation.ts";
+
+/** Compares what was acknowledged with what happened. */
+export function reconcile(history: History): Violation[] {
+  return [
+    ...checkPublishes(history),
+    ...checkMessages(history),
+    ...checkPresence(history),
+    ...checkDeliveries(history),
+    ...checkTasks(history),
+    ...checkLogs(history),
+    ...checkNotifications(history),
+  ];
+}

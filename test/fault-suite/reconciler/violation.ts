@@ -1,0 +1,58 @@
+/** The promises that the reconciler checks; each name is one kind of violation. */
+export const promises = {
+  lost: "an acknowledged message reaches every connection that its target covers",
+  "recovered-across-a-gap": "`recovered: true` means that nothing is missing",
+  duplicate: "a message reaches a client once",
+  reordered: "messages to one target arrive in the order in which they were published",
+  stray: "a message reaches only the connections that its target covers",
+  "publish-answer": "a publish is answered 200 or 503, and in time",
+  idempotency: "a repeat with the same Idempotency-Key answers the same id",
+  "presence-diverges": "all instances agree on the users that are online",
+  "presence-event-repeated": "after dropping repeated ids, online and offline events of a user alternate",
+  "presence-event-lost": "the last event of a user says whether the user is online",
+  "delivery-lost": "an accepted delivery has a record and a task",
+  "delivery-answer": "without a fault every signed delivery is taken",
+  "two-tasks-for-one-window": "deliveries inside one debounce window make one task",
+  "wrong-commit": "a task builds the last commit that was merged into it",
+  "task-never-ends": "every task ends",
+  "task-failed": "a task whose scripts succeed fails only because of a fault",
+  "deploy-ran-twice": "the deploy stage of a task runs at most once",
+  "two-tasks-at-once": "one task of a project runs at a time",
+  "untrue-success": "a task that succeeded ran its deploy to the end",
+  "log-gap": "log lines are numbered from 0 without gaps and hold all that the script printed",
+  "live-log-differs": "live log lines are the stored ones",
+  "notification-lost": "the end of every task is sent to the receiver",
+  "notification-repeated": "a repeated notification carries the same webhook-id",
+  "ready-but-unusable": "`/readyz` 200 means usable",
+  "not-recovered": "after a fault every part is ready again by itself",
+  "second-instance": "a second server on the same port refuses to start",
+} as const;
+
+export type PromiseName = keyof typeof promises;
+
+/** What may still come right: until the limit of the settling these are not violations yet. */
+const pending: readonly PromiseName[] = [
+  "lost",
+  "recovered-across-a-gap",
+  "presence-diverges",
+  "presence-event-lost",
+  "delivery-lost",
+  "task-never-ends",
+  "untrue-success",
+  "log-gap",
+  "live-log-differs",
+  "notification-lost",
+];
+
+export function isFinal({ promise }: Violation): boolean {
+  return !pending.includes(promise);
+}
+
+export interface Violation {
+  promise: PromiseName;
+  text: string;
+}
+
+export function violation(promise: PromiseName, text: string): Violation {
+  return { promise, text };
+}

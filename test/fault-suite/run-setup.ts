@@ -1,0 +1,196 @@
+import { Api } from "./load/api.ts";
+import { makeCommits } from "./load/commits.ts";
+import { DeployLoad } from "./load/deploy-load.ts";
+import { PushLoad } from "./load/push-load.ts";
+import { Probes } from "./probes.ts";
+import { Random } from "./random.ts";
+import { emptyHistory, type FaultWindow, type History } from "./reconciler/history.ts";
+import { reconcile } from "./reconciler/reconcile.ts";
+import { isFinal, type Violation, violation } from "./reconciler/violation.ts";
+import type { RoundResult } from "./results.ts";
+import { faultsOfRound, type ScheduledFault } from "./schedule.ts";
+import { until } from "./setups/part.ts";
+import { makeWorld } from "./setups/table.ts";
+import type { SetupName, World } from "./setups/world.ts";
+import { surround } from "./surroundings.ts";
+import { elapsedMs, Timeline } from "./timeline.ts";
+
+export interface SetupRun {
+  setup: SetupName;
+  program: string;
+  seed: number;
+  wanted: string[];
+  firstRound: number;
+  /** null: until the duration is over. */
+  lastRound: number | null;
+  durationMs: number;
+  print(line: string): void;
+  onRound(result: RoundResult): void;
+}
+
+const settleLimitMs = 90_000;
+const warmUpMs = 1_500;
+const betweenFaultsMs = 500;
+
+/** Starts a set-up, runs its rounds, and ends everything. */
+export async function runSetup(run: SetupRun): Promise<void> {
+  const timeline = new Timeline((line) => run.print(`${run.setup.padEnd(8)} ${line}`));
+  const around = await surround(run.setup, run.program, timeline);
+  let world: World | undefined;
+  try {
+    world = await makeWorld(run.setup, around);
+    timeline.add("the set-up runs");
+    const random = new Random(run.seed, run.setup, "load", run.firstRound);
+    const hasServers = world.instances.some(({ part }) => part.role === "server");
+    const deploy = hasServers
+      ? new DeployLoad(world, random, {
+          api: new Api(world.instances),
+          commits: await makeCommits(around.folder),
+          receiver: around.receiver,
+        })
+      : undefined;
+    await deploy?.prepare(around.receiverLink.url);
+    // Without a broker two servers are two separate gateways: there is no cluster to publish to.
+    const push = run.setup === "postgres" ? undefined : new PushLoad(world, random);
+    await new Rounds(run, world, timeline, deploy, push).run();
+    deploy?.end();
+    push?.end();
+  } finally {
+    await world?.stop();
+    await around.stop();
+  }
+}
+
+class Rounds {
+  readonly #run: SetupRun;
+  readonly #world: World;
+  readonly #timeline: Timeline;
+  readonly #deploy: DeployLoad | undefined;
+  readonly #push: PushLoad | undefined;
+  readonly #probes: Probes;
+
+  constructor(
+    run: SetupRun,
+    world: World,
+    timeline: Timeline,
+    deploy: DeployLoad | undefined,
+    push: PushLoad | undefined,
+  ) {
+    this.#run = run;
+    this.#world = world;
+    this.#timeline = timeline;
+    this.#deploy = deploy;
+    this.#push = push;
+    this.#probes = new Probes(world, deploy, push);
+  }
+
+  async run(): Promise<void> {
+    const { firstRound, lastRound, durationMs, onRound } = this.#run;
+    const endAt = elapsedMs() + durationMs;
+    for (let round = firstRound; round <= (lastRound ?? Number.POSITIVE_INFINITY); round++) {
+      if (lastRound === null && elapsedMs() > endAt) return;
+      onRound(await this.#round(round, lastRound === null ? endAt : Number.POSITIVE_INFINITY));
+    }
+  }
+
+  async #round(round: number, endAt: number): Promise<RoundResult> {
+    const { setup, seed, wanted } = this.#run;
+    const beganAt = elapsedMs();
+    this.#timeline.add(`round ${round} begins`);
+    const random = new Random(seed, setup, "round", round);
+    const windows: FaultWindow[] = [];
+    const violations: Violation[] = [];
+    this.#deploy?.start();
+    this.#push?.start();
+    await Bun.sleep(warmUpMs);
+    for (const fault of faultsOfRound(this.#world, seed, round, wanted)) {
+      if (elapsedMs() > endAt) break;
+      violations.push(...(await this.#inject(fault, random, windows)));
+      await Bun.sleep(betweenFaultsMs);
+    }
+    await Promise.all([this.#deploy?.stop(), this.#push?.stop()]);
+    this.#timeline.add("the load has stopped");
+    const history = await this.#settle(windows);
+    violations.push(...reconcile(history));
+    this.#deploy?.endRound(history);
+    for (const { promise, text } of violations) this.#timeline.add(`VIOLATION ${promise}: ${text}`);
+    this.#timeline.add(`round ${round} is over: ${windows.length} faults, ${violations.length} violations`);
+    return {
+      setup,
+      seed,
+      round,
+      wanted,
+      finishedAt: new Date().toISOString(),
+      seconds: Math.round((elapsedMs() - beganAt) / 100) / 10,
+      faults: windows.map(({ kind, target, from, to }) => ({
+        kind,
+        target,
+        seconds: Math.round((to - from) / 100) / 10,
+      })),
+      load: loadOf(history),
+      violations,
+      timeline: violations.length > 0 ? this.#timeline.since(beganAt) : [],
+    };
+  }
+
+  async #inject(
+    { kind, target }: ScheduledFault,
+    random: Random,
+    windows: FaultWindow[],
+  ): Promise<Violation[]> {
+    this.#timeline.add(`${kind.name}: ${target}`);
+    const window: FaultWindow = { kind: kind.name, target, from: elapsedMs(), to: Number.POSITIVE_INFINITY };
+    windows.push(window);
+    const found: Violation[] = [];
+    try {
+      found.push(...((await kind.inject(this.#world, target, random, this.#probes)) ?? []));
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      found.push(violation("not-recovered", `${kind.name} of ${target} could not end: ${text}`));
+    }
+    found.push(...(await this.#probes.untilRecovered()));
+    window.to = elapsedMs();
+    this.#timeline.add(`recovered ${((window.to - window.from) / 1000).toFixed(1)} s after the beginning`);
+    return found;
+  }
+
+  /** Waits until everything that was acknowledged has happened, at most for as long as we are willing to wait. */
+  async #settle(faults: FaultWindow[]): Promise<History> {
+    let history = emptyHistory();
+    let problem = "";
+    const isSettled = await until(
+      async () => {
+        try {
+          history = { ...emptyHistory(), faults };
+          await this.#deploy?.addTo(history);
+          await this.#push?.addTo(history);
+          return (this.#push?.areConnected() ?? true) && reconcile(history).every(isFinal);
+        } catch (error) {
+          problem = error instanceof Error ? error.message : String(error);
+          return false;
+        }
+      },
+      settleLimitMs,
+      700,
+    );
+    if (!isSettled && problem !== "") this.#timeline.add(`while settling: ${problem}`);
+    return history;
+  }
+}
+
+function loadOf({ messages, clients, deliveries, tasks, notifications }: History): Record<string, number> {
+  return {
+    publishes: messages.reduce((sum, { attempts }) => sum + attempts.length, 0),
+    "messages received": clients.reduce(
+      (sum, { events }) => sum + events.filter(({ type }) => type === "message").length,
+      0,
+    ),
+    connections: clients.reduce(
+      (sum, { events }) => sum + events.filter(({ type }) => type === "open").length,
+      0,
+    ),
+    deliveries: deliveries.length,
+    tasks: tasks.length,
+    notifications: notifications.length,
+  };
+}

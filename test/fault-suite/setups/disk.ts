@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A small file system of our own, which can be full or read-only. */
+export interface Disk {
+  folder: string;
+  fill(): void;
+  free(): void;
+  /** Possible only while nothing is open for writing there. */
+  setReadOnly(isReadOnly: boolean): boolean;
+  remove(): void;
+}
+
+const sizeMb = 96;
+
+/** Undefined where we may not mount: not root, or a container without the right. */
+export function mountDisk(folder: string): Disk | undefined {
+  mkdirSync(folder, { recursive: true });
+  if (!run("mount", "-t", "tmpfs", "-o", `size=${sizeMb}m`, "tmpfs", folder)) return undefined;
+  const ballast = join(folder, "ballast");
+  return {
+    folder,
+    fill() {
+      const { bavail, bsize } = statfsSync(folder);
+      const piece = new Uint8Array(bsize);
+      writeFileSync(ballast, new Uint8Array(Math.max(0, bavail - 16) * bsize));
+      try {
+        for (let count = 0; count < 64; count++) writeFileSync(ballast, piece, { flag: "a" });
+      } catch {
+        // Full, as intended.
+      }
+    },
+    free: () => rmSync(ballast, { force: true }),
+    setReadOnly: (isReadOnly) => run("mount", "-o", `remount,${isReadOnly ? "ro" : "rw"}`, folder),
+    remove() {
+      if (!existsSync(folder)) return;
+      run("umount", "-l", folder);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function run(...command: string[]): boolean {
+  return Bun.spawnSync(command, { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).exitCode === 0;
+}

@@ -1,0 +1,108 @@
+import type {
+  ClientEvent,
+  ClientHistory,
+  Delivery,
+  History,
+  PublishAttempt,
+  PublishedMessage,
+  ScriptLine,
+  TaskView,
+} from "../fault-suite/reconciler/history.ts";
+
+/** One publish each, acknowledged 10 ms after it was sent. */
+export function message(number: number, at: number, more: Partial<PublishedMessage> = {}): PublishedMessage {
+  return { number, targetType: "user", target: "ann", key: null, attempts: [attempt(at)], ...more };
+}
+
+export function attempt(at: number, more: Partial<PublishAttempt> = {}): PublishAttempt {
+  return { gateway: "one", sentAt: at, endedAt: at + 10, status: 200, id: `id-${at}`, ...more };
+}
+
+export function client(events: ClientEvent[], more: Partial<ClientHistory> = {}): ClientHistory {
+  return {
+    name: "client",
+    protocol: "slipway.v1",
+    userId: "ann",
+    channels: [],
+    isTemporary: false,
+    receivedBefore: new Set(),
+    events,
+    ...more,
+  };
+}
+
+export const opened = (at: number, recovered = false): ClientEvent => ({
+  type: "open",
+  at,
+  gateway: "one",
+  recovered,
+});
+export const closed = (at: number): ClientEvent => ({ type: "close", at, code: 1006 });
+export const received = (number: number, at: number, isRepeatedId = false): ClientEvent => ({
+  type: "message",
+  at,
+  number,
+  id: `m${number}`,
+  isRepeatedId,
+});
+
+const project = { id: 1, name: "shop", debounceMs: 2_000, debounceScope: "project" as const };
+
+export function delivery(at: number, taskId: number | null, more: Partial<Delivery> = {}): Delivery {
+  return {
+    projectId: 1,
+    ref: "refs/heads/main",
+    commit: `commit-${taskId}`,
+    sentAt: at,
+    endedAt: at + 10,
+    status: 202,
+    code: "accepted",
+    deliveryId: at,
+    taskId,
+    isRecorded: true,
+    ...more,
+  };
+}
+
+export function task(id: number, more: Partial<TaskView> = {}): TaskView {
+  return {
+    id,
+    projectId: 1,
+    state: "success",
+    reason: "",
+    commit: `commit-${id}`,
+    attempt: 1,
+    createdAt: 0,
+    finishedAt: 100,
+    ...more,
+  };
+}
+
+export function line(event: ScriptLine["event"], taskId: number, more: Partial<ScriptLine> = {}): ScriptLine {
+  return { event, projectId: 1, taskId, attempt: 1, stage: "deploy", commit: `commit-${taskId}`, ...more };
+}
+
+export const ran = (taskId: number) => [line("start", taskId), line("beat", taskId), line("end", taskId)];
+export const told = (taskId: number, type = "task.succeeded", webhookId = `msg-${taskId}`) => ({
+  webhookId,
+  type,
+  taskId,
+});
+export const printed = (taskId: number) => ({
+  taskId,
+  lines: ["build", "deploy"].map((stage, index) => ({ index, text: `line 1 of 1 of ${stage} in attempt 1` })),
+});
+
+/** A round in which everything went well. */
+export const good: Partial<History> = {
+  messages: [message(1, 100), message(2, 200), message(3, 300)],
+  clients: [client([opened(0), received(1, 105), received(2, 205), received(3, 305)])],
+  presence: [{ instance: "one", online: ["ann"], expected: ["ann"] }],
+  presenceEvents: [{ id: "e1", userId: "ann", type: "online" }],
+  projects: [project],
+  deliveries: [delivery(0, 1), delivery(5_000, 2)],
+  tasks: [task(1), task(2)],
+  scriptLines: [...ran(1), ...ran(2)],
+  logs: [printed(1), printed(2)],
+  notifications: [told(1), told(2)],
+};

@@ -1,0 +1,278 @@
+import { describe, expect, test } from "bun:test";
+import { emptyHistory, type History } from "../fault-suite/reconciler/history.ts";
+import { reconcile } from "../fault-suite/reconciler/reconcile.ts";
+import { type PromiseName, promises } from "../fault-suite/reconciler/violation.ts";
+import {
+  attempt,
+  client,
+  closed,
+  delivery,
+  good,
+  line,
+  message,
+  opened,
+  printed,
+  ran,
+  received,
+  task,
+  told,
+} from "../support/fault-history.ts";
+
+const aFault = [{ kind: "kill", target: "server", from: 0, to: 100_000 }];
+
+function found(history: Partial<History>): PromiseName[] {
+  return [...new Set(reconcile({ ...emptyHistory(), ...good, ...history }).map(({ promise }) => promise))];
+}
+
+/** For each kind of violation, histories that must be found and that only it explains. */
+const bad: Record<string, [PromiseName, Partial<History>][]> = {
+  messages: [
+    ["lost", { clients: [client([opened(0), received(1, 105), received(3, 305)])] }],
+    ["lost", { clients: [client([opened(0), received(1, 105), received(2, 205)])] }],
+    [
+      "lost",
+      { clients: [client([opened(0), received(1, 105), received(3, 305), closed(400), opened(500)])] },
+    ],
+    [
+      "recovered-across-a-gap",
+      { clients: [client([opened(0), received(1, 105), closed(150), opened(250, true), received(3, 305)])] },
+    ],
+    [
+      "duplicate",
+      {
+        clients: [
+          client([opened(0), received(1, 105), received(2, 205), received(3, 305), received(3, 306)]),
+        ],
+      },
+    ],
+    [
+      "duplicate",
+      {
+        clients: [
+          client([opened(0), received(1, 105), received(2, 205), received(3, 305)], {
+            receivedBefore: new Set([1]),
+          }),
+        ],
+      },
+    ],
+    ["reordered", { clients: [client([opened(0), received(1, 105), received(3, 305), received(2, 306)])] }],
+    [
+      "stray",
+      { messages: [message(1, 100, { target: "ben" })], clients: [client([opened(0), received(1, 105)])] },
+    ],
+    [
+      "stray",
+      {
+        messages: [message(1, 100, { targetType: "temp_user" })],
+        clients: [client([opened(0), received(1, 105)])],
+      },
+    ],
+  ],
+  publishes: [
+    [
+      "publish-answer",
+      { faults: aFault, messages: [message(1, 0, { attempts: [attempt(0, { status: 500 })] })] },
+    ],
+    ["publish-answer", { messages: [message(1, 0, { attempts: [attempt(0, { status: 503 })] })] }],
+    [
+      "publish-answer",
+      { messages: [message(1, 0, { attempts: [attempt(0, { endedAt: 60_000 })] })], clients: [] },
+    ],
+    [
+      "idempotency",
+      {
+        messages: [message(1, 100, { key: "k", attempts: [attempt(100), attempt(200, { id: "other" })] })],
+        clients: [client([opened(0), received(1, 105)])],
+      },
+    ],
+  ],
+  presence: [
+    ["presence-diverges", { presence: [{ instance: "one", online: [], expected: ["ann"] }] }],
+    ["presence-diverges", { presence: [{ instance: "one", online: ["ann", "ben"], expected: ["ann"] }] }],
+    [
+      "presence-event-repeated",
+      {
+        presenceEvents: [
+          { id: "e1", userId: "ann", type: "online" },
+          { id: "e2", userId: "ann", type: "online" },
+        ],
+      },
+    ],
+    ["presence-event-lost", { presenceEvents: [{ id: "e1", userId: "ann", type: "offline" }] }],
+  ],
+  deliveries: [
+    ["delivery-lost", { deliveries: [delivery(0, 1, { isRecorded: false }), delivery(5_000, 2)] }],
+    ["delivery-lost", { deliveries: [delivery(0, 1), delivery(5_000, 9)] }],
+    ["delivery-answer", { deliveries: [delivery(0, null, { status: 500 })] }],
+    ["delivery-answer", { deliveries: [delivery(0, null, { status: 0 })] }],
+    ["two-tasks-for-one-window", { deliveries: [delivery(0, 1), delivery(1_500, 2)] }],
+    [
+      "wrong-commit",
+      {
+        deliveries: [delivery(0, 1), delivery(500, 1, { status: 200, commit: "newer" }), delivery(5_000, 2)],
+      },
+    ],
+  ],
+  tasks: [
+    ["task-never-ends", { tasks: [task(1, { state: "queued" }), task(2)] }],
+    [
+      "task-failed",
+      { tasks: [task(1, { state: "failed" }), task(2)], notifications: [told(1, "task.failed"), told(2)] },
+    ],
+    [
+      "task-failed",
+      {
+        faults: aFault,
+        tasks: [task(1, { state: "timeout" }), task(2)],
+        notifications: [told(1, "task.timeout"), told(2)],
+      },
+    ],
+    [
+      "deploy-ran-twice",
+      {
+        scriptLines: [...ran(1), line("start", 1, { attempt: 2 }), line("end", 1, { attempt: 2 }), ...ran(2)],
+      },
+    ],
+    [
+      "two-tasks-at-once",
+      { scriptLines: [line("start", 1), line("start", 2), line("beat", 1), line("end", 1), line("end", 2)] },
+    ],
+    [
+      "two-tasks-at-once",
+      {
+        scriptLines: [
+          line("start", 1, { stage: "build" }),
+          line("start", 1, { stage: "build", attempt: 2 }),
+          line("beat", 1, { stage: "build" }),
+          line("start", 1, { attempt: 2 }),
+          line("end", 1, { attempt: 2 }),
+          ...ran(2),
+        ],
+      },
+    ],
+    ["untrue-success", { scriptLines: [line("start", 1), ...ran(2)] }],
+    ["untrue-success", { scriptLines: [line("start", 1), line("end", 1, { commit: "older" }), ...ran(2)] }],
+  ],
+  logs: [
+    ["log-gap", { logs: [{ taskId: 1, lines: [...printed(1).lines, { index: 3, text: "done" }] }] }],
+    ["log-gap", { logs: [{ taskId: 1, lines: printed(1).lines.slice(0, 1) }] }],
+    ["log-gap", { logs: [{ taskId: 1, lines: [] }] }],
+    ["live-log-differs", { liveLines: [{ taskId: 1, index: 0, text: "another line" }] }],
+    ["live-log-differs", { liveLines: [{ taskId: 1, index: 9, text: "a line that was never stored" }] }],
+  ],
+  notifications: [
+    ["notification-lost", { notifications: [told(1)] }],
+    ["notification-lost", { owedTasks: [task(3)] }],
+    ["notification-repeated", { notifications: [told(1), told(1, "task.succeeded", "other"), told(2)] }],
+  ],
+};
+
+describe("the reconciler", () => {
+  test("finds nothing where everything went well", () => expect(found({})).toEqual([]));
+
+  for (const [area, cases] of Object.entries(bad))
+    describe(area, () => {
+      test.each(cases)("%s (%#)", (promise, history) => expect(found(history)).toEqual([promise]));
+    });
+
+  test("has a bad history for every promise that histories can break", () => {
+    const tried = new Set(Object.values(bad).flatMap((cases) => cases.map(([promise]) => promise)));
+    // Found while a fault is injected, not in a history.
+    const found = ["ready-but-unusable", "not-recovered", "second-instance"];
+    expect([...tried, ...found].sort()).toEqual(Object.keys(promises).sort());
+  });
+});
+
+/** What looks bad at first sight and is allowed. */
+const allowed: [string, Partial<History>][] = [
+  [
+    "messages at the end of a connection are missing when the next one says recovered: false",
+    { clients: [client([opened(0), received(1, 105), closed(150), opened(250), received(3, 305)])] },
+  ],
+  [
+    "a message that was sent before the connection was open",
+    { clients: [client([opened(105), received(2, 205), received(3, 305)])] },
+  ],
+  [
+    "a repeated id after a resume, because clients drop it",
+    {
+      clients: [
+        client([
+          opened(0),
+          received(1, 105),
+          closed(150),
+          opened(180, true),
+          received(1, 190, true),
+          received(2, 205),
+          received(3, 305),
+        ]),
+      ],
+    },
+  ],
+  [
+    "a raw client receives a message on each of two connections",
+    {
+      clients: [
+        client(
+          [
+            opened(0),
+            received(1, 105),
+            received(2, 205),
+            received(3, 305),
+            closed(310),
+            opened(320),
+            received(3, 330),
+          ],
+          { protocol: "raw" },
+        ),
+      ],
+    },
+  ],
+  [
+    "a refused message arrives late or never",
+    {
+      faults: aFault,
+      messages: [message(1, 100, { attempts: [attempt(100, { status: 503, id: null })] }), message(2, 200)],
+      clients: [client([opened(0), received(2, 205), received(1, 305)])],
+    },
+  ],
+  [
+    "a delivery fails during a fault",
+    { faults: aFault, deliveries: [delivery(0, null, { status: 500, deliveryId: null })] },
+  ],
+  [
+    "two tasks in one window when the first was canceled",
+    {
+      faults: aFault,
+      deliveries: [delivery(0, 1), delivery(1_500, 2)],
+      tasks: [task(1, { state: "canceled" }), task(2)],
+      notifications: [told(1, "task.canceled"), told(2)],
+    },
+  ],
+  [
+    "a task builds the commit of a later delivery that had no answer",
+    {
+      faults: aFault,
+      deliveries: [delivery(0, 1), delivery(500, null, { status: 0, commit: "newer", deliveryId: null })],
+      tasks: [task(1, { commit: "newer" }), task(2)],
+      scriptLines: [line("start", 1, { commit: "newer" }), line("end", 1, { commit: "newer" }), ...ran(2)],
+    },
+  ],
+  [
+    "a build that begins again after its first attempt was ended",
+    {
+      scriptLines: [
+        line("start", 1, { stage: "build" }),
+        line("start", 1, { stage: "build", attempt: 2 }),
+        line("start", 1, { attempt: 2 }),
+        line("end", 1, { attempt: 2 }),
+        ...ran(2),
+      ],
+    },
+  ],
+  ["a notification that waits for its next try", { notifications: [told(1)], waitingNotifications: 1 }],
+];
+
+describe("the reconciler allows", () => {
+  test.each(allowed)("%s", (_what, history) => expect(found(history)).toEqual([]));
+});
