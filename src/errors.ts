@@ -9,6 +9,7 @@ export type FaultCode =
   | "unauthenticated"
   | "forbidden"
   | "not_found"
+  | "too_late"
   | "conflict"
   | "too_large"
   | "unsupported_type"
@@ -21,6 +22,7 @@ export const httpStatusOf = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  too_late: 408,
   conflict: 409,
   too_large: 413,
   unsupported_type: 415,

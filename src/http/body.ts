@@ -28,11 +28,34 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
+/** The same, given up when the body has not arrived whole by then, whether it stalls or dribbles. */
+export async function readBodyInTime(
+  request: Request,
+  maxBytes: number,
+  timeoutMs: number,
+): Promise<Uint8Array | "too_large" | "too_late"> {
+  const reading = readBody(request, maxBytes);
+  // Most bodies are here with their head.
+  if (Bun.peek.status(reading) === "fulfilled") return reading;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<"too_late">((resolve) => {
+    timer = setTimeout(() => resolve("too_late"), timeoutMs);
+  });
+  return Promise.race([reading, tooLate]).finally(() => clearTimeout(timer));
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Text of a body, within its limit and in UTF-8, or a Fault that says which it is not. */
-export async function readText(request: Request, maxBytes: number): Promise<string> {
-  const body = await readBody(request, maxBytes);
+export interface BodyLimits {
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+/** Text of a body, within its limits and in UTF-8, or a Fault that says which it is not. */
+export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
+  const body = await readBodyInTime(request, maxBytes, timeoutMs);
+  if (body === "too_late")
+    throw new Fault("too_late", `The body did not arrive whole within ${timeoutMs / 1000} s; send it again.`);
   if (body === "too_large")
     throw new Fault("too_large", `The body is larger than ${maxBytes} bytes; send less.`);
   try {

@@ -1,7 +1,7 @@
 import type { Incoming } from "../webhook/incoming.ts";
 import type { Answer } from "../webhook/outcome.ts";
 import type { Receiver } from "../webhook/receiver.ts";
-import { readBody } from "./body.ts";
+import { readBodyInTime } from "./body.ts";
 import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler, Routes } from "./server.ts";
@@ -46,25 +46,14 @@ function keyIn(url: string): string {
   return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
 }
 
+/** For the receiver it is the same whether a body came too late or its sender went away. */
 async function readWhole(
   request: Request,
   maxBytes: number,
   timeoutMs: number,
 ): Promise<Uint8Array | "too_large" | "broken"> {
-  const reading = readBody(request, maxBytes);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  try {
-    // Most bodies are here with their head.
-    if (Bun.peek.status(reading) === "fulfilled") return await reading;
-    const tooLate = new Promise<"broken">((resolve) => {
-      timer = setTimeout(() => resolve("broken"), timeoutMs);
-    });
-    return await Promise.race([reading, tooLate]);
-  } catch {
-    return "broken";
-  } finally {
-    clearTimeout(timer);
-  }
+  const body = await readBodyInTime(request, maxBytes, timeoutMs).catch(() => "too_late" as const);
+  return body === "too_late" ? "broken" : body;
 }
 
 function toResponse({ httpStatus, retryAfterSeconds, body }: Answer): Response {

@@ -28,7 +28,7 @@ export interface RunnerRoutesParts {
 }
 
 /** 5,000 lines of 70,000 characters would be more; a runner sends batches of a quarter of a megabyte. */
-const bodyMaxBytes = 16 * 1024 * 1024;
+const bodyLimits = { maxBytes: 16 * 1024 * 1024, timeoutMs: 30_000 };
 
 /** The runner protocol, by the token of a runner. Served beside the management API: it is no endpoint for people. */
 export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutesParts): Routes {
@@ -76,7 +76,7 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
 }
 
 async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  const text = await readText(request, bodyMaxBytes);
+  const text = await readText(request, bodyLimits);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -95,7 +95,9 @@ describe("every answer", () => {
 
   test("of a body nested without end is 400, at once", async () => {
     const deep = `{"payload":{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}}`;
-    const answer = await server.admin.request("POST", "/api/projects/1/webhook/test", deep);
+    const project = { name: "deep", git: { url: "https://git.example.com/deep.git" } };
+    const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    const answer = await server.admin.request("POST", `/api/projects/${id}/webhook/test`, deep);
     expect(answer.status).toBe(400);
     expect(answer.text).toContain("nested deeper");
     const quoted = { username: `${"[".repeat(200)}"\\${"{".repeat(200)}`, password: "x" };

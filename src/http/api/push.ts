@@ -12,8 +12,8 @@ import { targetTypes } from "../../push/message.ts";
 import type { PushCodes } from "../../push/own-codes.ts";
 import type { PushDesk } from "../push-desk.ts";
 import { audit, callerOf } from "./context.ts";
+import { knownCallerLimits } from "./json-body.ts";
 import { connectionsShape } from "./push-shape.ts";
-import { maxBodyBytes } from "./request.ts";
 import { newApi, route } from "./route.ts";
 import { json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
 
@@ -97,7 +97,9 @@ const publish = route({
       strict({
         targetType: z.enum(targetTypes),
         target: text(1024).default("").openapi({ description: "A user id or a channel; empty for all." }),
-        data: text(maxBodyBytes).openapi({ description: "At most `push.max-message-bytes` bytes." }),
+        data: text(knownCallerLimits.maxBytes).openapi({
+          description: "At most `push.max-message-bytes` bytes.",
+        }),
       }).refine(namesItsTarget, {
         path: ["target"],
         error: "is required: the user or the channel that the message is for",

@@ -6,17 +6,13 @@ import { Counter, Histogram } from "prom-client";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
-import { identify, isUnsafe } from "../auth.ts";
-import { readText, refuseDeepJson } from "../body.ts";
+import { identify } from "../auth.ts";
 import { clientAddressOf, isHttps } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiDeps } from "./api.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 
-/** Large enough for a webhook test with a whole payload in it. */
-export const maxBodyBytes = 2 * 1024 * 1024;
-
-/** What every request goes through before its endpoint: an id, the client's address, the body, the caller. */
+/** What every request goes through before its endpoint: an id, the client's address, the caller. */
 export function prepareRequests(deps: ApiDeps) {
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {
@@ -63,12 +59,6 @@ async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
   c.set("clock", deps.clock);
   c.set("consoleAccess", deps.push.consoleAccess);
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
-  if (!isUnsafe(request.method)) return;
-  // Many clients name the content type and send nothing: that says as much as {} does.
-  const text = (await readText(request, maxBodyBytes)) || "{}";
-  refuseDeepJson(text);
-  // Hono reads a body without a limit; given the text, it does not read again.
-  Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
 }
 
 /** A proxy's own id is kept, so that its log and ours can be laid side by side; it must look like one. */

@@ -6,6 +6,7 @@ import type { TokenScope } from "../../model/user.ts";
 import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
+import { knownCallerLimits, readJsonBody, strangerLimits } from "./json-body.ts";
 import { maxId, z } from "./shape.ts";
 
 /**
@@ -34,7 +35,7 @@ export function route<
   const documented = {
     operationId: operationIdOf(config.method, config.path),
     ...rest,
-    middleware: guard(access, scope),
+    middleware: guard(access, scope, rest.request?.body !== undefined),
     security: securityOf(access),
     responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
     "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
@@ -67,9 +68,11 @@ function scopeOf(method: string, access: Access): TokenScope {
   return isUnsafe(method.toUpperCase()) ? "write" : "read";
 }
 
-function guard(access: Access, scope: TokenScope) {
+function guard(access: Access, scope: TokenScope, takesBody: boolean) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
+    // Only now: a stranger's body is neither read nor waited for. Where none is read, the runtime throws it away.
+    if (takesBody) await readJsonBody(c, access === "anonymous" ? strangerLimits : knownCallerLimits);
     await next();
   });
 }

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "slipway-bodies-"));
+let server: ServerProcess;
+beforeAll(async () => {
+  server = await startServerProcess(dataDir, { "runner-enabled": "false" });
+}, 60_000);
+afterAll(async () => {
+  await server.end("SIGTERM");
+  rmSync(dataDir, { recursive: true, force: true });
+}, 30_000);
+
+const residentMB = () => {
+  const kB = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];
+  return Number(kB) / 1024;
+};
+
+interface Stalled {
+  status(): number;
+  isClosed(): boolean;
+  end(): void;
+}
+
+/** A request whose last byte never comes. */
+function stall(method: string, path: string, length: number, headers: Record<string, string> = {}): Stalled {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  let isClosed = false;
+  socket.on("data", (chunk) => {
+    text += chunk.toString("latin1");
+  });
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    isClosed = true;
+  });
+  const lines = Object.entries({
+    Host: "127.0.0.1",
+    "Content-Type": "application/json",
+    "Content-Length": String(length),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  socket.write(Buffer.alloc(length - 1, " "));
+  return {
+    status: () => Number(text.slice(9, 12) || 0),
+    isClosed: () => isClosed,
+    end: () => socket.destroy(),
+  };
+}
+
+const twoMiB = 2 * 1024 * 1024;
+
+describe("a body that nobody may send", () => {
+  const targets = [
+    ["POST", "/api/projects", 401],
+    ["PATCH", "/api/projects/1", 401],
+    ["PUT", "/api/projects/1/webhook", 401],
+    ["POST", "/api/projects/1/webhook/test", 401],
+    ["DELETE", "/api/projects/1", 401],
+    ["POST", "/api/there-is-no-such", 404],
+    ["POST", "/api/runner/claim", 401],
+    ["POST", "/api/auth/login", 413],
+    ["POST", "/api/push/verify", 413],
+  ] as const;
+
+  test("is neither kept nor waited for: 150 anonymous connections with 2 MiB each take little memory", async () => {
+    const before = residentMB();
+    const requests = Array.from({ length: 150 }, (_, index) => {
+      const [method, path, expected] = targets[index % targets.length] ?? targets[0];
+      return { ...stall(method, path, twoMiB), path, expected };
+    });
+    await eventually("each is answered", () => requests.every(({ status }) => status() !== 0), 15_000).catch(
+      () => {},
+    );
+    const grownMB = residentMB() - before;
+    for (const { path, expected, status } of requests) expect([path, status()]).toEqual([path, expected]);
+    for (const { end } of requests) end();
+    expect(grownMB).toBeLessThan(100);
+  }, 60_000);
+
+  test("is not read with a token that is no good, or by a user without the permission", async () => {
+    const bad = stall("POST", "/api/projects", twoMiB, { Authorization: "Bearer sls_made-up" });
+    await eventually("the bad token is refused", () => bad.status() === 401, 5_000);
+    bad.end();
+    await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: "a long password" });
+    const { token } = await server.admin.expect<{ token: string }>(200, "POST", "/api/auth/login", {
+      username: "ann",
+      password: "a long password",
+    });
+    for (const path of ["/api/users", "/api/runners"]) {
+      const forbidden = stall("POST", path, twoMiB, { Authorization: `Bearer ${token}` });
+      await eventually(`${path} is refused`, () => forbidden.status() === 403, 5_000);
+      forbidden.end();
+    }
+  }, 60_000);
+});
+
+test("a body that does not arrive whole in time ends with 408 and the connection, sooner for strangers", async () => {
+  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "slow",
+    scopes: ["admin"],
+  });
+  const startedAt = Date.now();
+  const anonymous = ["/api/auth/login", "/api/push/verify"].map((path) => stall("POST", path, 1000));
+  const signedIn = stall("POST", "/api/projects", twoMiB, { Authorization: `Bearer ${token}` });
+  await eventually("strangers are given up", () => anonymous.every(({ isClosed }) => isClosed()), 20_000);
+  const strangersMs = Date.now() - startedAt;
+  expect(anonymous.map(({ status }) => status())).toEqual([408, 408]);
+  expect(signedIn.isClosed()).toBe(false);
+  await eventually("the signed-in caller is given up", () => signedIn.isClosed(), 40_000);
+  expect(signedIn.status()).toBe(408);
+  expect(strangersMs).toBeLessThan(15_000);
+  expect(Date.now() - startedAt).toBeLessThan(40_000);
+}, 90_000);
+
+test("a body within the limits is still read, also one that trickles", async () => {
+  const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "steady",
+    scopes: ["admin"],
+  });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk.toString("latin1");
+  });
+  const body = JSON.stringify({ name: "trickle", git: { url: "https://git.example.com/a.git" } });
+  socket.write(
+    `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n`,
+  );
+  for (const byte of body) {
+    socket.write(byte);
+    await Bun.sleep(5);
+  }
+  await eventually("it is answered", () => text.includes("\r\n\r\n"));
+  expect(text).toStartWith("HTTP/1.1 201");
+  socket.destroy();
+}, 30_000);
