@@ -163,8 +163,8 @@ export interface DeliveryKeeper {
   createWithTask(delivery: NewDelivery, task: NewTask): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
-  /** Newest first, whole; `limit` at most 200. */
-  latest(filter: DeliveryFilter, limit: number): Promise<Delivery[]>;
+  /** Newest first, whole, those after `place` in that order; `limit` at most 200. */
+  latest(filter: DeliveryFilter, limit: number, place?: DeliveryPlace | null): Promise<Delivery[]>;
   /** Newest first, those after `place` in that order; as much of each as a choice among many needs. */
   scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
   /** Those of the ids whose ref has a newer delivery that was accepted or merged, or that deleted it. */

@@ -3,9 +3,18 @@
 //
 // A pattern becomes states kept in the bits of words; each character of the text moves all of them at once, and where a
 // set of states leads is remembered. The cost is at most length of text × words of pattern, whatever the pattern: nobody
-// can write one that hangs us, which regular expressions built from patterns would allow.
+// can write one that hangs us, which regular expressions built from patterns would allow. Many patterns over many texts
+// still add up, so what they cost together is counted.
 
-export type Glob = (text: string) => boolean;
+/**
+ * What matching may still cost, in steps of about ten nanoseconds. Below zero it is used up: then nothing matches, and an
+ * answer of false says nothing about the text.
+ */
+export interface MatchWork {
+  left: number;
+}
+
+export type Glob = (text: string, work?: MatchWork) => boolean;
 
 export function matchGlob(pattern: string, text: string): boolean {
   return compileGlob(pattern)(text);
@@ -15,21 +24,40 @@ type Token = { literal: number } | "?" | "*" | "**" | "**/";
 
 export function compileGlob(pattern: string): Glob {
   const firstWildcard = pattern.search(/[*?]/);
-  if (firstWildcard < 0) return (text) => text === pattern;
+  if (firstWildcard < 0) return (text, work = unlimited()) => spend(work, callCost) && text === pattern;
   const prefix = pattern.slice(0, firstWildcard);
   const afterLast = Math.max(pattern.lastIndexOf("*"), pattern.lastIndexOf("?")) + 1;
   // The `/` of a closing `**/` belongs to the wildcard, not to the literal end.
   const suffixStart = pattern.startsWith("**/", afterLast - 2) ? afterLast + 1 : afterLast;
   const suffix = pattern.slice(suffixStart);
   const tokens = tokensOf(pattern.slice(firstWildcard, suffixStart));
-  const middle = tokens.length === 1 && tokens[0] === "**" ? () => true : machineOf(tokens);
+  const middle: Run = tokens.length === 1 && tokens[0] === "**" ? () => true : machineOf(tokens);
   const fixedLength = prefix.length + suffix.length;
   const needed = literalsOf(tokens);
-  return (text) => {
+  return (text, work = unlimited()) => {
+    if (!spend(work, callCost)) return false;
     if (text.length < fixedLength || !text.startsWith(prefix) || !text.endsWith(suffix)) return false;
-    for (const literal of needed) if (!text.includes(literal, prefix.length)) return false;
-    return middle(text, prefix.length, text.length - suffix.length);
+    for (const literal of needed) {
+      work.left -= searchCost + text.length / charactersPerStep;
+      if (!text.includes(literal, prefix.length)) return false;
+    }
+    return middle(text, prefix.length, text.length - suffix.length, work);
   };
+}
+
+// Measured: a call with its comparisons, a native search and the characters it passes in a step, what a word of states and
+// a character cost when they are computed, and what it costs to remember where a character leads.
+const [callCost, searchCost, charactersPerStep] = [10, 20, 8];
+const [characterCost, wordCost, learnCost] = [8, 3, 1000];
+
+function unlimited(): MatchWork {
+  return { left: Number.POSITIVE_INFINITY };
+}
+
+/** False when there is nothing left to spend. */
+function spend(work: MatchWork, cost: number): boolean {
+  work.left -= cost;
+  return work.left >= 0;
 }
 
 function tokensOf(pattern: string): Token[] {
@@ -69,7 +97,7 @@ function literalsOf(tokens: Token[]): string[] {
   return different.sort((a, b) => b.length - a.length).slice(0, 4);
 }
 
-type Run = (text: string, from: number, to: number) => boolean;
+type Run = (text: string, from: number, to: number, work: MatchWork) => boolean;
 
 /** Runs the states of `tokens` over text[from, to). State n means: all tokens before the n-th consuming one are done. */
 function machineOf(tokens: Token[]): Run {
@@ -99,9 +127,8 @@ function machineOf(tokens: Token[]): Run {
       for (const [word, more] of movesOnName.entries()) bits[word] = (bits[word] ?? 0) | more;
   const movesOnSlash = movesOn.get(slash) ?? newSet();
 
-  function step(before: Int32Array, code: number): Int32Array {
+  function step(before: Int32Array, code: number, after: Int32Array): void {
     const moves = code === slash ? movesOnSlash : (movesOn.get(code) ?? movesOnName);
-    const after = newSet();
     let enteredCarry = 0;
     let skippedCarry = 0;
     for (let word = 0; word < words; word++) {
@@ -115,7 +142,6 @@ function machineOf(tokens: Token[]): Run {
       const stays = (staysOnAny[word] ?? 0) | (code === slash ? 0 : (staysOnName[word] ?? 0));
       after[word] = (active & stays) | entered | skipped;
     }
-    return after;
   }
 
   const start = newSet();
@@ -146,7 +172,7 @@ const asciiCodes = 128;
  */
 function rememberSteps(
   start: Int32Array,
-  step: (active: Int32Array, code: number) => Int32Array,
+  step: (before: Int32Array, code: number, after: Int32Array) => void,
   accepts: (active: Int32Array) => boolean,
 ): Run {
   const sets = [start];
@@ -156,7 +182,8 @@ function rememberSteps(
 
   /** The number of the set that a character leads to; -1 when no more can be remembered. */
   function learn(number: number, code: number): number {
-    const next = step(sets[number] ?? start, code);
+    const next = new Int32Array(start.length);
+    step(sets[number] ?? start, code, next);
     const key = next.join();
     const known = numberOf.get(key);
     if (known === undefined && sets.length === maxRemembered) return -1;
@@ -171,26 +198,34 @@ function rememberSteps(
     return nextNumber;
   }
 
-  function compute(number: number, text: string, from: number, to: number): boolean {
-    let active = sets[number] ?? start;
+  /** Two sets take turns: what is computed is not kept. */
+  let [active, other] = [new Int32Array(start.length), new Int32Array(start.length)];
+
+  function compute(number: number, text: string, from: number, to: number, work: MatchWork): boolean {
+    const cost = characterCost + wordCost * start.length;
+    active.set(sets[number] ?? start);
     for (let at = from; at < to; at++) {
+      if (!spend(work, cost)) return false;
       const code = text.codePointAt(at) ?? 0;
       if (code > 0xffff) at++;
-      active = step(active, code);
+      step(active, code, other);
+      [active, other] = [other, active];
     }
     return accepts(active);
   }
 
-  return (text, from, to) => {
+  return (text, from, to, work) => {
     let number = 0;
     for (let at = from; at < to; at++) {
       const code = text.charCodeAt(at);
-      if (code >= asciiCodes) return compute(number, text, at, to);
+      if (code >= asciiCodes) return compute(number, text, at, to, work);
       const known = (nextOf[number * asciiCodes + code] ?? 0) - 1;
+      if (known < 0 && !spend(work, learnCost + wordCost * start.length)) return false;
       const next = known >= 0 ? known : learn(number, code);
-      if (next < 0) return compute(number, text, at, to);
+      if (next < 0) return compute(number, text, at, to, work);
       number = next;
     }
+    work.left -= Math.max(to - from, 0);
     return accepts(sets[number] ?? start);
   };
 }

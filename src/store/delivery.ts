@@ -192,9 +192,10 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
       const total = await cappedCount(scope.lists, matching(scope, resolved));
       return { items: rows.map(summaryShape.read), total, page, pageSize };
     },
-    async latest(filter, limit) {
+    async latest(filter, limit, place = null) {
       const count = Math.min(limit, maxPageSize);
-      const rows = await newest(scope, await resolve(scope, filter), count)
+      const resolved = await resolve(scope, filter);
+      const rows = await newest(scope, place === null ? resolved : { ...resolved, place }, count)
         .selectAll()
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")

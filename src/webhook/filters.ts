@@ -1,20 +1,45 @@
 import type { NormalizedEvent } from "../model/delivery.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../model/git-ref.ts";
+import type { MatchWork } from "../model/glob.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Pattern, Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
+/** What the patterns of one decision may cost together. Branch and tag patterns have their own, so that paths leave them theirs. */
+export interface FilterWork {
+  refs: MatchWork;
+  paths: MatchWork;
+}
+
+/** About a tenth of a second: a thousand times what a usual delivery costs. */
+export const maxFilterSteps = 10_000_000;
+
+export function newFilterWork(): FilterWork {
+  return { refs: { left: maxFilterSteps }, paths: { left: maxFilterSteps } };
+}
+
+/** What was used of it. */
+export function stepsOf({ refs, paths }: FilterWork): number {
+  return 2 * maxFilterSteps - refs.left - paths.left;
+}
+
 /** Filter steps 1 to 4, after what no rule can change. Null: passed. Steps 5 and 6 look at tasks (pipeline.ts). */
-export function filter(event: NormalizedEvent, rules: Rules, way: WayIn, trace: Trace): Outcome | null {
+export function filter(
+  event: NormalizedEvent,
+  rules: Rules,
+  way: WayIn,
+  trace: Trace,
+  work: FilterWork = newFilterWork(),
+): Outcome | null {
   return (
     refuseNothing(event, trace) ??
     (way.eventList ? matchEvent(event, rules, trace) : null) ??
     refuseUnusable(event, trace) ??
     (way.otherFilters
       ? (refuseFork(event, rules, trace) ??
-        matchRef(event, rules, trace) ??
-        matchPaths(event, rules, trace) ??
+        matchRef(event, rules, trace, work.refs) ??
+        matchPaths(event, rules, trace, work.paths) ??
         matchKeyword(event, rules, trace))
       : null)
   );
@@ -81,7 +106,8 @@ function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
   return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
 }
 
-function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
+/** A filter that was not evaluated to its end stops: it guards what may be deployed. */
+function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   const isTag = event.event === "tag";
   const noun = isTag ? "tag" : "branch";
   const patterns = isTag ? rules.tags : rules.branches;
@@ -91,13 +117,16 @@ function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome |
     trace.add(noun, "pass", shown, "", `No ${noun} filter is set.`);
     return null;
   }
-  const hit = patterns.find(({ matches }) => names.some(matches));
+  const hit = patterns.find(({ matches }) => names.some((name) => matches(name, work)));
   const listed = textOf(patterns);
   if (hit) {
     trace.add(noun, "pass", shown, hit.text, `The ${noun} matches ${hit.text}.`);
     return null;
   }
-  const reason = `The ${noun} ${shown} matches none of ${listed}.`;
+  const reason =
+    work.left < 0
+      ? `The ${noun} filter is too complex to be evaluated, so ${shown} is not built. Use fewer or simpler patterns.`
+      : `The ${noun} ${shown} matches none of ${listed}.`;
   trace.add(noun, "stop", shown, listed, reason);
   return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };
 }
@@ -110,7 +139,7 @@ function namesOf(event: NormalizedEvent): string[] {
 }
 
 /** Three-valued: a list that the host cut or left out neither matches nor misses, and must not drop a deploy. */
-function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
+function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   if (rules.paths.length === 0) {
     trace.add("path", "pass", countOf(event.paths), "", "No path filter is set.");
     return null;
@@ -123,9 +152,14 @@ function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
     return null;
   }
   for (const pattern of rules.paths) {
-    const path = paths.find(pattern.matches);
+    const path = paths.find((text) => pattern.matches(text, work));
     if (path === undefined) continue;
     trace.add("path", "pass", path, pattern.text, `${path} matches ${pattern.text}.`);
+    return null;
+  }
+  if (work.left < 0) {
+    const detail = `The path filter is too complex for the changed paths (${countOf(paths)}): it was not evaluated, so the delivery passes. Use fewer or simpler patterns.`;
+    trace.add("path", "unknown", countOf(paths), listed, detail);
     return null;
   }
   const reason = `None of the changed paths (${countOf(paths)}) matches ${listed}.`;

@@ -134,7 +134,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
     if (moved) announcer.moved(moved.task, moved.from);
-    onDelivery(summaryOf(id, record));
+    onDelivery(summaryOf({ ...record, id, repeat_of: null }));
   }
 
   async function refuse(known: Known, outcome: Outcome): Promise<Answer> {

@@ -1,4 +1,4 @@
-import type { DeliverySummary, NewDelivery, NormalizedEvent } from "../model/delivery.ts";
+import type { Delivery, DeliverySummary, NewDelivery, NormalizedEvent } from "../model/delivery.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
@@ -83,8 +83,8 @@ function fieldOf(text: string): string {
   return visible(text.length <= maxFieldLength ? text : `${text.slice(0, maxFieldLength)}…`);
 }
 
-/** As it stands in lists, for the live console. */
-export function summaryOf(id: number, record: NewDelivery): DeliverySummary {
-  const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = record;
-  return { ...summary, id, repeat_of: null };
+/** As it stands in lists. */
+export function summaryOf(delivery: Delivery): DeliverySummary {
+  const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = delivery;
+  return summary;
 }

@@ -1,5 +1,5 @@
 import type { NormalizedEvent, RefChange } from "../model/delivery.ts";
-import { filter } from "./filters.ts";
+import { type FilterWork, filter, newFilterWork } from "./filters.ts";
 import { refChangeOf } from "./normalized.ts";
 import type { Rules } from "./rules.ts";
 import { newTrace, type Trace } from "./trace.ts";
@@ -21,12 +21,18 @@ const maxNamed = 5;
  * is the one it is about; if none does, the first, whose reason is then the delivery's. It stands in front from then on, so
  * that a replay builds again what was built.
  */
-export function chooseRef(event: NormalizedEvent, rules: Rules, way: WayIn, trace: Trace): RefChoice {
+export function chooseRef(
+  event: NormalizedEvent,
+  rules: Rules,
+  way: WayIn,
+  trace: Trace,
+  work: FilterWork = newFilterWork(),
+): RefChoice {
   if (event.otherRefs === undefined) return { event, aside: "" };
   const candidates = [event, ...event.otherRefs.map((change) => ({ ...event, ...change }))];
   const judged = candidates.map((candidate) => ({
     candidate,
-    stoppedBy: filter(candidate, rules, way, newTrace()),
+    stoppedBy: filter(candidate, rules, way, newTrace(), work),
   }));
   const passing = judged.findIndex(({ stoppedBy }) => stoppedBy === null);
   const chosen = Math.max(passing, 0);
@@ -36,15 +42,20 @@ export function chooseRef(event: NormalizedEvent, rules: Rules, way: WayIn, trac
     trace.add("other ref", "skipped", candidate.rawRef, "", `Not built: ${why}`);
   }
   const otherRefs = others.map(({ candidate }) => refChangeOf(candidate));
-  return { event: { ...event, ...candidates[chosen], otherRefs }, aside: asideOf(otherRefs, passing >= 0) };
+  return {
+    event: { ...event, ...candidates[chosen], otherRefs },
+    aside: asideOf(otherRefs, passing >= 0, work.refs.left < 0),
+  };
 }
 
-function asideOf(others: readonly RefChange[], isBuilt: boolean): string {
+function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: boolean): string {
   const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";
   const named = others
     .slice(0, maxNamed)
     .map(({ ref, refType }) => (refType === "tag" ? `tag ${ref}` : ref))
     .join(", ");
+  if (isTooComplex)
+    return `The filters are too complex to evaluate every ref of the push, so these are not built: ${named}${more}.`;
   return isBuilt
     ? `The push names other refs, which are not built: ${named}${more}.`
     : `No other ref of the push passes either: ${named}${more}.`;

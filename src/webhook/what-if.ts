@@ -1,7 +1,16 @@
-import type { Delivery, DeliveryCode, DeliveryKeeper, DeliveryStatus } from "../model/delivery.ts";
+import { Fault } from "../errors.ts";
+import type {
+  Delivery,
+  DeliveryCode,
+  DeliveryKeeper,
+  DeliveryPlace,
+  DeliveryStatus,
+  DeliverySummary,
+} from "../model/delivery.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
-import { filter } from "./filters.ts";
+import { filter, maxFilterSteps, newFilterWork, stepsOf } from "./filters.ts";
 import { outcomes } from "./outcome.ts";
+import { summaryOf } from "./record.ts";
 import { chooseRef } from "./ref-choice.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 import { newTrace } from "./trace.ts";
@@ -14,13 +23,18 @@ export interface Judgement {
 }
 
 export interface WhatIfItem {
-  delivery: Delivery;
+  delivery: DeliverySummary;
   /** Under the saved configuration. */
   saved: Judgement;
   /** Under the one that was asked about. */
   proposed: Judgement;
   changes: boolean;
 }
+
+/** A delivery may list thousands of files, so few are read at a time, and others get their turn between. */
+const readAtOnce = 5;
+/** What one question may cost: as much as five of the most costly deliveries. */
+const maxSteps = 5 * maxFilterSteps;
 
 /**
  * Judges the last deliveries of a project again, under the saved and under another configuration. Only the filters are
@@ -35,18 +49,43 @@ export async function whatIf(
 ): Promise<WhatIfItem[]> {
   const savedRules = rulesOf(savedConfig, debounceSeconds);
   const proposedRules = rulesOf(proposedConfig, debounceSeconds);
-  const found = await deliveries.latest({ projectId: savedConfig.projectId }, last);
-  return found.flatMap((delivery) => {
-    const saved = judge(delivery, savedRules);
-    const proposed = judge(delivery, proposedRules);
-    return saved && proposed ? [{ delivery, saved, proposed, changes: saved.code !== proposed.code }] : [];
-  });
+  const items: WhatIfItem[] = [];
+  let place: DeliveryPlace | null = null;
+  let steps = 0;
+  for (let left = last; left > 0; left -= readAtOnce) {
+    const ofProject = { projectId: savedConfig.projectId };
+    const found: Delivery[] = await deliveries.latest(ofProject, Math.min(left, readAtOnce), place);
+    for (const delivery of found) {
+      const saved = judge(delivery, savedRules);
+      const proposed = judge(delivery, proposedRules);
+      if (saved === null || proposed === null) continue;
+      steps += saved.steps + proposed.steps;
+      if (steps > maxSteps) throw new Fault("invalid", tooComplex);
+      items.push({
+        delivery: summaryOf(delivery),
+        saved: saved.judgement,
+        proposed: proposed.judgement,
+        changes: saved.judgement.code !== proposed.judgement.code,
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    place = found.at(-1) ?? null;
+    if (found.length < readAtOnce) break;
+  }
+  return items;
 }
 
-function judge({ normalized }: Delivery, rules: Rules): Judgement | null {
+const tooComplex =
+  "The filters are too complex for these deliveries. Use fewer or simpler patterns, or ask about fewer deliveries (`last`).";
+
+function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; steps: number } | null {
   if (normalized === null) return null;
-  const { event } = chooseRef(normalized, rules, waysIn.dryRun, newTrace());
-  const outcome = filter(event, rules, waysIn.dryRun, newTrace());
-  if (outcome === null) return { status: "accepted", code: "accepted", reason: "All filters passed." };
-  return { status: outcomes[outcome.code].status, code: outcome.code, reason: outcome.reason };
+  const [choosing, filtering] = [newFilterWork(), newFilterWork()];
+  const { event } = chooseRef(normalized, rules, waysIn.dryRun, newTrace(), choosing);
+  const outcome = filter(event, rules, waysIn.dryRun, newTrace(), filtering);
+  const judgement: Judgement =
+    outcome === null
+      ? { status: "accepted", code: "accepted", reason: "All filters passed." }
+      : { status: outcomes[outcome.code].status, code: outcome.code, reason: outcome.reason };
+  return { judgement, steps: stepsOf(choosing) + stepsOf(filtering) };
 }
