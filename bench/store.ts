@@ -100,7 +100,7 @@ function deliver(store: Store, { id, key }: { id: number; key: string }): Promis
   return store.withLock(`project ${id}`, 5000, async (locked) => {
     const now = new Date();
     await locked.webhookConfigs.byKey(key);
-    await locked.deliveries.lastAccepted(id, new Date(now.getTime() - 1));
+    await locked.deliveries.lastAccepted(id, { since: new Date(now.getTime() - 1), now });
     await locked.tasks.countHeld(id);
     await locked.deliveries.createWithTask(
       sampleDelivery({ project_id: id, body, created_at: now, host_delivery_id: crypto.randomUUID() }),

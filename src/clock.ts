@@ -1,16 +1,19 @@
 /** Time as an argument, so that tests move it instead of sleeping. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. Setting the system's time changes it: for people, and for records. */
   now(): number;
+  /** Milliseconds that have passed, from any start; setting the system's time does not change it: for limits and waits. */
+  elapsed(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
 
 /** A clock that stands still until it is moved. */
 export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(ms: number): void } {
   let nowMs = startMs;
   return {
     now: () => nowMs,
+    elapsed: () => nowMs - startMs,
     advance(ms) {
       nowMs += ms;
     },
@@ -20,7 +23,10 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(m
 const startedAtMs = Date.now() - performance.now();
 
 /** Never goes back and never jumps, whatever is done to the system's time: for deadlines, not for people. */
-export const steadyClock: Clock = { now: () => startedAtMs + performance.now() };
+export const steadyClock: Clock = {
+  now: () => startedAtMs + performance.now(),
+  elapsed: () => performance.now(),
+};
 
 /** Resolves after `ms`, or at once when the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -34,13 +34,13 @@ export function buildAttemptLimit(
   const { attempts, windowMs, maxKeys } = options;
   const windows = new Map<string, { endsAtMs: number; count: number }>();
   const sharedKey = (key: string) => hashToken(`${options.name} ${key}`);
-  const secondsUntil = (endMs: number) => Math.max(1, Math.ceil((endMs - clock.now()) / 1000));
+  const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
 
   function takeHere(key: string): number {
-    const now = clock.now();
+    const now = clock.elapsed();
     const known = windows.get(key);
     const window = known && now < known.endsAtMs ? known : { endsAtMs: now + windowMs, count: 0 };
-    if (window.count >= attempts) return secondsUntil(window.endsAtMs);
+    if (window.count >= attempts) return secondsOf(window.endsAtMs - now);
     window.count++;
     // Set anew, so that the map stays ordered by the last attempt and its first key is the one to forget.
     windows.delete(key);
@@ -54,8 +54,9 @@ export function buildAttemptLimit(
     async take(key) {
       const waitSeconds = takeHere(key);
       if (waitSeconds > 0 || shared === null) return waitSeconds;
-      const { count, endsAt } = await shared.count(sharedKey(key), new Date(clock.now()), windowMs);
-      return count > attempts ? secondsUntil(endsAt.getTime()) : 0;
+      const now = clock.now();
+      const { count, endsAt } = await shared.count(sharedKey(key), new Date(now), windowMs);
+      return count > attempts ? secondsOf(endsAt.getTime() - now) : 0;
     },
     async giveBack(key) {
       const window = windows.get(key);

@@ -77,8 +77,8 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
   });
   const gitUrlRules = gitUrlRulesOf(config);
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
-  const calls = buildHeldCalls({ store, events, wakeups, limits });
-  const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, log });
+  const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
+  const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
   const retention = buildRetention({
     what: "tasks",
     retentionDays: config["tasks.retentionDays"],
@@ -92,7 +92,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     trigger: buildTrigger({ store, events }),
     events,
     async start() {
-      await reaper.start();
+      reaper.start();
       outbox.start();
       if (config["tasks.retentionDays"] > 0) retention.start();
     },

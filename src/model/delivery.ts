@@ -156,6 +156,12 @@ export interface DeliveryFilter {
   visibleProjectIds?: number[];
 }
 
+/** From `since` to now. What is later is no part of it, also where a clock was set back since it was recorded. */
+export interface DeliveryWindow {
+  since: Date;
+  now: Date;
+}
+
 export interface DeliveryKeeper {
   /** Answers the id. */
   create(delivery: NewDelivery): Promise<number>;
@@ -175,7 +181,7 @@ export interface DeliveryKeeper {
    */
   lastAccepted(
     projectId: number,
-    since: Date,
+    window: DeliveryWindow,
     rawRef?: string,
   ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
   /**
@@ -184,7 +190,7 @@ export interface DeliveryKeeper {
    */
   countedSince(
     projectId: number,
-    since: Date,
+    window: DeliveryWindow,
     limit: number,
     bucket: RateBucket,
   ): Promise<{ count: number; oldest: Date | null }>;

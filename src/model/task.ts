@@ -126,9 +126,16 @@ export interface TaskFilter {
 export interface GuardedChange {
   whileIn: readonly TaskState[];
   leaseHash?: string;
-  /** Only while its lease ended before this time: a runner that renewed meanwhile keeps its task. */
-  leaseEndedBefore?: Date;
+  /** Only while its lease still ends then: a runner that renewed meanwhile keeps its task. */
+  leaseUntil?: Date;
   set: Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
+}
+
+/** A runner's hold on a task. Each renewal changes `leaseUntil`. */
+export interface Lease {
+  id: number;
+  leaseHash: string;
+  leaseUntil: Date;
 }
 
 export interface ClaimRequest {
@@ -161,10 +168,8 @@ export interface TaskKeeper {
   position(task: InQueue, now: Date): Promise<number>;
   /** The same in its two parts: tasks of its own project, and other projects. */
   ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
-  /** Tasks whose lease ended before `now`. */
-  withExpiredLease(now: Date, limit: number): Promise<Task[]>;
-  /** Gives every running lease one full term, after a server start. */
-  extendAllLeases(until: Date): Promise<number>;
+  /** Of all tasks that are with a runner. */
+  leases(): Promise<Lease[]>;
   countByState(): Promise<Record<TaskState, number>>;
   /** Tasks that are with a runner: of all projects, or of one. */
   countHeld(projectId?: number): Promise<number>;

@@ -63,7 +63,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   });
   const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();
-  let answeredAt = options.clock.now();
+  let answeredAt = options.clock.elapsed();
   let isGreeted = false;
 
   /** Tells people where this runner is connected, as what, and what it will take. */
@@ -114,7 +114,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       try {
         const answer = isGreeted ? await client.claim(request(), stop) : await greet();
         isGreeted = true;
-        answeredAt = options.clock.now();
+        answeredAt = options.clock.elapsed();
         watch.answered();
         if (answer !== null) start(readInstruction(answer));
       } catch (error) {
@@ -122,7 +122,10 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
         if (!isGreeted && options.endsWhenRefused && isTokenRefused(error))
           throw refused(options.address().server, error);
         if (error instanceof RefusedInstruction) log.error({ type: error.type }, error.message);
-        if (running.size === 0 && options.clock.now() - answeredAt > (options.endsAloneAfterMs ?? Infinity)) {
+        if (
+          running.size === 0 &&
+          options.clock.elapsed() - answeredAt > (options.endsAloneAfterMs ?? Infinity)
+        ) {
           log.warn("no server has answered for long; a new one starts a new runner");
           break;
         }

@@ -38,7 +38,7 @@ export function buildServerWatch({ clock, log, random }: ServerWatchOptions): Se
   }
 
   function mentionAway(error: unknown, waitMs: number): void {
-    const now = clock.now();
+    const now = clock.elapsed();
     if (mentionedAt !== null && now - mentionedAt < mentionEveryMs) return;
     mentionedAt = now;
     const longest = `then every ${awayWaitMs.max / 1000} s`;
@@ -52,13 +52,13 @@ export function buildServerWatch({ clock, log, random }: ServerWatchOptions): Se
   return {
     answered() {
       if (failingSince !== null)
-        log.info({ awayForSeconds: seconds(clock.now() - failingSince) }, "the server answers again");
+        log.info({ awayForSeconds: seconds(clock.elapsed() - failingSince) }, "the server answers again");
       [failingSince, mentionedAt] = [null, null];
       away.reset();
       refused.reset();
     },
     failed(error) {
-      failingSince ??= clock.now();
+      failingSince ??= clock.elapsed();
       const isRefused = isTokenRefused(error);
       const waitMs = (isRefused ? refused : away).nextMs();
       if (isRefused) mentionRefusal(error, waitMs);

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import type { AttemptKeeper } from "../model/attempt.ts";
 import type { Scope } from "./scope.ts";
 
@@ -7,14 +7,16 @@ export function buildAttemptKeeper({ db }: Scope): AttemptKeeper {
     async count(key, now, windowMs) {
       const at = now.getTime();
       const endsAt = at + windowMs;
+      // An end that is further away than any window lasts is from before a clock was set back.
+      const isOver = sql<SqlBool>`(attempts.ends_at <= ${at} or attempts.ends_at > ${at + 2 * windowMs})`;
       // One statement, so that guesses sent to several instances at once are all counted.
       const row = await db
         .insertInto("attempts")
         .values({ key, count: 1, ends_at: endsAt })
         .onConflict((conflict) =>
           conflict.column("key").doUpdateSet({
-            count: sql`case when attempts.ends_at <= ${at} then 1 else attempts.count + 1 end`,
-            ends_at: sql`case when attempts.ends_at <= ${at} then ${endsAt} else attempts.ends_at end`,
+            count: sql`case when ${isOver} then 1 else attempts.count + 1 end`,
+            ends_at: sql`case when ${isOver} then ${endsAt} else attempts.ends_at end`,
           }),
         )
         .returning(["count", "ends_at"])

@@ -4,10 +4,12 @@ import {
   type DeliveryKeeper,
   type DeliveryStatus,
   type DeliverySummary,
+  type DeliveryWindow,
   type NewDelivery,
   uncountedCodes,
   unlistedCodes,
 } from "../model/delivery.ts";
+import { clockSlackMs } from "./clock-step.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
@@ -95,28 +97,35 @@ function rowOf(delivery: NewDelivery) {
 /** Values of remote_ip that mark a delivery as no live one. */
 const notLive = ["test", "replay"];
 
+/** What lies beyond `until` was recorded before a clock was set back. */
 interface Window {
   project_id: number;
   since: number;
+  until: number;
 }
 
-const acceptedSince = (db: Database, { project_id, since }: Window) =>
+function windowOf(project_id: number, { since, now }: DeliveryWindow): Window {
+  return { project_id, since: since.getTime(), until: now.getTime() + clockSlackMs };
+}
+
+const acceptedWithin = (db: Database, { project_id, since, until }: Window) =>
   db
     .selectFrom("deliveries")
     .select(["id", "task_id", "created_at"])
     .where("project_id", "=", project_id)
     .where("status", "=", "accepted")
     .where("created_at", ">", since)
+    .where("created_at", "<=", until)
     .where("remote_ip", "not in", notLive)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
     .limit(onlyOne);
 
-const lastAccepted = fixedQuery(["project_id", "since"], acceptedSince);
+const lastAccepted = fixedQuery(["project_id", "since", "until"], acceptedWithin);
 const lastAcceptedOfRef = fixedQuery(
-  ["project_id", "since", "raw_ref"],
+  ["project_id", "since", "until", "raw_ref"],
   (db, { raw_ref, ...window }: Window & { raw_ref: string }) =>
-    acceptedSince(db, window).where(({ exists, selectFrom }) =>
+    acceptedWithin(db, window).where(({ exists, selectFrom }) =>
       exists(
         selectFrom("tasks")
           .select("tasks.id")
@@ -132,22 +141,23 @@ const lastAcceptedOfRef = fixedQuery(
  */
 const uncounted: readonly Delivery["code"][] = [...uncountedCodes, "invalid_payload"];
 
-const liveSince = (db: Database, { project_id, since, limit }: Window & { limit: number }) =>
+const liveSince = (db: Database, { project_id, since, until, limit }: Window & { limit: number }) =>
   db
     .selectFrom("deliveries")
     .select("created_at")
     .where("project_id", "=", project_id)
     .where("created_at", ">", since)
+    .where("created_at", "<=", until)
     .where("remote_ip", "not in", notLive)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
     .limit(limit);
 
 const countedOf = {
-  listed: fixedQuery(["project_id", "since", "limit"], (db, window: Window & { limit: number }) =>
+  listed: fixedQuery(["project_id", "since", "until", "limit"], (db, window: Window & { limit: number }) =>
     liveSince(db, window).where("code", "not in", [...uncounted, ...unlistedCodes]),
   ),
-  unlisted: fixedQuery(["project_id", "since", "limit"], (db, window: Window & { limit: number }) =>
+  unlisted: fixedQuery(["project_id", "since", "until", "limit"], (db, window: Window & { limit: number }) =>
     liveSince(db, window).where("code", "in", unlistedCodes),
   ),
 };
@@ -205,17 +215,16 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
     },
     scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
     overtaken: (ids) => overtakenDeliveries(scope, ids),
-    async lastAccepted(projectId, since, rawRef) {
-      const values = { project_id: projectId, since: since.getTime() };
+    async lastAccepted(projectId, window, rawRef) {
+      const values = windowOf(projectId, window);
       const [row] =
         rawRef === undefined
           ? await lastAccepted(scope, values)
           : await lastAcceptedOfRef(scope, { ...values, raw_ref: rawRef });
       return row === undefined ? null : { ...row, created_at: new Date(row.created_at) };
     },
-    async countedSince(projectId, since, limit, bucket) {
-      const window = { project_id: projectId, since: since.getTime(), limit };
-      const rows = await countedOf[bucket](scope, window);
+    async countedSince(projectId, window, limit, bucket) {
+      const rows = await countedOf[bucket](scope, { ...windowOf(projectId, window), limit });
       const oldest = rows.at(-1);
       return { count: rows.length, oldest: oldest === undefined ? null : new Date(oldest.created_at) };
     },

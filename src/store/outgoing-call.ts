@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from "kysely";
 import type { OutgoingCall, OutgoingCallKeeper } from "../model/outgoing-call.ts";
 import { plain, rowShape, time } from "./row.ts";
 import type { Scope } from "./scope.ts";
@@ -15,6 +16,9 @@ const shape = rowShape<OutgoingCall, "outgoing_calls">({
   nextTryAt: time,
   createdAt: time,
 });
+
+/** No call waits longer for its next try. A later one is from before a clock was set back, and due. */
+const longestWaitMs = 15 * 60_000;
 
 export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
   const { db } = scope;
@@ -40,10 +44,11 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         return id;
       }),
     async takeDue(now, until, limit) {
+      const isDue = sql<SqlBool>`(next_try_at <= ${now.getTime()} or next_try_at > ${now.getTime() + longestWaitMs})`;
       const due = db
         .selectFrom("outgoing_calls")
         .select("id")
-        .where("next_try_at", "<=", now.getTime())
+        .where(isDue)
         .orderBy("next_try_at")
         .limit(limit);
       // Looked at once more in the update itself: another instance may have taken it in between.
@@ -51,7 +56,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .updateTable("outgoing_calls")
         .set((eb) => ({ attempts: eb("attempts", "+", 1), next_try_at: until.getTime() }))
         .where("id", "in", due)
-        .where("next_try_at", "<=", now.getTime())
+        .where(isDue)
         .returningAll()
         .execute();
       return rows.map(shape.read).sort((a, b) => a.id - b.id);

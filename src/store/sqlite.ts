@@ -5,6 +5,7 @@ import { Kysely } from "kysely";
 import type { Clock } from "../clock.ts";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { buildStoreTime, moveWaiting } from "./clock-step.ts";
 import { type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { buildGroupWriter } from "./group-writer.ts";
@@ -148,11 +149,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     dialect: sqliteDialect,
     transact: (work) => group.run(() => work(inside.scope)),
   };
+  const now = buildStoreTime(clock, (ms) => scope.transact((inner) => moveWaiting(inner, ms)), log);
   return {
     scope,
     description: `SQLite ${file}`,
     version: version.current,
-    now: async () => new Date(clock.now()),
+    now: async () => now(),
     async check() {
       group.check();
       reader.execute({ sql: "select 1", parameters: [] });

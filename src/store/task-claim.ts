@@ -1,5 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { ClaimRequest, InQueue, Task } from "../model/task.ts";
+import { clockSlackMs } from "./clock-step.ts";
 import type { Dialect } from "./dialect.ts";
 import { fixedQuery } from "./fixed-query.ts";
 import type { Scope } from "./scope.ts";
@@ -87,7 +88,10 @@ const projectIsFree = sql<SqlBool>`not exists (
   select 1 from tasks as held where held.project_id = waiting.project_id
   and held.state in ('dispatched', 'running', 'canceling'))`;
 
-/** Of each free project the first task that may start; of these the first one. */
+/**
+ * Of each free project the first task that may start; of these the first one. A task that was made in the future waits
+ * for nothing: the clock was set back since, and its time may be far away.
+ */
 async function nextClaimable(
   { db, dialect }: Scope,
   { now, labels }: ClaimRequest,
@@ -100,7 +104,8 @@ async function nextClaimable(
     where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", labels)} and ${projectIsFree}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'
-      and (first.not_before is null or first.not_before <= ${now.getTime()})
+      and (first.not_before is null or first.not_before <= ${now.getTime()}
+        or first.created_at > ${now.getTime() + clockSlackMs})
       order by first.priority desc, first.id limit 1)
     order by queued.priority desc, queued.id limit 1
     ${lock}`.execute(db);

@@ -64,16 +64,14 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     async unfinishedOfProject(projectId) {
       return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
     },
-    async change(id, { whileIn, leaseHash, leaseEndedBefore, set }) {
+    async change(id, { whileIn, leaseHash, leaseUntil, set }) {
       const row = await db
         .updateTable("tasks")
         .set(taskShape.update(set))
         .where("id", "=", id)
         .where("state", "in", whileIn)
         .$if(leaseHash !== undefined, (query) => query.where("lease_hash", "=", leaseHash ?? ""))
-        .$if(leaseEndedBefore !== undefined, (query) =>
-          query.where("lease_until", "<", leaseEndedBefore?.getTime() ?? 0),
-        )
+        .$if(leaseUntil !== undefined, (query) => query.where("lease_until", "=", leaseUntil?.getTime() ?? 0))
         .returningAll()
         .executeTakeFirst();
       return row === undefined ? null : taskShape.read(row);
@@ -93,25 +91,17 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return own + others + 1;
     },
     ahead: (task, now) => aheadOf(scope, task, now),
-    async withExpiredLease(now, limit) {
+    async leases() {
       const rows = await db
         .selectFrom("tasks")
-        .selectAll()
+        .select(["id", "lease_hash", "lease_until"])
         .where(isHeld)
-        .where("lease_until", "<", now.getTime())
-        .orderBy("lease_until")
-        .limit(limit)
         .execute();
-      return rows.map(taskShape.read);
-    },
-    async extendAllLeases(until) {
-      const result = await db
-        .updateTable("tasks")
-        .set({ lease_until: until.getTime() })
-        .where(isHeld)
-        .where("lease_until", "<", until.getTime())
-        .executeTakeFirst();
-      return Number(result.numUpdatedRows);
+      return rows.map(({ id, lease_hash, lease_until }) => ({
+        id,
+        leaseHash: lease_hash ?? "",
+        leaseUntil: new Date(lease_until ?? 0),
+      }));
     },
     async countHeld(projectId) {
       const [row] =

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { Project } from "../model/project.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers, Store } from "../model/store.ts";
@@ -12,6 +13,7 @@ import type {
 } from "../runner/protocol.ts";
 import { hashToken } from "../secrets.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
+import { buildSilenceWatch } from "./silence-watch.ts";
 import { endStages, isSideEffect, setStage } from "./stages.ts";
 import type { TaskEvents } from "./task-events.ts";
 import { taskTopic, type Wakeups } from "./wakeups.ts";
@@ -29,6 +31,7 @@ export interface HeldCallsParts {
   events: TaskEvents;
   wakeups: Wakeups;
   limits: TaskLimits;
+  clock: Pick<Clock, "elapsed">;
 }
 
 const heldStates = ["dispatched", "running", "canceling"] as const;
@@ -44,7 +47,9 @@ const logSlackBytes = 1024 * 1024;
 
 type Change = Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 
-export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsParts): HeldCalls {
+export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts): HeldCalls {
+  const watch = buildSilenceWatch(clock.elapsed);
+
   /** Renews the lease and applies `set`, only while the caller still holds the task. */
   async function renew(keepers: Keepers, runner: Runner, held: Held, set: Change = {}): Promise<Task | null> {
     const now = await store.now();
@@ -59,7 +64,7 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
   /** A runner whose places are all taken does not ask for work, but it is there. */
   async function seen({ id, lastSeenAt }: Runner): Promise<void> {
     const now = await store.now();
-    if (lastSeenAt !== null && now.getTime() - lastSeenAt.getTime() < seenEveryMs) return;
+    if (lastSeenAt !== null && Math.abs(now.getTime() - lastSeenAt.getTime()) < seenEveryMs) return;
     await store.runners.update(id, { lastSeenAt: now });
   }
 
@@ -67,12 +72,13 @@ export function buildHeldCalls({ store, events, wakeups, limits }: HeldCallsPart
     if (task.state === "canceling")
       return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
     const running = task.stages.find((stage) => stage.state === "running");
-    if (!running?.startedAt) return { continue: true };
+    if (!running) return { continue: true };
     const project = await store.projects.byId(task.projectId);
     if (!project) return { continue: false, why: "canceled" };
-    const isOverdue =
-      (await store.now()).getTime() > running.startedAt.getTime() + allowedMs(project, running);
-    return isOverdue ? { continue: false, why: "timeout" } : { continue: true };
+    const sign = `${task.attempt} ${running.name}`;
+    return watch.unchangedMs(task.id, sign) > allowedMs(project, running)
+      ? { continue: false, why: "timeout" }
+      : { continue: true };
   }
 
   function allowedMs(project: Project, stage: TaskStage): number {

@@ -1,15 +1,17 @@
+import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../model/store.ts";
-import type { Task } from "../model/task.ts";
+import type { Lease, Task } from "../model/task.ts";
+import { buildSilenceWatch } from "./silence-watch.ts";
 import { endStages, hasSideEffects, resetStages } from "./stages.ts";
 import { appendSystemLine } from "./system-line.ts";
 import type { TaskEvents } from "./task-events.ts";
 
 /** Decides about tasks whose runner has been silent for a whole lease. */
 export interface LeaseReaper {
-  /** Gives every lease one full term first: after a restart of the server no runner had a chance to renew. */
-  start(): Promise<void>;
+  /** From now on every lease has one full term: before a start of the server no runner had a chance to renew. */
+  start(): void;
   reap(): Promise<void>;
   stop(): void;
 }
@@ -18,23 +20,34 @@ export interface LeaseReaperParts {
   store: Store;
   events: TaskEvents;
   leaseMs: number;
+  clock: Pick<Clock, "elapsed">;
   log: Log;
 }
 
-const batch = 50;
 /** The first attempt, and once more. */
 const maxAttempts = 2;
 
-export function buildLeaseReaper({ store, events, leaseMs, log }: LeaseReaperParts): LeaseReaper {
+/**
+ * A lease has ended when it was not renewed for its whole term while this process watched. Only elapsed time counts:
+ * the stored end of a lease is compared with itself, never with a clock that somebody may set.
+ */
+export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseReaperParts): LeaseReaper {
+  const watch = buildSilenceWatch(clock.elapsed);
+  /** After a longer break this server hung, or its database was away: no runner could renew. */
+  const maxBreakMs = Math.max(1_000, leaseMs / 2);
+  let lookedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
-  async function decide(task: Task, now: Date): Promise<void> {
+  async function decide({ id, leaseHash, leaseUntil }: Lease): Promise<void> {
+    const now = await store.now();
+    const task = await store.tasks.byId(id);
+    if (task === null) return;
     const done = await store.transaction(async (keepers) => {
       const changed = await keepers.tasks.change(task.id, {
         whileIn: [task.state],
-        leaseHash: task.leaseHash ?? "",
-        leaseEndedBefore: now,
+        leaseHash,
+        leaseUntil,
         set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
       });
       return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
@@ -48,8 +61,15 @@ export function buildLeaseReaper({ store, events, leaseMs, log }: LeaseReaperPar
   }
 
   async function reap(): Promise<void> {
-    const now = await store.now();
-    for (const task of await store.tasks.withExpiredLease(now, batch)) await decide(task, now);
+    const leases = await store.tasks.leases();
+    const nowMs = clock.elapsed();
+    watch.keepOnly(nowMs - lookedAtMs > maxBreakMs ? [] : leases.map(({ id }) => id));
+    lookedAtMs = nowMs;
+    const ended = leases.filter(
+      ({ id, leaseHash, leaseUntil }) =>
+        watch.unchangedMs(id, `${leaseHash} ${leaseUntil.getTime()}`) > leaseMs,
+    );
+    for (const lease of ended) await decide(lease);
   }
 
   function again(): void {
@@ -64,11 +84,7 @@ export function buildLeaseReaper({ store, events, leaseMs, log }: LeaseReaperPar
   }
 
   return {
-    async start() {
-      const now = await store.now();
-      await store.tasks.extendAllLeases(new Date(now.getTime() + leaseMs));
-      again();
-    },
+    start: again,
     reap,
     stop() {
       isStopped = true;

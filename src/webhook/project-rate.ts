@@ -58,7 +58,7 @@ export async function overSharedRate(
 ): Promise<Outcome | null> {
   const { projectId, bucket, trace } = delivery;
   const since = new Date(now.getTime() - windowMs);
-  const { count, oldest } = await deliveries.countedSince(projectId, since, limitPerMinute, bucket);
+  const { count, oldest } = await deliveries.countedSince(projectId, { since, now }, limitPerMinute, bucket);
   if (count < limitPerMinute || oldest === null) return null;
   return rateLimited(limitPerMinute, bucket, oldest.getTime() + windowMs - now.getTime(), trace);
 }

@@ -28,8 +28,10 @@ export function buildQueuePlaces(elapsedMs: () => number = () => performance.now
   return async (keepers, task, now) => {
     const last = lastOf.get(task.projectId);
     const startedAtMs = elapsedMs();
-    if (last && (now.getTime() < last.goodUntilMs || startedAtMs < countAgainAtMs))
-      return { queued: true, position: ++last.position };
+    const keptForMs = last ? last.goodUntilMs - now.getTime() : 0;
+    // Kept for longer than ever: the clock was set back.
+    const isGood = keptForMs > 0 && keptForMs <= maxKeptMs;
+    if (last && (isGood || startedAtMs < countAgainAtMs)) return { queued: true, position: ++last.position };
     const place = await placeAtTheEnd(keepers, task, now);
     const { queued, position } = place;
     const goodUntilMs = now.getTime() + Math.min(position * keptMsPerPlace, maxKeptMs);

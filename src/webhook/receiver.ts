@@ -133,9 +133,9 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     known: Known,
     body: Uint8Array,
   ): Promise<Answer> {
-    const nowMs = clock.now();
-    const waitMs = rates.listed.waitMs(known.projectId, nowMs);
-    if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), nowMs))
+    const [nowMs, elapsedMs] = [clock.now(), clock.elapsed()];
+    const waitMs = rates.listed.waitMs(known.projectId, elapsedMs);
+    if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), elapsedMs))
       return refuseFlooding(
         incoming,
         known,
@@ -157,12 +157,12 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       refuseUnknown: () => refuseUnknown(incoming, known),
     };
     const hasPlaceIn = (hook: Hook) =>
-      rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, nowMs) === null;
+      rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, elapsedMs) === null;
     if (waitMs === null && sent.isVerifiedBy(remembered) && hasPlaceIn(remembered))
       return receiveVerified(remembered, incoming, sent);
     return withCurrent(remembered, incoming, known, async (hook) => {
       if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
-      const stillWaitMs = rates.listed.waitMs(known.projectId, clock.now());
+      const stillWaitMs = rates.listed.waitMs(known.projectId, clock.elapsed());
       if (stillWaitMs !== null)
         return refuseFlooding(
           incoming,
@@ -177,9 +177,9 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   async function receiveVerified(hook: Hook, incoming: Incoming, sent: Sent): Promise<Answer> {
     const { known, problem } = sent.readBy(hook);
     const { projectId, trace } = known;
-    const nowMs = clock.now();
+    const takenAtMs = clock.elapsed();
     const bucket = bucketOf(known.event, hook.rules);
-    const waitMs = rates[bucket].take(projectId, nowMs);
+    const waitMs = rates[bucket].take(projectId, takenAtMs);
     // Hosts do not send again: what is surely theirs stays replayable.
     if (waitMs !== null)
       return refuseFlooding(incoming, known, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
@@ -188,7 +188,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
     else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
     const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
-    if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, nowMs);
+    if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
   }
 
@@ -203,8 +203,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     located: Known,
     sent: Sent,
   ): Promise<Answer> {
-    const nowMs = clock.now();
-    const overLimit = failedSignatures.take(incoming.limitKey, nowMs);
+    const elapsedMs = clock.elapsed();
+    const overLimit = failedSignatures.take(incoming.limitKey, elapsedMs);
     if (overLimit !== null)
       return refuseFlooding(incoming, located, {
         code: "rate_limited",
@@ -213,9 +213,11 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
         retryAfterSeconds: secondsUntil(overLimit),
       });
     withinRate(limitPerMinute, "listed", located.trace);
-    const isFlooding = floods.isFlooding(originOf(incoming, located), nowMs);
+    const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
     const known = isFlooding ? located : sent.readBy(hook).known;
-    const why = isFlooding ? "one of a flood, not looked at further" : diagnosisOf(hook, request, nowMs);
+    const why = isFlooding
+      ? "one of a flood, not looked at further"
+      : diagnosisOf(hook, request, clock.now());
     const reason = `The signature failed: ${why}.`;
     known.trace.add("signature", "stop", "", hook.config.provider, reason);
     return refuseFlooding(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
@@ -224,7 +226,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
     // In a flood only the count grows, so nothing is looked up for it.
     const isAsked =
-      hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.now());
+      hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
     const formerProjectId = isAsked ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
@@ -252,7 +254,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   ): Promise<Answer> {
     let own: Answer | null = null;
     try {
-      const id = await floods.record(originOf(incoming, known, proof), clock.now(), async () => {
+      const id = await floods.record(originOf(incoming, known, proof), clock.elapsed(), async () => {
         own = await pipeline.refuse(known, outcome);
         if (own.body.deliveryId === 0) throw new Error("not recorded");
         return own.body.deliveryId;

@@ -46,7 +46,7 @@ export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Deci
   }
   const since = new Date(now.getTime() - windowSeconds * 1000);
   const scopeRef = hook.config.debounceScope === "ref" ? event.rawRef : undefined;
-  const first = await keepers.deliveries.lastAccepted(hook.config.projectId, since, scopeRef);
+  const first = await keepers.deliveries.lastAccepted(hook.config.projectId, { since, now }, scopeRef);
   if (first === null) {
     trace.add("debounce", "pass", "", shown, "No delivery was accepted inside the window.");
     return null;

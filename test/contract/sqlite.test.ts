@@ -74,8 +74,8 @@ describe("the connections to an SQLite file", () => {
 
   test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
     const { keepers, taken } = notedQueries(sqliteDialect);
-    await keepers.deliveries.lastAccepted(1, sampleTime);
-    await keepers.deliveries.lastAccepted(1, sampleTime, "refs/heads/main");
+    await keepers.deliveries.lastAccepted(1, { since: sampleTime, now: sampleTime });
+    await keepers.deliveries.lastAccepted(1, { since: sampleTime, now: sampleTime }, "refs/heads/main");
     await keepers.tasks.ahead({ projectId: 1, id: 1, priority: 0, notBefore: null }, sampleTime);
     await keepers.tasks.countHeld(1);
     await keepers.tasks.nextLogIndex(1);

@@ -34,9 +34,20 @@ describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) 
   const add = async (more: Partial<OutgoingCall> = {}) =>
     (await store.outgoingCalls.add(call(more), 1000)) ?? 0;
   const clear = async () => {
-    for (const { id } of await store.outgoingCalls.takeDue(later(1e6), later(2e6), 1000))
+    for (const { id } of await store.outgoingCalls.takeDue(later(1e6), later(1e6 + 60), 1000))
       await store.outgoingCalls.delete(id);
   };
+
+  test("that wait longer than any retry does, since a clock was set back, are due", async () => {
+    const [stuck, waiting] = [
+      await add({ nextTryAt: later(3_600), createdAt: later(3_595) }),
+      await add({ nextTryAt: later(600) }),
+    ];
+    const taken = await store.outgoingCalls.takeDue(sampleTime, later(60), 10);
+    expect(taken.map(({ id }) => id)).toEqual([stuck]);
+    expect(waiting).toBeGreaterThan(0);
+    await clear();
+  });
 
   test("are taken when they are due, the longest due first, and by one instance alone", async () => {
     const [second, first, notYet] = [

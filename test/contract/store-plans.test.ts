@@ -12,6 +12,7 @@ const taskCount = rowCount / 10;
 const projectCount = 200;
 const firstPage = { page: 1, pageSize: 20 };
 const hour = (n: number) => new Date(sampleTime.getTime() + n * 3_600_000);
+const lastHour = { since: hour(27), now: hour(28) };
 
 /** Every row is one second after the one before; most are accepted pushes to main. */
 const bulk = (series: string) => `insert into deliveries (
@@ -79,9 +80,9 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries of a group walked from a place on": ({ deliveries }) =>
     deliveries.scan({ groupId: 1 }, { created_at: hour(9), id: 9_999 }, 100),
   "deliveries that a newer one has overtaken": ({ deliveries }) => deliveries.overtaken([9_000, 9_010]),
-  "the debounce look-up": ({ deliveries }) => deliveries.lastAccepted(7, hour(27)),
+  "the debounce look-up": ({ deliveries }) => deliveries.lastAccepted(7, lastHour),
   "the debounce look-up of a ref": ({ deliveries }) =>
-    deliveries.lastAccepted(7, hour(27), "refs/heads/main"),
+    deliveries.lastAccepted(7, lastHour, "refs/heads/main"),
   "tasks, all": ({ tasks }) => tasks.list({}, firstPage),
   "tasks by project": ({ tasks }) => tasks.list({ projectId: 7 }, firstPage),
   "tasks by state": ({ tasks }) => tasks.list({ state: "queued" }, firstPage),
@@ -102,7 +103,7 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
     }),
   "the position of a task": ({ tasks }) => tasks.position(waitingTask, sampleTime),
   "tasks with a runner, counted": ({ tasks }) => tasks.countHeld(7),
-  "leases that ended": ({ tasks }) => tasks.withExpiredLease(sampleTime, 10),
+  "leases of tasks with a runner": ({ tasks }) => tasks.leases(),
   "tasks by state, counted": ({ tasks }) => tasks.countByState(),
   "the audit log, all": ({ audit }) => audit.list({}, firstPage),
   "the audit log by user": ({ audit }) => audit.list({ userId: 7 }, firstPage),

@@ -117,20 +117,21 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     for (const task of [ofFirst, nextOfFirst, debounced, last]) await finish(task);
   });
 
-  test("a change that needs an ended lease leaves a task whose runner has renewed", async () => {
+  test("a change that needs a lease as it was leaves a task whose runner has renewed", async () => {
     await emptyQueue();
     const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
     const claimed = await claimWith({ leaseHash: "mine" });
     const until = claimed?.leaseUntil ?? sampleTime;
-    const take = (leaseEndedBefore: Date) =>
+    const take = (leaseUntil: Date) =>
       store.tasks.change(id, {
         whileIn: ["dispatched"],
         leaseHash: "mine",
-        leaseEndedBefore,
+        leaseUntil,
         set: { state: "queued" },
       });
-    expect(await take(until)).toBeNull();
-    expect(await take(new Date(until.getTime() + 1))).toMatchObject({ state: "queued" });
+    expect(await take(new Date(until.getTime() + 1))).toBeNull();
+    expect(await take(new Date(until.getTime() - 1))).toBeNull();
+    expect(await take(until)).toMatchObject({ state: "queued" });
     await finish(claimed);
   });
 
@@ -175,15 +176,31 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     expect(new Set(claimed).size).toBe(20);
   });
 
-  test("leases that ended are found, and all of them get one full term after a start", async () => {
+  test("leases are those of tasks with a runner", async () => {
     await emptyQueue();
     const task = await store.tasks.create(sampleTask({ projectId: await addProject() }));
-    await claimWith({ leaseUntil: sampleTime });
-    expect(await store.tasks.withExpiredLease(sampleTime, 10)).toEqual([]);
-    expect((await store.tasks.withExpiredLease(later, 10)).map((found) => found.id)).toEqual([task.id]);
-    expect(await store.tasks.extendAllLeases(later)).toBe(1);
-    expect(await store.tasks.withExpiredLease(later, 10)).toEqual([]);
+    expect(await store.tasks.leases()).toEqual([]);
+    await claimWith({ leaseHash: "mine", leaseUntil: later });
+    expect(await store.tasks.leases()).toEqual([{ id: task.id, leaseHash: "mine", leaseUntil: later }]);
     await finish(task);
+    expect(await store.tasks.leases()).toEqual([]);
+  });
+
+  test("a task that was made in the future, before a clock was set back, does not wait for its time", async () => {
+    await emptyQueue();
+    const projectId = await addProject();
+    const [hourMs, windowMs] = [3_600_000, 10_000];
+    const ahead = (ms: number) => new Date(sampleTime.getTime() + ms);
+    const stuck = await store.tasks.create(
+      sampleTask({ projectId, createdAt: ahead(hourMs), notBefore: ahead(hourMs + windowMs) }),
+    );
+    expect((await claimWith())?.id).toBe(stuck.id);
+    await finish(stuck);
+    const waiting = await store.tasks.create(
+      sampleTask({ projectId, createdAt: ahead(1_000), notBefore: ahead(windowMs) }),
+    );
+    expect(await claimWith()).toBeNull();
+    await finish(waiting);
   });
 
   test("lists are newest first, by project, group, state, ref and what the caller may view", async () => {

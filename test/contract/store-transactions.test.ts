@@ -100,7 +100,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", ({ 
       "the position of a task": store.tasks.position(task, now),
       "a claim that finds nothing": store.tasks.claim(full),
       "the unfinished tasks": store.tasks.unfinishedOfProject(projectId),
-      "the debounce look-up": store.deliveries.lastAccepted(projectId, now),
+      "the debounce look-up": store.deliveries.lastAccepted(projectId, { since: now, now }),
       "deliveries that were overtaken": store.deliveries.overtaken([1]),
       "a list": store.deliveries.list({ projectId }, { page: 1, pageSize: 20 }),
     };

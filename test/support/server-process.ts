@@ -16,6 +16,7 @@ export async function startServerProcess(
   dataDir: string,
   settings: Record<string, string> = {},
   runtimeFlags: string[] = [],
+  env: Record<string, string> = {},
 ): Promise<ServerProcess> {
   const flags = {
     "server-listen": "127.0.0.1:0",
@@ -40,7 +41,7 @@ export async function startServerProcess(
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: adminPassword },
+      env: { ...process.env, SLIPWAY_ADMIN_PASSWORD: adminPassword, ...env },
     },
   );
   let output = "";
