@@ -1,4 +1,5 @@
-import { steadyClock, systemClock } from "../clock.ts";
+import { join } from "node:path";
+import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
@@ -10,6 +11,7 @@ import type { Log } from "../log.ts";
 import { consoleUserPrefix } from "../model/console-names.ts";
 import type { OwnCodes } from "../push/code-verifier.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
+import { KeyFile } from "../push/key-file.ts";
 import { oncePerSecond } from "../push/once-per-second.ts";
 import { verifyByUri } from "../push/verify-uri.ts";
 import { randomToken } from "../secrets.ts";
@@ -42,6 +44,8 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
   const { bus, outbound, node } = await openBuses(ground);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = Math.min(config["push.max-connections"], socketLimit());
+  const steady = clock === systemClock ? steadyClock : clock;
+  const keyFile = bus.name === "local" ? keyFileOf(ground, steady) : null;
   const gateway = new Gateway(
     { ...gatewayOptions(config, maxConnections, ownCodes === null), node },
     {
@@ -49,8 +53,9 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
       outbound,
       queuesClientMessages: config["push.queue-client-messages"],
       codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
+      keyFile,
       clock,
-      steady: clock === systemClock ? steadyClock : clock,
+      steady,
       random: Math.random,
       metrics,
       log,
@@ -78,10 +83,29 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
     },
     async close() {
       gateway.stop();
+      keyFile?.close();
       await gateway.presence.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },
   };
+}
+
+/** Named for the port, so that gateways that share a data folder do not share their keys. */
+function keyFileOf({ config, log, clock }: Ground, steady: Clock): KeyFile {
+  const file = join(config["data.dir"], `push-keys-${config["server.listen"].port}.jsonl`);
+  const complain = oncePerSecond(steady, (failed) =>
+    log.error({ failed, file, reason }, "idempotency keys could not be written; a restart will forget them"),
+  );
+  let reason = "";
+  return new KeyFile({
+    file,
+    clock,
+    steady,
+    onFault(why) {
+      reason = why;
+      complain();
+    },
+  });
 }
 
 function gatewayOptions(

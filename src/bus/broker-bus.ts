@@ -1,17 +1,26 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Bus, BusHandler, BusMessage, BusState, OutwardTopic, SharedTopic, Topic } from "./bus.ts";
+import type {
+  Bus,
+  BusHandler,
+  BusMessage,
+  BusState,
+  OutwardTopic,
+  Recall,
+  SharedTopic,
+  Topic,
+} from "./bus.ts";
 import { newBusFigures, registerBusMetrics } from "./bus-metrics.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
-import { Inbox } from "./inbox.ts";
+import { type BrokerRecord, Inbox } from "./inbox.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
 import { TopicRefusals } from "./topic-refusals.ts";
 
 /** One life of a connection to a broker: from "declared and consuming" until it breaks. */
 export interface BrokerSession {
   /** Resolves once the broker has confirmed. Called in order, not awaited one by one. */
-  send(topic: Topic, key: string, id: string, body: string): Promise<void>;
+  send(topic: Topic, key: string, message: BusMessage, body: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -19,11 +28,20 @@ export interface BrokerLink extends SessionEvents {
   /** Topics to consume. */
   topics: SharedTopic[];
   /** Hands over what arrived together; acknowledge, and bring more, once it is done. */
-  receive(topic: SharedTopic, bodies: unknown[]): void | Promise<void>;
+  receive(topic: SharedTopic, records: BrokerRecord[]): void | Promise<void>;
+  /** Asked once it is settled where reading starts, and served before it does. Null: nothing needs to be read again. */
+  recall(topic: SharedTopic): RecallOrder | null;
   /** What follows may not be all that was published since the last message; said before it is received. */
   lost(topic: SharedTopic): void;
   /** The broker does not take a topic that other services read. The session goes on. */
   refused(topic: OutwardTopic, cause: unknown): void;
+}
+
+/** Messages of the time before are read again: handed over in any number of parts, then ended. */
+export interface RecallOrder {
+  windowMs: number;
+  take(records: BrokerRecord[]): void;
+  end(): void;
 }
 
 /** What RabbitMQ and Kafka each bring: how a session is opened. */
@@ -116,15 +134,15 @@ export class BrokerBus implements Bus {
     const refusal = this.#refusals.of(topic);
     if (refusal) return Promise.reject(refusal);
     const body = JSON.stringify(message);
-    return this.#inFlight.run(body.length, () => session.send(topic, key, message.id, body));
+    return this.#inFlight.run(body.length, () => session.send(topic, key, message, body));
   }
 
-  subscribe(topic: SharedTopic, handle: BusHandler, onLoss = () => {}): void {
+  subscribe(topic: SharedTopic, handle: BusHandler, onLoss = () => {}, recall?: Recall): void {
     const counted: BusHandler = (messages) => {
       this.#figures.received += messages.length;
       return handle(messages);
     };
-    this.#inboxes.set(topic, new Inbox(counted, onLoss, this.#log));
+    this.#inboxes.set(topic, new Inbox(counted, onLoss, recall, this.#log));
   }
 
   start(): void {
@@ -154,12 +172,27 @@ export class BrokerBus implements Bus {
     return {
       ...events,
       topics: [...this.#inboxes.keys()],
-      receive: (topic, bodies) => this.#inboxes.get(topic)?.take(bodies),
+      receive: (topic, records) => this.#inboxes.get(topic)?.take(records),
+      recall: (topic) => this.#recallOf(topic, events),
       lost: (topic) => this.#inboxes.get(topic)?.lost(),
       refused: (topic, cause) => {
         // With a session that ends its channels end too.
         if (!this.#isClosing && !events.signal.aborted) this.#refusals.add(topic, cause);
       },
+    };
+  }
+
+  #recallOf(topic: SharedTopic, events: SessionEvents): RecallOrder | null {
+    const inbox = this.#inboxes.get(topic);
+    const windowMs = inbox?.recallWindowMs ?? null;
+    if (!inbox || windowMs === null) return null;
+    return {
+      windowMs,
+      take(records) {
+        events.progressed();
+        inbox.recalled(records);
+      },
+      end: () => inbox.endRecall(),
     };
   }
 }

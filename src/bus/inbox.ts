@@ -1,32 +1,58 @@
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { BusHandler } from "./bus.ts";
+import type { BusHandler, Recall } from "./bus.ts";
 import { RecentIds } from "./recent-ids.ts";
 
 /** Ids by which doubles are seen: more than both brokers can deliver twice after a lost connection. */
 const remembered = 100_000;
 
+/** One record as the broker delivered it. */
+export interface BrokerRecord {
+  body: unknown;
+  /** The broker's own identity of it, the same for every reader; undefined where there is none. */
+  id?: string | undefined;
+}
+
 /** Where the messages of one topic arrive: decoded, without doubles, handed over one turn after the other. */
 export class Inbox {
   readonly #handle: BusHandler;
   readonly #onLoss: () => void;
+  readonly #recall: Recall | undefined;
   readonly #log: Log;
   readonly #seen = new RecentIds(remembered);
   /** The turn that is being handled, if it takes its time. */
   #current: Promise<void> | undefined;
 
-  constructor(handle: BusHandler, onLoss: () => void, log: Log) {
+  /** Whether messages are missing that were published before reading began. */
+  #needsRecall: boolean;
+
+  constructor(handle: BusHandler, onLoss: () => void, recall: Recall | undefined, log: Log) {
     this.#handle = handle;
     this.#onLoss = onLoss;
+    this.#recall = recall;
+    this.#needsRecall = recall !== undefined;
     this.#log = log;
   }
 
+  /** How far back to read again before reading goes on; null: not at all. */
+  get recallWindowMs(): number | null {
+    return this.#needsRecall ? (this.#recall?.windowMs ?? null) : null;
+  }
+
+  recalled(records: BrokerRecord[]): void {
+    this.#recall?.handle(records.filter(mayHaveKey).map(messageIn));
+  }
+
+  endRecall(): void {
+    this.#needsRecall = false;
+  }
+
   /** Done once the handler is: what a broker needs to know before it is told that the messages arrived. */
-  take(bodies: unknown[]): void | Promise<void> {
-    if (this.#current) return this.#current.then(() => this.take(bodies));
+  take(records: BrokerRecord[]): void | Promise<void> {
+    if (this.#current) return this.#current.then(() => this.take(records));
     const messages: unknown[] = [];
-    for (const body of bodies) {
-      const message = decode(body);
+    for (const record of records) {
+      const message = messageIn(record);
       const id = idOf(message);
       if (id === undefined || this.#seen.add(id)) messages.push(message);
     }
@@ -46,6 +72,7 @@ export class Inbox {
 
   /** Told at once, and again when what arrived before the loss and is still being handled is done. */
   lost(): void {
+    this.#needsRecall = this.#recall !== undefined;
     this.#onLoss();
     void this.#current?.then(this.#onLoss);
   }
@@ -70,7 +97,20 @@ function decode(body: unknown): unknown {
   }
 }
 
+/** Of what is read again only keys matter; to look for the word costs far less than to decode. */
+function mayHaveKey({ body }: BrokerRecord): boolean {
+  return !Buffer.isBuffer(body) || body.includes('"idempotencyKey"');
+}
+
+/** A message that another service wrote without an id has the identity that the broker gave it. */
+function messageIn({ body, id }: BrokerRecord): unknown {
+  const message = decode(body);
+  if (id === undefined || typeof message !== "object" || message === null) return message;
+  const hasId = "id" in message && message.id !== null && message.id !== undefined;
+  return hasId ? message : { ...message, id };
+}
+
 function idOf(message: unknown): string | undefined {
   if (typeof message !== "object" || message === null || !("id" in message)) return undefined;
-  return typeof message.id === "string" ? message.id : undefined;
+  return typeof message.id === "string" || typeof message.id === "number" ? String(message.id) : undefined;
 }

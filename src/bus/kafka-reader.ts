@@ -1,4 +1,7 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
+import type { RecallOrder } from "./broker-bus.ts";
+import type { BrokerRecord } from "./inbox.ts";
+import { type Fetched, recordsIn } from "./kafka-records.ts";
 
 /** Next offset by topic id and partition. The id, because a topic that was deleted and made again starts anew. */
 export type ReadPositions = Map<string, Map<number, bigint>>;
@@ -15,7 +18,7 @@ export interface KafkaReaderOptions {
   name: string;
   positions: ReadPositions;
   signal: AbortSignal;
-  receive(bodies: unknown[]): void | Promise<void>;
+  receive(records: BrokerRecord[]): void | Promise<void>;
   /** Reading does not go on where it was: what lies between is unknown. */
   onLoss(): void;
   onFailure(cause: unknown): void;
@@ -26,7 +29,6 @@ const maxBytes = 8 * 1024 * 1024;
 const partitionMaxBytes = 1024 * 1024;
 const earliest = -2n;
 const latest = -1n;
-const controlBatch = 0x20;
 
 /** Where reading starts: at the end when nothing is known yet, else where it was, as far as the broker still has it. */
 export function startOffset(
@@ -122,26 +124,12 @@ export class KafkaReader {
 
   /** Ends when the leader leads nothing any more, or by an error, which ends the session. */
   async #read(leader: number): Promise<void> {
-    const { consumer, signal } = this.#options;
+    const { signal } = this.#options;
     while (!signal.aborted) {
       const led = this.#partitions.filter((one) => one.leader === leader);
       if (led.length === 0) break;
       const offsets = this.#offsetsOfTopic();
-      const partitions = led.map(({ partition }) => ({
-        partition,
-        currentLeaderEpoch: -1,
-        fetchOffset: offsets.get(partition) ?? 0n,
-        lastFetchedEpoch: -1,
-        partitionMaxBytes,
-      }));
-      const topics = [{ topicId: this.#topicId, partitions }];
-      const response = await consumer.fetch({
-        node: leader,
-        maxWaitTime: maxWaitMs,
-        minBytes: 1,
-        maxBytes,
-        topics,
-      });
+      const response = await this.#fetch(leader, led, offsets);
       if (signal.aborted) return;
       await this.#take(response, offsets);
     }
@@ -149,23 +137,59 @@ export class KafkaReader {
   }
 
   async #take(response: Fetched, offsets: Map<number, bigint>): Promise<void> {
-    const bodies: unknown[] = [];
-    const next = new Map<number, bigint>();
-    for (const { partitionIndex, records } of response.responses.flatMap(({ partitions }) => partitions)) {
-      const from = offsets.get(partitionIndex) ?? 0n;
-      for (const batch of records ?? []) {
-        next.set(partitionIndex, batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n);
-        // What a transaction of another service writes for the broker itself is no message.
-        if ((batch.attributes & controlBatch) !== 0) continue;
-        for (const record of batch.records) {
-          // A batch is delivered whole, also when reading starts in its middle.
-          if (batch.firstOffset + BigInt(record.offsetDelta) >= from) bodies.push(record.value ?? "");
-        }
-      }
-    }
-    if (bodies.length > 0) await this.#options.receive(bodies);
+    const { records, next } = recordsIn(response, this.#topicId, offsets);
+    if (records.length > 0) await this.#options.receive(records);
     for (const [partition, offset] of next) offsets.set(partition, offset);
   }
-}
 
-type Fetched = Awaited<ReturnType<Consumer["fetch"]>>;
+  /** Reads again what was written within the window, up to where reading starts. */
+  async recall({ windowMs, take, end }: RecallOrder): Promise<void> {
+    const since = BigInt(Date.now() - windowMs);
+    const ends = this.#offsetsOfTopic();
+    const offsets = new Map<number, bigint>();
+    // The broker answers -1 where nothing is as young.
+    for (const [partition, offset] of await this.#list(this.#partitions, since))
+      if (offset >= 0n && offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
+    while (offsets.size > 0) {
+      const before = [...offsets.values()].join();
+      for (const leader of new Set(this.#partitions.map((one) => one.leader)))
+        await this.#recallFrom(leader, offsets, ends, take);
+      // What was deleted meanwhile does not come any more.
+      if ([...offsets.values()].join() === before) break;
+    }
+    end();
+  }
+
+  async #recallFrom(
+    leader: number,
+    offsets: Map<number, bigint>,
+    ends: ReadonlyMap<number, bigint>,
+    take: RecallOrder["take"],
+  ): Promise<void> {
+    const led = this.#partitions.filter((one) => one.leader === leader && offsets.has(one.partition));
+    if (led.length === 0) return;
+    const { records, next } = recordsIn(
+      await this.#fetch(leader, led, offsets),
+      this.#topicId,
+      offsets,
+      ends,
+    );
+    take(records);
+    for (const [partition, offset] of next) {
+      if (offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
+      else offsets.delete(partition);
+    }
+  }
+
+  #fetch(node: number, led: Partition[], offsets: ReadonlyMap<number, bigint>): Promise<Fetched> {
+    const partitions = led.map(({ partition }) => ({
+      partition,
+      currentLeaderEpoch: -1,
+      fetchOffset: offsets.get(partition) ?? 0n,
+      lastFetchedEpoch: -1,
+      partitionMaxBytes,
+    }));
+    const topics = [{ topicId: this.#topicId, partitions }];
+    return this.#options.consumer.fetch({ node, maxWaitTime: maxWaitMs, minBytes: 1, maxBytes, topics });
+  }
+}

@@ -73,6 +73,8 @@ export function kafkaBroker(options: KafkaOptions): Broker {
         readers.push(reader);
         // A broker that ended may have taken along what it alone had confirmed.
         if (!options.isDurable) link.lost(topic);
+        const order = link.recall(topic);
+        if (order) await reader.recall(order);
       }
       // Asked for now rather than by the first message, which would wait for it.
       if (options.isDurable) await producer.initIdempotentProducer({});
@@ -98,7 +100,7 @@ function buildReader(
     name,
     positions,
     signal: link.signal,
-    receive: (bodies) => link.receive(topic, bodies),
+    receive: (records) => link.receive(topic, records),
     onLoss: () => link.lost(topic),
     onFailure: (cause) => link.broken(cause),
   });
@@ -124,7 +126,7 @@ function openSession(
     events: new OutwardLane("events", link, build, () => ensureTopic(admin, topicName("events"), "events")),
   };
   return {
-    send(topic, key, _id, value) {
+    send(topic, key, _message, value) {
       const record = { topic: topicName(topic), key, value };
       return topic === "client" || topic === "events" ? outward[topic].send(record) : lane.send(record);
     },

@@ -2,6 +2,7 @@ import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rab
 import type { BrokerLink } from "./broker-bus.ts";
 import type { SharedTopic } from "./bus.ts";
 import { openQueue, type QueueOptions } from "./rabbitmq-queues.ts";
+import { recallKeyed } from "./rabbitmq-recall.ts";
 
 /** Bounds what an instance that is held back keeps in memory: so many of the largest messages. */
 const prefetch = 256;
@@ -37,12 +38,14 @@ async function consume(
   const channel = await connection.acquire();
   const opened = await openQueue(connection, channel, topic, options, () => doubts.add(topic));
   if (doubts.delete(topic) || opened.hasDropped) link.lost(topic);
+  const order = link.recall(topic);
+  if (order) await recallKeyed(connection, options.prefix, order, link.signal);
   const queue = opened.name;
   await channel.basicQos({ prefetchCount: prefetch });
   backlog.expect(opened.messageCount);
   const turn = new Turn(channel, async (messages) => {
-    const bodies = messages.map((message) => message.body);
-    const handling = link.receive(topic, bodies);
+    const records = messages.map(({ body, messageId }) => ({ body, id: messageId }));
+    const handling = link.receive(topic, records);
     if (handling) await handling;
     backlog.arrived(messages.length);
   });

@@ -1,7 +1,8 @@
 import type { Channel, Connection } from "rabbitmq-client";
 import type { BrokerLink } from "./broker-bus.ts";
-import type { Topic } from "./bus.ts";
+import type { BusMessage, Topic } from "./bus.ts";
 import { type Envelope, RabbitmqLane } from "./rabbitmq-lane.ts";
+import { keyedHeaders } from "./rabbitmq-recall.ts";
 
 export interface PublisherOptions {
   prefix: string;
@@ -60,13 +61,12 @@ export class RabbitmqPublisher {
     return [this.#shared, this.#events, this.#client].flatMap(({ channel }) => channel ?? []);
   }
 
-  send(topic: Topic, id: string, body: string): Promise<void> {
+  send(topic: Topic, { id, idempotencyKey }: BusMessage, body: string): Promise<void> {
     if (topic === "client") return this.#sendToClientQueue(id, body);
     const lane = topic === "events" ? this.#events : this.#shared;
-    return lane.publish(
-      this.#envelope({ exchange: `${this.#options.prefix}.${topic}` }, id),
-      Buffer.from(body),
-    );
+    const exchange = `${this.#options.prefix}.${topic}`;
+    const route: Envelope = idempotencyKey === undefined ? { exchange } : { exchange, headers: keyedHeaders };
+    return lane.publish(this.#envelope(route, id), Buffer.from(body));
   }
 
   /** `mandatory`, because the broker also confirms what reaches no queue at all. */

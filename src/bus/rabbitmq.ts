@@ -4,6 +4,7 @@ import type { Broker, BrokerLink } from "./broker-bus.ts";
 import type { SharedTopic, Topic } from "./bus.ts";
 import { type Backlog, consumeAll } from "./rabbitmq-consumer.ts";
 import { declareExchange, RabbitmqPublisher } from "./rabbitmq-publisher.ts";
+import { declareKeyedQueue } from "./rabbitmq-recall.ts";
 
 export interface RabbitmqOptions {
   url: string;
@@ -43,7 +44,7 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       const { backlog, channels } = await consumeAll(consuming, options, link, doubts);
       catchUp(backlog, link);
       return {
-        send: (topic, _key, id, body) => publisher.send(topic, id, body),
+        send: (topic, _key, message, body) => publisher.send(topic, message, body),
         async close() {
           await closeInOrder([...channels, ...publisher.channels]);
           consuming.unsafeDestroy();
@@ -88,6 +89,7 @@ async function declareExchanges(connection: Connection, prefix: string): Promise
   const channel = await connection.acquire();
   for (const topic of ["broadcast", "control"] satisfies Topic[])
     await declareExchange(channel, prefix, topic);
+  await declareKeyedQueue(channel, prefix);
   await channel.close();
 }
 

@@ -10,6 +10,8 @@ export interface SessionEvents {
   /** Connected, but not usable for now: until `resumed` was called for this and every other reason. */
   paused(reason: string, detail: string): void;
   resumed(reason: string): void;
+  /** Opening takes long, but goes on: its time limit starts anew. */
+  progressed(): void;
   /** Aborted when the session must give up, also while it is still being opened. */
   signal: AbortSignal;
 }
@@ -102,10 +104,8 @@ export class Supervisor<Session extends Closeable> {
     const ended = new Promise<unknown>((resolve) => {
       abort.signal.addEventListener("abort", () => resolve(abort.signal.reason), { once: true });
     });
-    const tooLong = setTimeout(
-      () => abort.abort(new Error("the broker did not answer in time")),
-      this.#options.openTimeoutMs,
-    );
+    const giveUp = () => abort.abort(new Error("the broker did not answer in time"));
+    const tooLong = setTimeout(giveUp, this.#options.openTimeoutMs);
     // Set before `open` returns: a session may say that it is paused while it is being opened.
     const pauses = new Map<string, string>();
     const isOver = () => abort.signal.aborted || this.#isClosed;
@@ -127,6 +127,9 @@ export class Supervisor<Session extends Closeable> {
       paused: (reason, detail) => {
         pauses.set(reason, detail);
         show();
+      },
+      progressed: () => {
+        if (!this.#session && !isOver()) tooLong.refresh();
       },
       resumed: (reason) => {
         if (pauses.delete(reason)) show();

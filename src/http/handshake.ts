@@ -60,7 +60,7 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
     let isOpen = false;
     try {
       const isV1 = offersV1(request.headers);
-      const connection = gateway.connectionOf(verdict, {
+      const connection = gateway.newConnections.admitted(verdict, {
         isV1,
         channels: query.getAll("channel"),
         resumeId: query.get("resume"),
@@ -76,7 +76,7 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
   function refuse(request: Request, server: Server<unknown>, reason: RefusalReason): Response | undefined {
     const isTold = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
     if (!isTold) return refusalResponse(reason);
-    const rejection = gateway.rejectionOf(refusals[reason]);
+    const rejection = gateway.newConnections.refused(refusals[reason]);
     const isOpen = upgrade(request, server, rejection, offersV1(request.headers));
     return isOpen ? undefined : refusalResponse(reason);
   }

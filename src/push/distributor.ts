@@ -1,4 +1,4 @@
-import type { Bus } from "../bus/bus.ts";
+import type { Bus, Recall } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Hub } from "./hub.ts";
@@ -55,7 +55,16 @@ export function distribute(parts: DistributorParts): void {
     }
     return hub.deliver(messages);
   };
-  bus.subscribe("broadcast", receive, parts.lost);
+  const recall: Recall = {
+    windowMs: parts.idempotency.windowMs,
+    handle(values) {
+      for (const value of values) {
+        const message = readBroadcast(value, rules);
+        if (message) remember(parts, message);
+      }
+    },
+  };
+  bus.subscribe("broadcast", receive, parts.lost, recall);
 
   bus.subscribe("control", (values) => {
     for (const value of values) {
@@ -64,6 +73,17 @@ export function distribute(parts: DistributorParts): void {
       else skip();
     }
   });
+}
+
+/** A key of a message that was delivered before this instance could hear it. */
+function remember({ idempotency, clock, steady }: DistributorParts, message: BroadcastMessage): void {
+  const { idempotencyKey, id, ts, targetType, target, data } = message;
+  if (idempotencyKey === undefined) return;
+  const fingerprint = fingerprintOf(targetType, target, data);
+  const nowMs = steady.now();
+  const ageMs = Math.max(0, clock.now() - ts);
+  const remembered = { id, fingerprint, receivers: null, isRecalled: true, atMs: nowMs - ageMs };
+  idempotency.recall(idempotencyKey, remembered, nowMs);
 }
 
 /** Callers send again after a lost answer. What a broker delivers again the bus has dropped already, by id. */

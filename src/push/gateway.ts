@@ -2,24 +2,24 @@ import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import { Admission, type AdmissionOptions, type RefusedAdmission } from "./admission.ts";
+import { Admission, type AdmissionOptions } from "./admission.ts";
 import { Channels } from "./channels.ts";
 import { type ClientMessageOptions, ClientMessages } from "./client-messages.ts";
 import { ClusterPresence, presenceBeatMs } from "./cluster-presence.ts";
-import { CodeVerifier, type CodeVerifierParts, type Identity } from "./code-verifier.ts";
-import { Connection } from "./connection.ts";
+import { CodeVerifier, type CodeVerifierParts } from "./code-verifier.ts";
 import { Connections } from "./connections.ts";
 import { Control } from "./control.ts";
 import { distribute } from "./distributor.ts";
 import { Drain, type DrainOptions } from "./drain.ts";
-import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "./grants.ts";
 import { Heartbeat, tickMsOf } from "./heartbeat.ts";
 import { type Fanout, Hub } from "./hub.ts";
 import { Idempotency, idempotencyDefaults } from "./idempotency.ts";
 import { idMaker } from "./ids.ts";
 import { InstancePresence } from "./instance-presence.ts";
+import type { KeyFile } from "./key-file.ts";
 import { Losses } from "./losses.ts";
 import type { PresenceEvent } from "./message.ts";
+import { NewConnections } from "./new-connections.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import { originCheck } from "./origin.ts";
 import { presenceGraceMs } from "./presence.ts";
@@ -59,6 +59,8 @@ export interface GatewayParts {
   /** Whether client messages are among what is written. */
   queuesClientMessages: boolean;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
+  /** Keeps idempotency keys over a restart; null: the bus recalls them. */
+  keyFile: KeyFile | null;
   /** For people and other services: the time of a message. */
   clock: Clock;
   /** For deadlines. */
@@ -68,16 +70,6 @@ export interface GatewayParts {
   log: Log;
 }
 
-/** What a handshake asked for beside its code. */
-export interface Wishes {
-  isV1: boolean;
-  channels: readonly string[];
-  resumeId: string | null;
-}
-
-/** Longer than any connection lasts, and still a date: other languages say "no end" with their largest number. */
-const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
-
 /** The push gateway of one instance: its parts, and the one timer that moves them. */
 export class Gateway {
   readonly admission: Admission;
@@ -86,6 +78,7 @@ export class Gateway {
   readonly control: Control;
   readonly drain: Drain;
   readonly hub: Hub;
+  readonly newConnections: NewConnections;
   /** What is known of the other instances; null on one instance. */
   readonly cluster: ClusterPresence | null;
   readonly presence: InstancePresence | ClusterPresence;
@@ -94,15 +87,12 @@ export class Gateway {
   readonly sendBuffers: SendBuffers;
   readonly sockets: SocketEvents;
   readonly node: string;
-  readonly #options: GatewayOptions;
   readonly #clock: Clock;
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
-  readonly #idempotency = new Idempotency(idempotencyDefaults);
+  readonly #idempotency: Idempotency;
   readonly #figures = newFigures();
   readonly #losses: Losses;
-  readonly #publicGrants: ChannelGrants;
-  readonly #newConnectionId: () => string;
   readonly #tickMs: number;
   #timer: ReturnType<typeof setInterval> | undefined;
   #tickedAtMs = 0;
@@ -114,11 +104,12 @@ export class Gateway {
     const connections = this.connections;
     const figures = this.#figures;
     this.node = node;
-    this.#options = options;
     this.#clock = clock;
     this.#steady = steady;
-    this.#newConnectionId = idMaker(`c${bootTag}`);
-    this.#publicGrants = publicGrants(options.publicChannels);
+    this.#idempotency = new Idempotency(idempotencyDefaults, parts.keyFile);
+    for (const [key, remembered] of parts.keyFile?.load() ?? [])
+      this.#idempotency.recall(key, remembered, steady.now());
+    this.newConnections = new NewConnections({ ...options, newId: idMaker(`c${bootTag}`), steady });
     this.ring = new ResumeRing({ ...options.resume, originId: bootTag });
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
@@ -309,40 +300,5 @@ export class Gateway {
   /** Users online on all instances, as far as this one has heard; it never asks and waits. */
   onlineUsersOfCluster(): string[] {
     return this.cluster?.onlineUsers() ?? this.connections.onlineUsers();
-  }
-
-  /** The connection of an admitted handshake, to be put into its socket. */
-  connectionOf(identity: Identity, wishes: Wishes): Connection {
-    const { channels, isTemporary } = identity;
-    const lifetimeMs = Math.min(identity.maxLifetimeMs ?? this.#options.tempMaxLifetimeMs, longestLifetimeMs);
-    const joined = identity.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
-    return new Connection({
-      id: this.#newConnectionId(),
-      userId: identity.userId,
-      kind: isTemporary ? "temporary" : "normal",
-      isV1: wishes.isV1,
-      isConsole: identity.isConsole,
-      grants: channels === null ? this.#publicGrants : grantsOf(channels),
-      firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
-      resumeId: wishes.resumeId,
-      endsAtMs: isTemporary && lifetimeMs > 0 ? this.#steady.now() + lifetimeMs : 0,
-      rejection: null,
-    });
-  }
-
-  /** A socket that is only told why it is refused. */
-  rejectionOf({ closeCode, message }: RefusedAdmission): Connection {
-    return new Connection({
-      id: "",
-      userId: "",
-      kind: "normal",
-      isV1: false,
-      isConsole: false,
-      grants: this.#publicGrants,
-      firstChannels: [],
-      resumeId: null,
-      endsAtMs: 0,
-      rejection: { closeCode, reason: message },
-    });
   }
 }

@@ -1,16 +1,25 @@
 /** What is remembered of a published message that carried an Idempotency-Key. */
 export interface Remembered {
   id: string;
-  fingerprint: Fingerprint;
+  fingerprint: bigint;
+  /** Connections that its first publish reached; null where nobody knows. */
+  receivers: number | null;
+  /** Known from before this instance heard messages; the message itself may still arrive here, once. */
+  isRecalled: boolean;
   atMs: number;
 }
-
-export type Fingerprint = bigint | number;
 
 export interface IdempotencyOptions {
   windowMs: number;
   /** Above it the older half is forgotten early. */
   maxKeys: number;
+}
+
+/** Where keys are written that must outlive this process. */
+export interface KeyJournal {
+  add(key: string, remembered: Remembered): void;
+  /** What was written before the turn before this one is no longer needed. */
+  turn(): void;
 }
 
 export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, maxKeys: 1_000_000 };
@@ -21,12 +30,18 @@ export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, m
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
+  readonly #journal: KeyJournal | null;
   #newer = new Map<string, Remembered>();
   #older = new Map<string, Remembered>();
   #turnedAtMs = 0;
 
-  constructor(options: IdempotencyOptions) {
+  constructor(options: IdempotencyOptions, journal: KeyJournal | null = null) {
     this.#options = options;
+    this.#journal = journal;
+  }
+
+  get windowMs(): number {
+    return this.#options.windowMs;
   }
 
   get size(): number {
@@ -38,19 +53,43 @@ export class Idempotency {
     return found && found.atMs > nowMs - this.#options.windowMs ? found : undefined;
   }
 
-  /** False when the key is known already: the message is a repeat and must not be delivered. */
-  remember(key: string, id: string, fingerprint: Fingerprint, nowMs: number): boolean {
-    if (this.find(key, nowMs)) return false;
-    if (this.#newer.size >= this.#options.maxKeys / 2) this.#turn(nowMs);
-    this.#newer.set(key, { id, fingerprint, atMs: nowMs });
-    return true;
+  /**
+   * False when the key was used before: the message is a repeat and must not be delivered. Not so when it is the very
+   * message that was recalled at the start.
+   */
+  remember(key: string, id: string, fingerprint: bigint, nowMs: number): boolean {
+    const known = this.find(key, nowMs);
+    const isFirst = !known || (known.isRecalled && known.id === id);
+    if (known && isFirst) known.isRecalled = false;
+    if (!known) this.#add(key, { id, fingerprint, receivers: null, isRecalled: false, atMs: nowMs }, nowMs);
+    return isFirst;
+  }
+
+  /** Of the time before this process, or before it could hear. */
+  recall(key: string, remembered: Remembered, nowMs: number): void {
+    const isOver = remembered.atMs <= nowMs - this.#options.windowMs;
+    if (!isOver && !this.find(key, nowMs)) this.#add(key, remembered, nowMs);
+  }
+
+  /** The first message under the key is out: this is what a repeat is answered. */
+  published(key: string, receivers: number | null, nowMs: number): void {
+    const remembered = this.find(key, nowMs);
+    if (!remembered) return;
+    remembered.receivers = receivers;
+    this.#journal?.add(key, remembered);
   }
 
   forgetOld(nowMs: number): void {
     if (this.size > 0 && nowMs - this.#turnedAtMs >= this.#options.windowMs) this.#turn(nowMs);
   }
 
+  #add(key: string, remembered: Remembered, nowMs: number): void {
+    if (this.#newer.size >= this.#options.maxKeys / 2) this.#turn(nowMs);
+    this.#newer.set(key, remembered);
+  }
+
   #turn(nowMs: number): void {
+    this.#journal?.turn();
     this.#older = this.#newer;
     this.#newer = new Map();
     this.#turnedAtMs = nowMs;
@@ -58,6 +97,6 @@ export class Idempotency {
 }
 
 /** The same for the same message: tells a repeat from another message under a key that was used before. */
-export function fingerprintOf(targetType: string, target: string, data: string): Fingerprint {
-  return Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`);
+export function fingerprintOf(targetType: string, target: string, data: string): bigint {
+  return BigInt(Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`));
 }

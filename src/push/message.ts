@@ -70,6 +70,9 @@ export function isLongerThan(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }
 
+/** Of ids and idempotency keys. */
+export const maxIdLength = 255;
+
 export interface BroadcastRules {
   maxMessageBytes: number;
   /** Whether bare messages to the channels of the console are none: only the deploy service writes there, through us. */
@@ -92,9 +95,33 @@ export function readBroadcast(
   const where = isToAll || typeof target !== "string" ? "" : target;
   if (value.v === undefined && reservesConsoleNames && targetType === "channel" && isConsoleChannel(where))
     return null;
-  if (value.v === undefined)
-    return { v: 1, ...identify(), seq: 0, node: "", targetType, target: where, data };
+  if (value.v === undefined) {
+    const identity = bareIdentityOf(value, identify);
+    return identity && { v: 1, ...identity, seq: 0, node: "", targetType, target: where, data };
+  }
   return isBroadcast(value) ? value : null;
+}
+
+/**
+ * Every instance must know a message by the same id, or a resume elsewhere does not find it. That is its own id, or the
+ * broker's, which stands in the same place, or its idempotency key. Null: one of them is malformed.
+ */
+function bareIdentityOf(
+  { id, idempotencyKey }: Record<string, unknown>,
+  identify: BroadcastRules["identify"],
+): Pick<BroadcastMessage, "id" | "ts" | "idempotencyKey"> | null {
+  const made = identify();
+  const hasKey = idempotencyKey !== undefined && idempotencyKey !== null;
+  if (hasKey && !isShortText(idempotencyKey)) return null;
+  const key = hasKey ? { idempotencyKey } : {};
+  const given = Number.isSafeInteger(id) ? String(id) : id;
+  if (isShortText(given)) return { ...made, id: given, ...key };
+  if (given !== undefined && given !== null) return null;
+  return hasKey ? { ...made, id: `key:${idempotencyKey}`, ...key } : made;
+}
+
+function isShortText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= maxIdLength;
 }
 
 function isBroadcast(value: Record<string, unknown>): value is Record<string, unknown> & BroadcastMessage {

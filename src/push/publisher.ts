@@ -2,8 +2,8 @@ import { alreadyPublished, type Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Hub } from "./hub.ts";
-import { type Fingerprint, fingerprintOf, type Idempotency } from "./idempotency.ts";
-import { type BroadcastMessage, isLongerThan, keyOf } from "./message.ts";
+import { fingerprintOf, type Idempotency } from "./idempotency.ts";
+import { type BroadcastMessage, isLongerThan, keyOf, maxIdLength } from "./message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "./publish-request.ts";
 
 export interface PublisherParts {
@@ -26,13 +26,12 @@ export interface Published {
 }
 
 interface InFlight {
-  fingerprint: Fingerprint;
+  fingerprint: bigint;
   published: Promise<Published>;
 }
 
 /** Messages that wait for slow sockets, all publishers together; above it a publish is refused with 503. */
 const maxWaitingBytes = 64 * 1024 * 1024;
-const maxKeyLength = 255;
 
 /** Accepts a message: it gets its id, its place in order, and is on the bus when `publish` has resolved. */
 export class Publisher {
@@ -60,8 +59,8 @@ export class Publisher {
 
   /** A repeat of a key answers what its first message was answered, without publishing again. */
   async publishOnce(request: PublishRequest, idempotencyKey: string): Promise<Published | PublishRefusal> {
-    if (idempotencyKey === "" || idempotencyKey.length > maxKeyLength)
-      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxKeyLength} characters.`);
+    if (idempotencyKey === "" || idempotencyKey.length > maxIdLength)
+      return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
     const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
     const earlier = this.#earlier(idempotencyKey);
     if (earlier && earlier.fingerprint !== fingerprint)
@@ -69,8 +68,11 @@ export class Publisher {
     if (earlier) return earlier.published;
     const published = Promise.resolve(this.#send(request, idempotencyKey));
     this.#inFlight.set(idempotencyKey, { fingerprint, published });
+    const { idempotency, steady } = this.#parts;
     try {
-      return await published;
+      const { id, receivers } = await published;
+      idempotency.published(idempotencyKey, receivers, steady.now());
+      return { id, receivers };
     } finally {
       this.#inFlight.delete(idempotencyKey);
     }
@@ -83,7 +85,7 @@ export class Publisher {
     const { idempotency, steady } = this.#parts;
     const delivered = idempotency.find(key, steady.now());
     if (!delivered) return undefined;
-    const published = Promise.resolve({ id: delivered.id, receivers: this.#isLocal ? 0 : null });
+    const published = Promise.resolve({ id: delivered.id, receivers: delivered.receivers });
     return { fingerprint: delivered.fingerprint, published };
   }
 

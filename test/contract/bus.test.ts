@@ -181,7 +181,9 @@ function brokerContract(broker: BrokerUnderTest) {
       const bare = { targetType: "user", target: "7", data: "bare" };
       await broker.write(settings.prefix, "broadcast", "user:7", [JSON.stringify(bare), "not JSON", "42"]);
       await eventually("all arrived", () => received.length === 3);
-      expect(received as unknown[]).toEqual([bare, "not JSON", 42]);
+      // Kafka gives every record a place, which is its identity; RabbitMQ only those with a message_id.
+      const named = broker.name === "kafka" ? { ...bare, id: expect.any(String) } : bare;
+      expect(received as unknown[]).toEqual([named, "not JSON", 42]);
     });
 
     test("drops doubles by their id", async () => {

@@ -66,7 +66,7 @@ describe("idempotency keys", () => {
 
   test("at most so many are kept: the older half goes first", () => {
     const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
-    for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0, 1);
+    for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0n, 1);
     expect(keys.size).toBeLessThanOrEqual(1000);
     expect(keys.find("k4999", 2)).toBeDefined();
     expect(keys.find("k0", 2)).toBeUndefined();

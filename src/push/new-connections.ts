@@ -1,0 +1,69 @@
+import type { Clock } from "../clock.ts";
+import type { RefusedAdmission } from "./admission.ts";
+import type { Identity } from "./code-verifier.ts";
+import { Connection } from "./connection.ts";
+import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "./grants.ts";
+
+export interface NewConnectionOptions {
+  publicChannels: readonly string[];
+  tempMaxLifetimeMs: number;
+  newId: () => string;
+  steady: Clock;
+}
+
+/** What a handshake asked for beside its code. */
+export interface Wishes {
+  isV1: boolean;
+  channels: readonly string[];
+  resumeId: string | null;
+}
+
+/** Longer than any connection lasts, and still a date: other languages say "no end" with their largest number. */
+const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
+
+/** Makes the connection that is put into a socket. */
+export class NewConnections {
+  readonly #options: NewConnectionOptions;
+  readonly #publicGrants: ChannelGrants;
+
+  constructor(options: NewConnectionOptions) {
+    this.#options = options;
+    this.#publicGrants = publicGrants(options.publicChannels);
+  }
+
+  /** Of an admitted handshake. */
+  admitted(identity: Identity, wishes: Wishes): Connection {
+    const { newId, steady, tempMaxLifetimeMs } = this.#options;
+    const { channels, isTemporary } = identity;
+    const lifetimeMs = Math.min(identity.maxLifetimeMs ?? tempMaxLifetimeMs, longestLifetimeMs);
+    const joined = identity.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
+    return new Connection({
+      id: newId(),
+      userId: identity.userId,
+      kind: isTemporary ? "temporary" : "normal",
+      isV1: wishes.isV1,
+      isConsole: identity.isConsole,
+      grants: channels === null ? this.#publicGrants : grantsOf(channels),
+      firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
+      resumeId: wishes.resumeId,
+      endsAtMs: isTemporary && lifetimeMs > 0 ? steady.now() + lifetimeMs : 0,
+      rejection: null,
+    });
+  }
+
+  /** Of a socket that is only told why it is refused. */
+  refused({ closeCode, message }: RefusedAdmission): Connection {
+    return new Connection({
+      id: "",
+      userId: "",
+      kind: "normal",
+      isV1: false,
+      isConsole: false,
+      grants: this.#publicGrants,
+      firstChannels: [],
+      resumeId: null,
+      endsAtMs: 0,
+      rejection: { closeCode, reason: message },
+    });
+  }
+}
