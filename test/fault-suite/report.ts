@@ -1,4 +1,4 @@
-import { type RoundResult, replayCommand } from "./results.ts";
+import { type RoundResult, replayCommand, violationLines } from "./results.ts";
 
 /** Sums up rounds, of one part or of several. */
 export function reportOf(results: RoundResult[]): string {
@@ -26,7 +26,7 @@ export function reportOf(results: RoundResult[]): string {
   const bad = results.filter(({ violations }) => violations.length > 0);
   for (const result of bad) {
     lines.push("", `${result.setup}, seed ${result.seed}, round ${result.round}: ${replayCommand(result)}`);
-    for (const { promise, text } of result.violations) lines.push(`  ${promise}: ${text}`);
+    for (const line of violationLines(result.violations)) lines.push(`  ${line}`);
   }
   const violations = bad.reduce((sum, result) => sum + result.violations.length, 0);
   lines.push("", `${faults.length} faults, ${violations} violations`);

@@ -39,6 +39,16 @@ export function nextRound(results: RoundResult[], setup: SetupName, seed: number
   return Math.max(-1, ...rounds.map(({ round }) => round)) + 1;
 }
 
+const shownPerPromise = 5;
+
+/** A few examples of each broken promise, and how many there are. */
+export function violationLines(violations: Violation[]): string[] {
+  return [...Map.groupBy(violations, ({ promise }) => promise)].flatMap(([promise, all]) => [
+    ...all.slice(0, shownPerPromise).map(({ text }) => `${promise}: ${text}`),
+    ...(all.length > shownPerPromise ? [`${promise}: and ${all.length - shownPerPromise} more`] : []),
+  ]);
+}
+
 export function replayCommand({ setup, seed, round, wanted }: RoundResult): string {
   const faults = wanted.length > 0 ? ` --faults ${wanted.join(",")}` : "";
   return `npm run test:faults -- --setup ${setup} --seed ${seed} --round ${round}${faults}`;

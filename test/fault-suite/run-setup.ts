@@ -7,7 +7,7 @@ import { Random } from "./random.ts";
 import { emptyHistory, type FaultWindow, type History } from "./reconciler/history.ts";
 import { reconcile } from "./reconciler/reconcile.ts";
 import { isFinal, type Violation, violation } from "./reconciler/violation.ts";
-import type { RoundResult } from "./results.ts";
+import { type RoundResult, violationLines } from "./results.ts";
 import { faultsOfRound, type ScheduledFault } from "./schedule.ts";
 import { until } from "./setups/part.ts";
 import { makeWorld } from "./setups/table.ts";
@@ -29,18 +29,32 @@ export interface SetupRun {
 }
 
 const settleLimitMs = 90_000;
+const noteEveryMs = 15_000;
 const warmUpMs = 1_500;
 const betweenFaultsMs = 500;
 
-/** Starts a set-up, runs its rounds, and ends everything. */
+/** Starts a set-up and runs its rounds. After a violation it begins anew, so that one fault does not explain another. */
 export async function runSetup(run: SetupRun): Promise<void> {
   const timeline = new Timeline((line) => run.print(`${run.setup.padEnd(8)} ${line}`));
+  const endAt = elapsedMs() + run.durationMs;
+  let round = run.firstRound;
+  const isOver = () => (run.lastRound === null ? elapsedMs() > endAt : round > run.lastRound);
+  while (!isOver()) round = await runUntilViolation(run, timeline, round, endAt);
+}
+
+/** Answers the round to go on with. */
+async function runUntilViolation(
+  run: SetupRun,
+  timeline: Timeline,
+  firstRound: number,
+  endAt: number,
+): Promise<number> {
   const around = await surround(run.setup, run.program, timeline);
   let world: World | undefined;
   try {
     world = await makeWorld(run.setup, around);
     timeline.add("the set-up runs");
-    const random = new Random(run.seed, run.setup, "load", run.firstRound);
+    const random = new Random(run.seed, run.setup, "load", firstRound);
     const hasServers = world.instances.some(({ part }) => part.role === "server");
     const deploy = hasServers
       ? new DeployLoad(world, random, {
@@ -52,9 +66,10 @@ export async function runSetup(run: SetupRun): Promise<void> {
     await deploy?.prepare(around.receiverLink.url);
     // Without a broker two servers are two separate gateways: there is no cluster to publish to.
     const push = run.setup === "postgres" ? undefined : new PushLoad(world, random);
-    await new Rounds(run, world, timeline, deploy, push).run();
+    const next = await new Rounds(run, world, timeline, deploy, push).run(firstRound, endAt);
     deploy?.end();
     push?.end();
+    return next;
   } finally {
     await world?.stop();
     await around.stop();
@@ -84,13 +99,17 @@ class Rounds {
     this.#probes = new Probes(world, deploy, push);
   }
 
-  async run(): Promise<void> {
-    const { firstRound, lastRound, durationMs, onRound } = this.#run;
-    const endAt = elapsedMs() + durationMs;
-    for (let round = firstRound; round <= (lastRound ?? Number.POSITIVE_INFINITY); round++) {
-      if (lastRound === null && elapsedMs() > endAt) return;
-      onRound(await this.#round(round, lastRound === null ? endAt : Number.POSITIVE_INFINITY));
+  /** Answers the round after the last one. */
+  async run(firstRound: number, endAt: number): Promise<number> {
+    const { lastRound, onRound } = this.#run;
+    let round = firstRound;
+    while (lastRound === null ? elapsedMs() < endAt : round <= lastRound) {
+      const result = await this.#round(round, lastRound === null ? endAt : Number.POSITIVE_INFINITY);
+      onRound(result);
+      round++;
+      if (result.violations.length > 0) break;
     }
+    return round;
   }
 
   async #round(round: number, endAt: number): Promise<RoundResult> {
@@ -110,10 +129,10 @@ class Rounds {
     }
     await Promise.all([this.#deploy?.stop(), this.#push?.stop()]);
     this.#timeline.add("the load has stopped");
-    const history = await this.#settle(windows);
+    const history = await this.#settle(beganAt, windows);
     violations.push(...reconcile(history));
     this.#deploy?.endRound(history);
-    for (const { promise, text } of violations) this.#timeline.add(`VIOLATION ${promise}: ${text}`);
+    for (const line of violationLines(violations)) this.#timeline.add(`VIOLATION ${line}`);
     this.#timeline.add(`round ${round} is over: ${windows.length} faults, ${violations.length} violations`);
     return {
       setup,
@@ -155,16 +174,22 @@ class Rounds {
   }
 
   /** Waits until everything that was acknowledged has happened, at most for as long as we are willing to wait. */
-  async #settle(faults: FaultWindow[]): Promise<History> {
+  async #settle(from: number, faults: FaultWindow[]): Promise<History> {
     let history = emptyHistory();
     let problem = "";
+    let nextNoteAt = elapsedMs() + noteEveryMs;
     const isSettled = await until(
       async () => {
         try {
-          history = { ...emptyHistory(), faults };
+          history = { ...emptyHistory(), from, faults };
           await this.#deploy?.addTo(history);
           await this.#push?.addTo(history);
-          return (this.#push?.areConnected() ?? true) && reconcile(history).every(isFinal);
+          const open = reconcile(history).filter((each) => !isFinal(each));
+          if (elapsedMs() > nextNoteAt && open.length > 0) {
+            nextNoteAt = elapsedMs() + noteEveryMs;
+            this.#timeline.add(`not settled: ${open.length}, such as ${open[0]?.promise}: ${open[0]?.text}`);
+          }
+          return open.length === 0 && (this.#push?.areConnected() ?? true);
         } catch (error) {
           problem = error instanceof Error ? error.message : String(error);
           return false;

@@ -72,8 +72,9 @@ async function run(options: SuiteOptions): Promise<number> {
 }
 
 function explain(result: RoundResult): void {
-  console.log(`\n${result.setup}: ${result.violations.length} violations with seed ${result.seed}`);
-  for (const { promise, text } of result.violations) console.log(`  ${promise}: ${text}`);
+  console.log(
+    `\n${result.setup}: ${result.violations.length} violations with seed ${result.seed}, round ${result.round}`,
+  );
   console.log("Timeline:");
   for (const line of result.timeline) console.log(`  ${line}`);
   console.log(`Replay: ${replayCommand(result)}\n`);

@@ -10,7 +10,7 @@ const wayToGetIt =
   "Apache Kafka needs Java 17 and Maven (packages `default-jre-headless` and `maven`), or Docker; or set SLIPWAY_TEST_KAFKA_URL.";
 
 /** ApiVersions, version 0: the broker processes requests only when it is fully up. */
-const apiVersionsRequest = new Uint8Array([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
+export const apiVersionsRequest = new Uint8Array([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
 
 /** A second way in, as an operator would open one: TLS, and a user with PLAIN and SCRAM. */
 export interface SecureListener {
@@ -50,7 +50,7 @@ export async function startKafka(secure?: SecureListener): Promise<RunningServic
 }
 
 /** The class path of the broker: Maven's artifacts, fetched once into the user's cache. */
-async function findJars(): Promise<string | undefined> {
+export async function findJars(): Promise<string | undefined> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
   const jars = join(cache, `kafka-${version}`);
   if (existsSync(jars) && Bun.which("java")) return join(jars, "*");
@@ -108,18 +108,7 @@ async function startJars(
       .map(([key, value]) => `${key}=${value}\n`)
       .join(""),
   );
-  const java = [
-    "java",
-    "-Xms128m",
-    "-Xmx512m",
-    // Quick to start and small: it serves tests for some minutes.
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-    "-cp",
-    classPath,
-  ];
-  const clusterId = "c2xpcHdheS10ZXN0LWthZg";
+  const java = javaCommand(classPath);
   const users = secure
     ? ["256", "512"].flatMap((bits) => [
         "--add-scram",
@@ -130,6 +119,22 @@ async function startJars(
   const isFormatted = await run([...java, ...format]);
   if (!isFormatted) throw new ServiceUnavailable("Kafka's storage could not be formatted; see above.");
   return launch({ name: "Apache Kafka", url, folder, command: [...java, "kafka.Kafka", file], isReady });
+}
+
+export const clusterId = "c2xpcHdheS10ZXN0LWthZg";
+
+export function javaCommand(classPath: string): string[] {
+  return [
+    "java",
+    "-Xms128m",
+    "-Xmx512m",
+    // Quick to start and small: it serves tests for some minutes.
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-cp",
+    classPath,
+  ];
 }
 
 function brokerSettings(

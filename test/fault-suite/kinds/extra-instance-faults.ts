@@ -75,7 +75,7 @@ const firstStart: FaultKind = {
     if (!(await until(() => answersReady(url), startLimitMs, 2)))
       found.push(violation("not-recovered", `a new installation is not ready: ${part.output().slice(-500)}`));
     else {
-      const { status } = await Api.signIn({ part, url, front: url, dataDir: folder, port });
+      const { status } = await Api.signIn({ part, url, front: url, dataDir: folder, port, upstream: [] });
       if (status !== 200)
         found.push(
           violation("ready-but-unusable", `the first login after /readyz 200 was answered ${status}`),

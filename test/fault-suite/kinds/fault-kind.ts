@@ -1,7 +1,6 @@
 import type { Random } from "../random.ts";
 import type { Violation } from "../reconciler/violation.ts";
-import type { Link } from "../setups/link.ts";
-import type { Part } from "../setups/part.ts";
+import type { Breakable, Part } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 
 /** What a fault needs to know about the load, to ask whether a server works in the middle of it. */
@@ -25,7 +24,7 @@ export function partNamed(world: World, name: string): Part {
   return part;
 }
 
-export function linkNamed(world: World, name: string): Link {
+export function linkNamed(world: World, name: string): Breakable {
   const link = world.links.find((each) => each.name === name);
   if (!link) throw new Error(`There is no link ${name}.`);
   return link;

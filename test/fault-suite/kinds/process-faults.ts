@@ -88,6 +88,25 @@ const rollingRestart: FaultKind = {
   },
 };
 
+const startAlone: FaultKind = {
+  name: "start-alone",
+  about: "an instance is killed and starts while its database or broker cannot be reached",
+  targets: (world) =>
+    world.instances.filter(({ upstream }) => upstream.length > 0).map(({ part }) => part.name),
+  async inject(world, target, random) {
+    const instance = world.instances.find(({ part }) => part.name === target);
+    if (!instance) return undefined;
+    await killNow(instance.part);
+    for (const link of instance.upstream) link.set("cut");
+    await instance.part.start();
+    await Bun.sleep(random.between(3_000, 7_000));
+    for (const link of instance.upstream) link.set("open");
+    // Without its database a server may refuse to start; its supervisor starts it again.
+    if (!instance.part.isRunning()) await instance.part.start();
+    return undefined;
+  },
+};
+
 async function killNow(part: Part): Promise<void> {
   part.signal("SIGKILL");
   await part.ended(endLimitMs);
@@ -112,4 +131,12 @@ async function pause(part: Part, ms: number): Promise<void> {
   for (const pid of pids) signalSafely(pid, "SIGCONT");
 }
 
-export const processFaults = [kill, terminate, killStarting, stop, stopBeyondLease, rollingRestart];
+export const processFaults = [
+  kill,
+  terminate,
+  killStarting,
+  stop,
+  stopBeyondLease,
+  rollingRestart,
+  startAlone,
+];

@@ -1,4 +1,6 @@
+import { brokerFaults } from "./broker-faults.ts";
 import { credentialFaults } from "./credential-faults.ts";
+import { databaseFaults } from "./database-faults.ts";
 import { extraInstanceFaults } from "./extra-instance-faults.ts";
 import type { FaultKind } from "./fault-kind.ts";
 import { networkFaults } from "./network-faults.ts";
@@ -9,6 +11,8 @@ import { resourceFaults } from "./resource-faults.ts";
 export const faultKinds: FaultKind[] = [
   ...processFaults,
   ...networkFaults,
+  ...databaseFaults,
+  ...brokerFaults,
   ...resourceFaults,
   ...credentialFaults,
   ...extraInstanceFaults,

@@ -63,7 +63,11 @@ export class PushLoad {
 
   /** Whether an instance takes a message right now. */
   probe(instance: World["instances"][number]): Promise<number> {
-    return this.publishers.publishOnce(instance, { targetType: "user", target: "eve" });
+    // A target of its own: probes run beside the lanes, so that their order is not known.
+    return this.publishers.publishOnce(instance, {
+      targetType: "user",
+      target: `probe of ${instance.part.name}`,
+    });
   }
 
   areConnected(): boolean {

@@ -1,5 +1,7 @@
 /** What the load recorded in one round. All times are milliseconds of `elapsedMs()`. */
 export interface History {
+  /** When the round began. */
+  from: number;
   faults: FaultWindow[];
   messages: PublishedMessage[];
   clients: ClientHistory[];
@@ -140,6 +142,7 @@ export interface Notification {
 
 export function emptyHistory(): History {
   return {
+    from: 0,
     faults: [],
     messages: [],
     clients: [],

@@ -5,9 +5,11 @@ import { type Violation, violation } from "./violation.ts";
 const answerWithinMs = 15_000;
 const usualStatuses = [0, 200, 503];
 
-export function checkPublishes({ messages, faults }: History): Violation[] {
+export function checkPublishes({ from, messages, faults }: History): Violation[] {
   return messages.flatMap((message) => [
-    ...message.attempts.flatMap((attempt) => checkAnswer(message, attempt, faults)),
+    ...message.attempts
+      .filter(({ sentAt }) => sentAt >= from)
+      .flatMap((attempt) => checkAnswer(message, attempt, faults)),
     ...checkIds(message),
   ]);
 }

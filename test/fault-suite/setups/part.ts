@@ -1,3 +1,5 @@
+import type { LinkState } from "./link.ts";
+
 /** What can be killed, stopped and started. */
 export type Role = "server" | "gateway" | "runner" | "postgres" | "rabbitmq" | "kafka";
 
@@ -35,6 +37,14 @@ export interface Instance {
   front: string;
   dataDir: string;
   port: number;
+  /** The ways to the database or the broker that it needs. */
+  upstream: Breakable[];
+}
+
+/** A connection, or several that belong together, that a fault can break. */
+export interface Breakable {
+  readonly name: string;
+  set(state: LinkState): void;
 }
 
 export async function until(

@@ -29,7 +29,7 @@ export async function sqliteWorld(around: Surroundings): Promise<World> {
     logFile: join(folder, "server.log"),
     isReady: () => answersReady(url),
   });
-  const instance: Instance = { part: server, url, front: front.url, dataDir, port };
+  const instance: Instance = { part: server, url, front: front.url, dataDir, port, upstream: [] };
   await startAll([server]);
   const remote = await addRemoteRunner(around, [instance], instance, "remote runner");
   const localRunner = localRunnerPart(dataDir);

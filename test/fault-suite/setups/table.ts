@@ -1,13 +1,17 @@
 import type { Surroundings } from "../surroundings.ts";
+import { kafkaWorld } from "./kafka.ts";
+import { postgresWorld } from "./postgres.ts";
+import { rabbitmqWorld } from "./rabbitmq.ts";
 import { sqliteWorld } from "./sqlite.ts";
 import type { SetupName, World } from "./world.ts";
 
-const makers: Partial<Record<SetupName, (around: Surroundings) => Promise<World>>> = {
+const makers: Record<SetupName, (around: Surroundings) => Promise<World>> = {
   sqlite: sqliteWorld,
+  postgres: postgresWorld,
+  rabbitmq: rabbitmqWorld,
+  kafka: kafkaWorld,
 };
 
 export function makeWorld(setup: SetupName, around: Surroundings): Promise<World> {
-  const make = makers[setup];
-  if (!make) throw new Error(`There is no set-up ${setup}.`);
-  return make(around);
+  return makers[setup](around);
 }

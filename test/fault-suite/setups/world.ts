@@ -1,7 +1,6 @@
 import type { Timeline } from "../timeline.ts";
 import type { Disk } from "./disk.ts";
-import type { Link } from "./link.ts";
-import type { Instance, Part } from "./part.ts";
+import type { Breakable, Instance, Part } from "./part.ts";
 
 export const setupNames = ["sqlite", "postgres", "rabbitmq", "kafka"] as const;
 export type SetupName = (typeof setupNames)[number];
@@ -16,7 +15,7 @@ export interface World {
   parts: Part[];
   /** Servers, or gateways where there are only those. */
   instances: Instance[];
-  links: Link[];
+  links: Breakable[];
   /** `tasks.lease` of the servers. */
   leaseMs: number;
   /** Small file system that holds the data of the server. */

@@ -1,0 +1,52 @@
+import type { FaultKind } from "./fault-kind.ts";
+
+const memoryAlarm: FaultKind = {
+  name: "memory-alarm",
+  about: "RabbitMQ blocks its publishers for lack of memory",
+  targets: ({ broker }) => (broker?.raiseAlarm ? ["rabbitmq"] : []),
+  async inject({ broker }, _target, random) {
+    await broker?.raiseAlarm?.();
+    await Bun.sleep(random.between(1_000, 5_000));
+    await broker?.clearAlarm?.();
+    return undefined;
+  },
+};
+
+const closedConnections: FaultKind = {
+  name: "close-connections",
+  about: "the operator of RabbitMQ closes every connection",
+  targets: ({ broker }) => (broker?.closeConnections ? ["rabbitmq"] : []),
+  async inject({ broker }) {
+    await broker?.closeConnections?.();
+    return undefined;
+  },
+};
+
+const revokedBroker: FaultKind = {
+  name: "revoke-broker",
+  about: "the gateways may not use the broker any more, then they may again",
+  targets: ({ broker }) => (broker ? ["broker"] : []),
+  async inject({ broker }, _target, random) {
+    await broker?.revoke();
+    await Bun.sleep(random.between(1_500, 4_000));
+    await broker?.grant();
+    return undefined;
+  },
+};
+
+const killedLeader: FaultKind = {
+  name: "kill-leader",
+  about: "kill -9 of the Kafka broker that leads a partition of the broadcast topic",
+  targets: ({ broker }) => (broker?.leader ? ["leader"] : []),
+  async inject({ broker, timeline }, _target, random) {
+    const part = await broker?.leader?.();
+    timeline.add(`the leader is ${part?.name}`);
+    part?.signal("SIGKILL");
+    await part?.ended(10_000);
+    await Bun.sleep(random.between(0, 6_000));
+    await part?.start();
+    return undefined;
+  },
+};
+
+export const brokerFaults = [memoryAlarm, closedConnections, revokedBroker, killedLeader];
