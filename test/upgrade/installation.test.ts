@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHmac } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { RunTask } from "../../src/runner/protocol.ts";
+import { buildCli } from "../support/cli.ts";
+import { eventually } from "../support/eventually.ts";
+import { receiveNotifications } from "../support/notification-receiver.ts";
+import {
+  type Caller,
+  callerWith,
+  copyInstallation,
+  type Installation,
+  type RunningServer,
+  recordedDatabases,
+  settingsFile,
+  startOn,
+} from "./recording.ts";
+
+setDefaultTimeout(60_000);
+
+interface TaskRow {
+  id: number;
+  state: string;
+}
+
+/** Set when the installation was recorded. */
+const notifyKey = Buffer.from("cmVjb3JkZWQgc2lnbmluZyBrZXk=", "base64");
+
+describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s", (name) => {
+  const receiver = receiveNotifications();
+  let installation: Installation;
+  let server: RunningServer;
+  let admin: Caller;
+  let before: TaskRow[];
+  beforeAll(async () => {
+    installation = await copyInstallation(name, { notifyUrl: receiver.url });
+    before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
+    server = await startOn(installation);
+    admin = callerWith(server.url, installation.facts.sessions.admin);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    receiver.stop();
+    await installation?.remove();
+  });
+  const stateOf = async (task: string) =>
+    (await admin<TaskRow>("GET", `/api/tasks/${installation.facts.tasks[task]}`)).state;
+
+  test("starts without making a task, and keeps every task as it was", async () => {
+    const { items } = await admin<{ items: TaskRow[] }>("GET", "/api/tasks?pageSize=200");
+    const now = items.map(({ id, state }) => ({ id, state })).sort((a, b) => a.id - b.id);
+    expect(now.map(({ id }) => id)).toEqual(before.map(({ id }) => Number(id)));
+    const finished = ["success", "failed", "canceled", "timeout", "lost", "queued"];
+    for (const { id, state } of before.filter((task) => finished.includes(task.state)))
+      expect(now.find((task) => task.id === Number(id))?.state).toBe(state);
+  });
+
+  test("lets people and programs in with what they have", async () => {
+    const { facts } = installation;
+    for (const username of ["admin", "ann"] as const) {
+      const password = facts.passwords[username];
+      await callerWith(server.url, "")("POST", "/api/auth/login", { username, password });
+      const me = await callerWith(server.url, facts.sessions[username])("GET", "/api/auth/me");
+      expect(me).toMatchObject({ username, scopes: null });
+    }
+    for (const token of Object.values(facts.apiTokens))
+      await callerWith(server.url, token)("GET", "/api/auth/me");
+    const ann = callerWith(server.url, facts.apiTokens.ann);
+    expect(await ann("GET", `/api/projects/${facts.ids.project}`)).toMatchObject({ permission: "manage" });
+    expect((await ann<{ items: unknown[] }>("GET", "/api/projects")).items).toHaveLength(1);
+    const refused = await fetch(`${server.url}/api/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ username: "bob", password: "the recorded password of bob" }),
+    });
+    expect([401, 403]).toContain(refused.status);
+    const verdict = await callerWith(server.url, "")("GET", `/api/push/verify?code=${facts.pushCode}`);
+    expect(verdict).toMatchObject({ userId: "customer 7" });
+  });
+
+  test("keeps logs, deliveries with their traces and bodies, and the audit", async () => {
+    const { ids } = installation.facts;
+    const log = await admin<{ lines: { text: string }[] }>("GET", `/api/tasks/${ids.task}/log`);
+    expect(log.lines.map(({ text }) => text)).toContain("building");
+    const delivery = await admin<{ trace: unknown[]; body: string }>(
+      "GET",
+      `/api/webhooks/deliveries/${ids.delivery}`,
+    );
+    expect(delivery.trace.length).toBeGreaterThan(3);
+    expect(delivery.body).toContain("First push to github");
+    for (const status of ["accepted", "merged", "ignored", "rejected", "failed"]) {
+      const list = await admin<{ total: number }>("GET", `/api/webhooks/deliveries?status=${status}`);
+      expect(list.total).toBeGreaterThan(0);
+    }
+    const audit = await admin<{ total: number }>("GET", "/api/audit");
+    expect(audit.total).toBeGreaterThan(50);
+  });
+
+  test("gives a queued task to a recorded runner, with the secrets and the credential opened", async () => {
+    const { facts } = installation;
+    const response = await fetch(`${server.url}/api/runner/claim`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${facts.runnerTokens.free}`, "content-type": "application/json" },
+      body: JSON.stringify({ labels: [], concurrency: 2, version: "0.1.0" }),
+    });
+    const task = (await response.json()) as RunTask;
+    // Manual runs go first, the older before the newer.
+    expect(task).toMatchObject({
+      type: "run_task",
+      taskId: facts.tasks.queued,
+      projectId: facts.ids.project,
+      secrets: { DEPLOY_KEY: facts.secrets.DEPLOY_KEY, OTHER: facts.secrets.OTHER },
+      repo: { credential: { type: "token", username: "deploy", token: facts.secrets.credential } },
+      env: { NODE_ENV: "production" },
+    });
+    const { taskId, attempt, lease } = task;
+    const finish = await fetch(`${server.url}/api/runner/finish`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${facts.runnerTokens.free}`, "content-type": "application/json" },
+      body: JSON.stringify({ taskId, attempt, lease, state: "failed", reason: "It was only claimed." }),
+    });
+    expect(finish.status).toBe(200);
+    expect(await stateOf("queued")).toBe("failed");
+    expect(await stateOf("queuedLabelled")).toBe("queued");
+    expect(await stateOf("windowed")).toBe("queued");
+  });
+
+  test("decides about tasks whose runner is gone as documented", async () => {
+    await eventually("every lease is over", async () => {
+      const states = await Promise.all(["dispatched", "running", "canceling"].map(stateOf));
+      return states.join() === "queued,queued,canceled";
+    });
+  });
+
+  test("accepts deliveries at the recorded addresses with the recorded signatures", async () => {
+    for (const { provider, projectId, path, headers, body } of installation.facts.hooks) {
+      const sent = Object.fromEntries(
+        Object.entries(headers).map(([header, value]) => [
+          header,
+          /delivery|uuid|idempotency/.test(header) ? crypto.randomUUID() : value,
+        ]),
+      );
+      const response = await fetch(server.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...sent },
+        body,
+      });
+      const answer = (await response.json()) as { taskId: number };
+      expect({ provider, status: response.status, ...answer }).toMatchObject({ status: "accepted" });
+      expect(await admin("GET", `/api/tasks/${answer.taskId}`)).toMatchObject({ projectId });
+      const forged = await fetch(server.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...sent },
+        body: body.replace("First", "Other"),
+      });
+      const provesBody = !["gitlab", "gitee"].includes(provider);
+      expect({ provider, status: forged.status }).toEqual({ provider, status: provesBody ? 401 : 202 });
+    }
+  });
+
+  test("goes on with a window that was open", async () => {
+    const { ids, tasks } = installation.facts;
+    const { url } = await admin<{ url: string }>("GET", `/api/projects/${ids.windowed}/webhook`);
+    const event = { event: "push", ref: "refs/heads/main", commit: "1".repeat(40), message: "Later" };
+    const response = await fetch(server.url + new URL(url).pathname, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(event),
+    });
+    expect(await response.json()).toMatchObject({ status: "merged", mergedIntoTaskId: tasks.windowed });
+  });
+
+  test("sends the notifications that waited, signed with the stored key", async () => {
+    await eventually("a notification arrives", () => receiver.received.length > 0);
+    const [first] = receiver.received;
+    const header = (name: string) => first?.headers.get(`webhook-${name}`) ?? "";
+    const signed = `${header("id")}.${header("timestamp")}.${first?.body}`;
+    const signature = createHmac("sha256", notifyKey).update(signed).digest("base64");
+    expect(header("signature")).toBe(`v1,${signature}`);
+  });
+
+  test("removes its sample with its repository and nothing else", async () => {
+    const { ids } = installation.facts;
+    const { git } = await admin<{ git: { url: string } }>("GET", `/api/projects/${ids.sample}`);
+    expect(existsSync(git.url)).toBe(true);
+    await admin("DELETE", `/api/samples/${ids.sample}`);
+    expect(existsSync(git.url)).toBe(false);
+    expect(existsSync(join(installation.dataDir, "slipway.key"))).toBe(true);
+    expect(existsSync(join(installation.dataDir, "samples"))).toBe(true);
+  });
+
+  test("starts again on what the first start made of it", async () => {
+    await server.stop();
+    server = await startOn(installation);
+    const me = await callerWith(server.url, installation.facts.sessions.admin)("GET", "/api/auth/me");
+    expect(me).toMatchObject({ username: "admin" });
+  });
+});
+
+test("a settings file of version 0.1.0 is accepted", async () => {
+  const checked = await buildCli({})(["config", "check", "--config", settingsFile]);
+  expect(checked).toMatchObject({ exitCode: 0 });
+});

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildCli } from "../support/cli.ts";
+import type { DatabaseName } from "../support/databases.ts";
+import { makePostgres } from "../support/databases.ts";
+import { serviceUrl } from "../support/services.ts";
+import { backupOf, callerWith, factsOf, recordedDatabases, startOn } from "./recording.ts";
+
+setDefaultTimeout(60_000);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "slipway-restore-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const databases = await recordedDatabases();
+const pairs = databases.flatMap((from) => databases.map((to) => [from, to] as [DatabaseName, DatabaseName]));
+
+describe.each(pairs)("a backup that version 0.1.0 made of %s", (from, to) => {
+  test(`is restored into ${to}`, async () => {
+    const facts = factsOf(from);
+    const database = to === "SQLite" ? null : await makePostgres((await serviceUrl("postgres")) ?? "");
+    const env: Record<string, string> = database === null ? {} : { SLIPWAY_DATABASE_URL: database.url };
+    const dataDir = join(folder, `${from} to ${to}`, "data");
+    mkdirSync(dataDir, { recursive: true });
+    const restored = await buildCli(env)(["restore", backupOf(from), "--data-dir", dataDir]);
+    expect(restored).toMatchObject({ exitCode: 0, stderr: "" });
+    const server = await startOn({ dataDir, env });
+    try {
+      const api = callerWith(server.url, facts.apiTokens.admin);
+      expect(await api("GET", `/api/projects/${facts.ids.project}`)).toMatchObject({
+        name: "shop",
+        secretNames: ["DEPLOY_KEY", "OTHER"],
+        git: { credentialSet: true },
+      });
+      const { username, password } = { username: "ann", password: facts.passwords.ann };
+      await callerWith(server.url, "")("POST", "/api/auth/login", { username, password });
+    } finally {
+      await server.stop();
+      await database?.remove();
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RunTask } from "../../src/runner/protocol.ts";
+import { eventually } from "../support/eventually.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import {
+  type Caller,
+  callerWith,
+  copyInstallation,
+  type Installation,
+  type RunningServer,
+  readRecorded,
+  recordedDatabases,
+  recordedRunner,
+  startOn,
+} from "./recording.ts";
+
+setDefaultTimeout(60_000);
+
+/** One call of the real runner of version 0.1.0 and its answer. */
+interface RecordedCall {
+  path: string;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+  status: number;
+  answer: Record<string, unknown> | null;
+}
+
+const calls = readRecorded<RecordedCall[]>("runner-calls.json");
+
+describe.each(await recordedDatabases())("a remote runner of version 0.1.0 on %s", (name) => {
+  let installation: Installation;
+  let server: RunningServer;
+  let admin: Caller;
+  let repository: GitRepository;
+  beforeAll(async () => {
+    installation = await copyInstallation(name);
+    server = await startOn(installation);
+    admin = callerWith(server.url, installation.facts.sessions.admin);
+    repository = await makeRepository();
+    await repository.push({ "README.md": "today\n" });
+    // The project's own task must be the first in the queue.
+    for (const task of ["queued", "queuedLabelled"])
+      await admin("POST", `/api/tasks/${installation.facts.tasks[task]}/cancel`);
+    await admin("PATCH", `/api/projects/${installation.facts.ids.real}`, { git: { url: repository.url } });
+  });
+  afterAll(async () => {
+    await server?.stop();
+    repository?.remove();
+    await installation?.remove();
+  });
+  const newTask = async () =>
+    (await admin<{ id: number }>("POST", `/api/projects/${installation.facts.ids.real}/tasks`, {})).id;
+
+  test("says what it said then and gets answers that it understands", async () => {
+    const taskId = await newTask();
+    let held: Pick<RunTask, "attempt" | "lease"> | null = null;
+    for (const call of calls) {
+      const body = "taskId" in call.body ? { ...call.body, taskId, ...held } : call.body;
+      const response = await fetch(server.url + call.path, {
+        method: "POST",
+        headers: { ...call.headers, authorization: `Bearer ${installation.facts.runnerTokens.free}` },
+        body: JSON.stringify(body),
+      });
+      const answer = (await response.json()) as Record<string, unknown>;
+      expect({ path: call.path, status: response.status, answer }).toMatchObject({
+        path: call.path,
+        status: call.status,
+      });
+      if (call.path === "/api/runner/claim") {
+        expect(answer).toMatchObject({ type: "run_task", taskId });
+        expect(Object.keys(answer)).toEqual(expect.arrayContaining(Object.keys(call.answer ?? {})));
+        held = { attempt: Number(answer.attempt), lease: String(answer.lease) };
+      } else expect(answer).toMatchObject(call.answer ?? {});
+    }
+    expect(await admin("GET", `/api/tasks/${taskId}`)).toMatchObject({ state: "success" });
+  });
+
+  test("deploys with today's server", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "slipway-old-runner-"));
+    const log = Bun.file(join(folder, "runner.log"));
+    const taskId = await newTask();
+    const child = Bun.spawn([process.execPath, recordedRunner, "runner", "--data-dir", folder], {
+      env: {
+        PATH: process.env.PATH ?? "",
+        HOME: folder,
+        SLIPWAY_RUNNER_SERVER: server.url,
+        SLIPWAY_RUNNER_TOKEN: installation.facts.runnerTokens.free,
+        SLIPWAY_TASKS_CONCURRENCY: "1",
+      },
+      stdin: "ignore",
+      stdout: log,
+      stderr: "inherit",
+    });
+    try {
+      await eventually("the task has ended", async () => {
+        if (child.exitCode !== null) throw new Error(`the runner ended: ${await log.text()}`);
+        const { state } = await admin<{ state: string }>("GET", `/api/tasks/${taskId}`);
+        return !["queued", "dispatched", "running"].includes(state);
+      });
+      expect(await admin("GET", `/api/tasks/${taskId}`)).toMatchObject({ state: "success" });
+      const { lines } = await admin<{ lines: { text: string }[] }>("GET", `/api/tasks/${taskId}/log`);
+      const texts = lines.map(({ text }) => text);
+      expect(texts).toContain("building recorded");
+      expect(texts).toContain("deployed to ***");
+    } finally {
+      child.kill("SIGKILL");
+      await child.exited;
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
