@@ -1,12 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Fragment, lazy, type ReactNode, Suspense, useEffect } from "react";
-import { Route, Switch, useLocation, useSearch } from "wouter";
+import { Route, Router, Switch, useLocation, useSearch } from "wouter";
 import { idOf } from "./address.ts";
 import { ApiProblem, onSignedOut } from "./api.ts";
 import { Boundary } from "./components/boundary.tsx";
+import { LeaveQuestion } from "./components/leave-question.tsx";
 import { Empty, PageHead, Problem, Rows } from "./components/page.tsx";
 import { Shell } from "./components/shell.tsx";
 import { live } from "./live.ts";
+import { askBeforeLeaving, useConsoleLocation, useConsoleSearch } from "./location.ts";
 import { Overview } from "./pages/overview.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { forgetSession, meQuery } from "./session.ts";
@@ -29,6 +31,15 @@ const Account = lazy(() => import("./pages/account.tsx"));
 const projectTabs = ["tasks", "webhook", "deliveries", "settings"];
 
 export function App() {
+  return (
+    <Router hook={useConsoleLocation} searchHook={useConsoleSearch} aroundNav={askBeforeLeaving}>
+      <Console />
+      <LeaveQuestion />
+    </Router>
+  );
+}
+
+function Console() {
   const me = useQuery(meQuery);
   const [path] = useLocation();
   const search = useSearch();

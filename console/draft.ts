@@ -1,28 +1,136 @@
 import { type FormEvent, useState } from "react";
+import { useAct } from "./act.ts";
+import { ApiProblem } from "./api.ts";
+import { useUnsaved } from "./unsaved.ts";
+
+/** What somebody typed, and what the server had in those fields when they began. */
+interface Edits<T> {
+  typed: Partial<T>;
+  base: Partial<T>;
+}
+
+/** A field that somebody else saved while it was being edited here. */
+export interface FieldConflict {
+  name: string;
+  theirs: unknown;
+}
+
+/** How often a save is tried again when other fields are saved elsewhere at the same time. */
+const maxTries = 4;
 
 /**
  * What somebody changed in a form before it is saved. The rest shows what the server has, also when that changes
- * meanwhile, and only the changes are sent: what others saved beside them stays.
+ * meanwhile. Only the changes are sent, upon the revision they were made on: what others saved in other fields stays,
+ * and a field that both changed is a conflict, which is shown and never overwritten unasked.
  */
-export function useDraft<T extends object>(stored: T) {
-  const [typed, setTyped] = useState<Partial<T>>({});
-  const changes = changesOf(stored, typed);
-  const reset = () => setTyped({});
+export function useDraft<Source extends { revision: string }, T extends object>({
+  source,
+  select,
+  reread,
+  save,
+  done,
+  refresh,
+}: {
+  source: Source;
+  /** The fields of the form. */
+  select: (source: Source) => T;
+  reread: () => Promise<Source>;
+  save: (changes: Partial<T>, revision: string) => Promise<unknown>;
+  done: string;
+  refresh: string[];
+}) {
+  const [edits, setEdits] = useState<Edits<T>>({ typed: {}, base: {} });
+  const stored = select(source);
+  const changes = changesOf(stored, edits);
+  const isChanged = Object.keys(changes).length > 0;
+  useUnsaved(isChanged);
+  const act = useAct(
+    async (sent: Edits<T>) => {
+      let current = source;
+      for (let tries = 1; ; tries++) {
+        const fields = select(current);
+        if (conflictsOf(fields, sent).length > 0) throw conflict();
+        try {
+          return await save(changesOf(fields, sent), current.revision);
+        } catch (thrown) {
+          if (!isChangedMeanwhile(thrown) || tries === maxTries) throw thrown;
+          current = await reread();
+        }
+      }
+    },
+    { done, refresh },
+  );
+  const reset = () => {
+    setEdits({ typed: {}, base: {} });
+    act.reset();
+  };
+  const send = (sent: Edits<T>) =>
+    act.mutateAsync(sent).then(
+      () => setEdits((now) => withoutSent(now, sent)),
+      // What was refused is shown by the form; the text stays for another try.
+      () => {},
+    );
   return {
-    value: { ...stored, ...typed },
-    changes,
-    isChanged: Object.keys(changes).length > 0,
-    set: (change: Partial<T>) => setTyped((before) => ({ ...before, ...change })),
+    value: { ...stored, ...edits.typed },
+    isChanged,
+    isPending: act.isPending,
+    error: act.error,
+    conflicts: conflictsOf(stored, edits),
+    set: (change: Partial<T>) => setEdits((before) => edited(stored, before, change)),
     reset,
-    submit: (save: (changes: Partial<T>) => Promise<unknown>) => submitting(() => save(changes), reset),
+    submit: (event: FormEvent) => {
+      event.preventDefault();
+      void send(edits);
+    },
+    /** Saves over what was saved elsewhere. */
+    overwrite: () => {
+      const rebased = { typed: edits.typed, base: stored };
+      setEdits(rebased);
+      void send(rebased);
+    },
   };
 }
 
+export function isChangedMeanwhile(problem: unknown): boolean {
+  return problem instanceof ApiProblem && problem.status === 412;
+}
+
+function conflict(): ApiProblem {
+  return new ApiProblem(412, "changed_meanwhile", "Somebody else saved another value meanwhile.");
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function edited<T extends object>(stored: T, before: Edits<T>, change: Partial<T>): Edits<T> {
+  const fresh = Object.keys(change).filter((name) => !(name in before.base)) as (keyof T)[];
+  const base = { ...before.base };
+  for (const name of fresh) base[name] = stored[name];
+  return { typed: { ...before.typed, ...change }, base };
+}
+
+/** What was typed while the save was on its way stays, upon what was sent. */
+function withoutSent<T extends object>(now: Edits<T>, sent: Edits<T>): Edits<T> {
+  const names = Object.keys(now.typed) as (keyof T)[];
+  const later = names.filter((name) => !isSame(now.typed[name], sent.typed[name]));
+  const pick = (from: Partial<T>) =>
+    Object.fromEntries(later.map((name) => [name, from[name]])) as Partial<T>;
+  return { typed: pick(now.typed), base: pick({ ...now.base, ...sent.typed }) };
+}
+
 /** Without what was typed and undone again. */
-function changesOf<T extends object>(stored: T, typed: Partial<T>): Partial<T> {
-  const isChange = (name: string) =>
-    JSON.stringify(typed[name as keyof T]) !== JSON.stringify(stored[name as keyof T]);
-  return Object.fromEntries(Object.entries(typed).filter(([name]) => isChange(name))) as Partial<T>;
+function changesOf<T extends object>(stored: T, { typed }: Edits<T>): Partial<T> {
+  const names = Object.keys(typed) as (keyof T)[];
+  const changed = names.filter((name) => !isSame(typed[name], stored[name]));
+  return Object.fromEntries(changed.map((name) => [name, typed[name]])) as Partial<T>;
+}
+
+function conflictsOf<T extends object>(stored: T, edits: Edits<T>): FieldConflict[] {
+  const names = Object.keys(changesOf(stored, edits)) as (keyof T & string)[];
+  return names
+    .filter((name) => !isSame(edits.base[name], stored[name]))
+    .map((name) => ({ name, theirs: stored[name] }));
 }
 
 /** For a form's onSubmit: saves, then shows what the server has again. */

@@ -1,7 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
-import { useAct } from "./act.ts";
-import { answerOf, api } from "./api.ts";
+import { answerOf, api, queryClient } from "./api.ts";
+import { useDraft } from "./draft.ts";
+import type { Project } from "./shapes.ts";
 
 export function projectQuery(id: number) {
   return queryOptions({
@@ -19,8 +20,21 @@ export const allProjectsQuery = queryOptions({
 
 export type ProjectChange = InferRequestType<(typeof api.projects)[":id"]["$patch"]>["json"];
 
-export function useSaveProject(id: number) {
-  return useAct((json: ProjectChange) => answerOf(api.projects[":id"].$patch({ param: { id }, json })), {
+/** A form over some fields of a project. */
+export function useProjectDraft<T extends object>(
+  project: Project,
+  select: (project: Project) => T,
+  changeOf: (changes: Partial<T>) => ProjectChange,
+) {
+  const { id } = project;
+  return useDraft({
+    source: project,
+    select,
+    reread: () => queryClient.fetchQuery({ ...projectQuery(id), staleTime: 0 }),
+    save: (changes, revision) => {
+      const header = { "if-match": revision };
+      return answerOf(api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }));
+    },
     done: "Saved.",
     refresh: ["project", "projects"],
   });

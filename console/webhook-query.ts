@@ -2,6 +2,8 @@ import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
 import { useAct } from "./act.ts";
 import { answerOf, api, queryClient } from "./api.ts";
+import { useDraft } from "./draft.ts";
+import type { Webhook } from "./shapes.ts";
 
 export function webhookQuery(projectId: number) {
   return queryOptions({
@@ -12,13 +14,42 @@ export function webhookQuery(projectId: number) {
 
 export type WebhookChange = InferRequestType<(typeof api.projects)[":id"]["webhook"]["$put"]>["json"];
 
+/** Saves in any case, or only upon a revision. */
+async function saveWebhook(projectId: number, json: WebhookChange, revision?: string): Promise<Webhook> {
+  const saved = await answerOf(
+    api.projects[":id"].webhook.$put({
+      param: { id: projectId },
+      header: revision === undefined ? {} : { "if-match": revision },
+      json,
+    }),
+  );
+  queryClient.setQueryData(webhookQuery(projectId).queryKey, saved);
+  return saved;
+}
+
+const touched = ["webhook", "warnings"];
+
 export function useSaveWebhook(projectId: number, done = "Saved.") {
   return useAct(
-    async (json: WebhookChange) => {
-      const saved = await answerOf(api.projects[":id"].webhook.$put({ param: { id: projectId }, json }));
-      queryClient.setQueryData(webhookQuery(projectId).queryKey, saved);
-      return saved;
-    },
-    { done, refresh: ["webhook"] },
+    ({ json, revision }: { json: WebhookChange; revision?: string }) =>
+      saveWebhook(projectId, json, revision),
+    { done, refresh: touched },
   );
+}
+
+/** A form over some fields of a webhook. */
+export function useWebhookDraft<T extends WebhookChange>(
+  webhook: Webhook,
+  select: (webhook: Webhook) => T,
+  done = "Saved.",
+) {
+  const { projectId } = webhook;
+  return useDraft({
+    source: webhook,
+    select,
+    reread: () => queryClient.fetchQuery({ ...webhookQuery(projectId), staleTime: 0 }),
+    save: (changes: Partial<T>, revision) => saveWebhook(projectId, changes, revision),
+    done,
+    refresh: touched,
+  });
 }

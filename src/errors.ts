@@ -11,6 +11,7 @@ export type FaultCode =
   | "not_found"
   | "too_late"
   | "conflict"
+  | "changed_meanwhile"
   | "too_large"
   | "unsupported_type"
   | "too_many"
@@ -24,6 +25,7 @@ export const httpStatusOf = {
   not_found: 404,
   too_late: 408,
   conflict: 409,
+  changed_meanwhile: 412,
   too_large: 413,
   unsupported_type: 415,
   invalid: 422,

@@ -1,7 +1,8 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type ChangeEvent, type FormEvent, type ReactNode, useState } from "react";
+import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { ApiProblem } from "../api.ts";
+import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 
@@ -39,9 +40,17 @@ export function FormModal<T extends object>({
   onClose,
   ...form
 }: Form<T> & { isOpen: boolean; onClose: () => void }) {
+  const [isTyped, setTyped] = useState(false);
   return (
-    <Modal opened={isOpen} onClose={onClose} title={<Text fw={620}>{visible(form.title)}</Text>}>
-      <ModalForm {...form} onClose={onClose} />
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      // A slip of the mouse or a key must not drop what was typed: then only its buttons close it.
+      closeOnClickOutside={!isTyped}
+      closeOnEscape={!isTyped}
+      title={<Text fw={620}>{visible(form.title)}</Text>}
+    >
+      <ModalForm {...form} onClose={onClose} onTyped={setTyped} />
     </Modal>
   );
 }
@@ -53,10 +62,18 @@ function ModalForm<T extends object>({
   onSubmit,
   children,
   onClose,
-}: Form<T> & { onClose: () => void }) {
+  onTyped,
+}: Form<T> & { onClose: () => void; onTyped: (isTyped: boolean) => void }) {
   const [value, setValue] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
+  const isTyped = JSON.stringify(value) !== JSON.stringify(initial);
+  // While it is sent, its success may lead to another page.
+  useUnsaved(isTyped && !isBusy);
+  useEffect(() => {
+    onTyped(isTyped);
+    return () => onTyped(false);
+  }, [isTyped, onTyped]);
   const send = async (event: FormEvent) => {
     event.preventDefault();
     // The dialog may be opened from within another form, which would take this for its own.

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { ForManagers } from "./permission.tsx";
 import { Loaded } from "./query.tsx";
@@ -18,6 +19,7 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
     queryFn: () => answerOf(endpoint.$get({ param: { id }, query: { pageSize: 200 } })),
   });
   const [username, setUsername] = useState("");
+  useUnsaved(username !== "");
   const [permission, setPermission] = useState<Permission>("view");
   const set = useAct(
     (member: { userId: number; permission: Permission }) =>

@@ -12,6 +12,7 @@ import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { type Me, signOut } from "../session.ts";
+import { leaving } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { LiveState } from "./live-state.tsx";
@@ -153,7 +154,10 @@ function Foot({ me }: { me: Me }) {
               API reference
             </Menu.Item>
             <Menu.Divider />
-            <Menu.Item leftSection={<Icon name="out" size={16} />} onClick={() => void signOut()}>
+            <Menu.Item
+              leftSection={<Icon name="out" size={16} />}
+              onClick={() => leaving(() => void signOut())}
+            >
               Sign out
             </Menu.Item>
           </Menu.Dropdown>

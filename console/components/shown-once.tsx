@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { useUnsaved } from "../unsaved.ts";
 import { CopyText } from "./copy-text.tsx";
 
 /** A secret that the server shows this once: it stays until it is put away on purpose. */
@@ -16,6 +17,7 @@ export function ShownOnce({
   children: ReactNode;
   onDone: () => void;
 }) {
+  useUnsaved(value !== null);
   return (
     <Modal
       opened={value !== null}

@@ -9,6 +9,7 @@ import { Loaded } from "../components/query.tsx";
 import { submitting } from "../draft.ts";
 import { meQuery } from "../session.ts";
 import type { Session } from "../shapes.ts";
+import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 
 export default function Account() {
@@ -32,6 +33,7 @@ const fieldNames = new Set(["oldPassword", "newPassword"]);
 function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
+  useUnsaved(oldPassword !== "" || newPassword !== "");
   const change = useAct(() => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword } })), {
     done: "Your password was changed; your other sessions have ended.",
     refresh: ["sessions"],

@@ -75,7 +75,7 @@ function Presence({ runner }: { runner: Runner }) {
 function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: string) => void }) {
   const param = { id: runner.id };
   const toggle = useAct(
-    () => answerOf(api.runners[":id"].$patch({ param, json: { disabled: !runner.disabled } })),
+    () => answerOf(api.runners[":id"].$patch({ param, header: {}, json: { disabled: !runner.disabled } })),
     {
       done: runner.disabled ? `${runner.name} takes tasks again.` : `${runner.name} takes no more tasks.`,
       refresh: ["runners"],

@@ -84,7 +84,8 @@ function UserMenu({ user }: { user: User }) {
   const { data: me } = useQuery(meQuery);
   const param = { id: user.id };
   const change = useAct(
-    (json: { role?: User["role"]; disabled?: boolean }) => answerOf(api.users[":id"].$patch({ param, json })),
+    (json: { role?: User["role"]; disabled?: boolean }) =>
+      answerOf(api.users[":id"].$patch({ param, header: {}, json })),
     { done: `${user.username} was changed.`, refresh: ["users"] },
   );
   const endSessions = useAct(() => answerOf(api.users[":id"].sessions.$delete({ param })), {
@@ -140,7 +141,8 @@ function UserMenu({ user }: { user: User }) {
 
 function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; onClose: () => void }) {
   const set = useAct(
-    (json: { password: string }) => answerOf(api.users[":id"].$patch({ param: { id: user.id }, json })),
+    (json: { password: string }) =>
+      answerOf(api.users[":id"].$patch({ param: { id: user.id }, header: {}, json })),
     { done: `${user.username} has a new password.` },
   );
   return (

@@ -10,6 +10,8 @@ export interface Group {
 export interface GroupKeeper {
   create(group: { name: string; createdAt: Date }): Promise<Group>;
   byId(id: number): Promise<Group | null>;
+  /** Reads it as it is now: until the transaction ends nobody else changes it. */
+  hold(id: number): Promise<Group | null>;
   list(filter: { ids?: number[] }, page: PageRequest): Promise<Page<Group>>;
   rename(id: number, name: string): Promise<Group | null>;
   /** False when it does not exist. Projects of the group stay, without a group. */

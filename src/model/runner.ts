@@ -18,6 +18,8 @@ export interface Runner {
 export interface RunnerKeeper {
   create(runner: Omit<Runner, "id" | "lastSeenAt" | "version">): Promise<Runner>;
   byId(id: number): Promise<Runner | null>;
+  /** Reads it as it is now: until the transaction ends nobody else changes it. */
+  hold(id: number): Promise<Runner | null>;
   byTokenHash(tokenHash: string): Promise<Runner | null>;
   localOne(): Promise<Runner | null>;
   list(page: PageRequest): Promise<Page<Runner>>;

@@ -18,6 +18,12 @@ export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
       const row = await db.selectFrom("groups").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },
+    async hold(id) {
+      const one = db.selectFrom("groups").selectAll().where("id", "=", id);
+      // Where transactions run one after the other, being in one is enough.
+      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
     async list(filter, request) {
       const { ids } = filter;
       const found = db

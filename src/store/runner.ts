@@ -50,6 +50,12 @@ export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
         .executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },
+    async hold(id) {
+      const one = db.selectFrom("runners").selectAll().where("id", "=", id);
+      // Where transactions run one after the other, being in one is enough.
+      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
     async list(request) {
       return pageOf(db, db.selectFrom("runners"), request, (query) => query.orderBy("name"), shape.read);
     },

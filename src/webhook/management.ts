@@ -38,11 +38,12 @@ export type SecretFormat = (typeof secretFormats)[number];
 
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
-  /** `audited` runs in the same transaction and is told what changed. */
+  /** `audited` and `allowed` run in the same transaction; `allowed` throws if the configuration must stay as it is. */
   save(
     projectId: number,
     change: WebhookChange,
     audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
+    allowed?: (before: WebhookConfig) => void,
   ): Promise<WebhookConfig>;
   resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>): Promise<WebhookConfig>;
   /** 32 random bytes; not saved. */
@@ -79,9 +80,11 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
     projectId: number,
     change: WebhookChange,
     audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
+    allowed?: (before: WebhookConfig) => void,
   ): Promise<WebhookConfig> {
     return store.transaction(async (keepers) => {
       const before = await readToChange(keepers, projectId);
+      allowed?.(before);
       const after = changedConfig(before, change, secrets, now());
       await keepers.webhookConfigs.save(after);
       await audited(keepers, changesOf(before, after));

@@ -45,6 +45,7 @@ describe("a project", () => {
       liveTaskId: null,
       sample: false,
       permission: "manage",
+      revision: expect.stringMatching(/^[\w-]{22}$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     } as never);
     expect(await server.admin.expect<Project>(200, "GET", `/api/projects/${project.id}`)).toEqual(project);

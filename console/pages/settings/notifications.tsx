@@ -6,6 +6,7 @@ import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { useUnsaved } from "../../unsaved.ts";
 import { RowsForm } from "./rows-form.tsx";
 
 type Target = Project["notify"][number];
@@ -25,15 +26,16 @@ export function NotificationSettings({ project }: { project: Project }) {
   return (
     <Panel title="Notifications" about="Addresses that are told, by a signed POST, what happens to tasks.">
       <RowsForm<Target>
-        projectId={project.id}
-        stored={project.notify}
+        project={project}
+        rowsOf={({ notify }) => notify}
         fresh={{ url: "", events: [] }}
         changeOf={(notify) => ({ notify })}
+        faultOf={(_, index, refused) => refused?.about(`notify.${index}.url`)}
         addLabel="Add an address"
         removeLabelOf={() => "Remove the address"}
         isWide
       >
-        {(target, change) => (
+        {(target, change, fault) => (
           <>
             <TextInput
               aria-label="Address"
@@ -41,6 +43,7 @@ export function NotificationSettings({ project }: { project: Project }) {
               required
               style={{ flex: "1 1 260px" }}
               value={target.url}
+              error={fault}
               onChange={(event) => change({ ...target, url: event.currentTarget.value })}
             />
             <MultiSelect
@@ -92,6 +95,7 @@ function Keys({ projectId }: { projectId: number }) {
 
 function KeyForm({ projectId, kind, isSet }: { projectId: number; kind: KeyKind; isSet: boolean }) {
   const [value, setValue] = useState("");
+  useUnsaved(value !== "");
   const param = { id: projectId, kind: kind.kind };
   const set = useAct(() => answerOf(api.projects[":id"].keys[":kind"].$put({ param, json: { value } })), {
     done: `The ${kind.label.toLowerCase()} is stored.`,

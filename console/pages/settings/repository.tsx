@@ -17,9 +17,8 @@ import { FormButton } from "../../components/form-modal.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
 import { groupChoices, useGroups } from "../../group-query.ts";
-import { useSaveProject } from "../../project-query.ts";
+import { useProjectDraft } from "../../project-query.ts";
 import { meQuery } from "../../session.ts";
 import type { Project } from "../../shapes.ts";
 
@@ -29,27 +28,21 @@ const supersedeChoices = [
   { value: "running", label: "older tasks, running ones too" },
 ];
 
+function repositoryOf({ name, groupId, git, supersede, labels }: Project) {
+  const { url, ref, submodules } = git;
+  return { name, groupId, url, ref, submodules, supersede, labels };
+}
+
 export function RepositorySettings({ project }: { project: Project }) {
-  const { name, groupId, git, supersede, labels } = project;
-  const draft = useDraft({
-    name,
-    groupId,
-    url: git.url,
-    ref: git.ref,
-    submodules: git.submodules,
-    supersede,
-    labels,
-  });
-  const save = useSaveProject(project.id);
-  const refused = save.error instanceof ApiProblem ? save.error : null;
-  const { value, set } = draft;
-  const submit = draft.submit(({ url, ref, submodules, ...rest }) => {
+  const draft = useProjectDraft(project, repositoryOf, ({ url, ref, submodules, ...rest }) => {
     const isGitChanged = [url, ref, submodules].some((change) => change !== undefined);
-    return save.mutateAsync({ ...rest, ...(isGitChanged ? { git: { url, ref, submodules } } : {}) });
+    return { ...rest, ...(isGitChanged ? { git: { url, ref, submodules } } : {}) };
   });
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
+  const { value, set } = draft;
   return (
     <Panel title="Repository" about="What is cloned, and from where.">
-      <form className="form" onSubmit={submit}>
+      <form className="form" onSubmit={draft.submit}>
         <TextInput
           label="Name"
           required
@@ -87,7 +80,11 @@ export function RepositorySettings({ project }: { project: Project }) {
             set({ supersede: chosen === "queued" || chosen === "running" ? chosen : "none" })
           }
         />
-        <GroupField stored={groupId} value={value.groupId} onChange={(chosen) => set({ groupId: chosen })} />
+        <GroupField
+          stored={project.groupId}
+          value={value.groupId}
+          onChange={(chosen) => set({ groupId: chosen })}
+        />
         <TagsInput
           label="Runner labels"
           description="Only runners that have all of them take its tasks. Press Enter after each. Empty: any runner."
@@ -96,7 +93,7 @@ export function RepositorySettings({ project }: { project: Project }) {
           onChange={(chosen) => set({ labels: chosen })}
         />
         <Credential project={project} />
-        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+        <SaveBar draft={draft} />
       </form>
     </Panel>
   );

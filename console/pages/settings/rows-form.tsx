@@ -1,54 +1,74 @@
 import { ActionIcon, Button, Group, Stack } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { ApiProblem } from "../../api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
-import { type ProjectChange, useSaveProject } from "../../project-query.ts";
+import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
+import type { Project } from "../../shapes.ts";
 
 /** A setting of a project that is a list: rows are edited in place, removed and added, and saved as a whole. */
 export function RowsForm<Row>({
-  projectId,
-  stored,
+  project,
+  rowsOf,
   fresh,
   changeOf,
+  faultOf,
   addLabel,
   removeLabelOf,
   isWide = false,
   children,
 }: {
-  projectId: number;
-  stored: Row[];
+  project: Project;
+  rowsOf: (project: Project) => Row[];
   /** What an added row holds. */
   fresh: Row;
   changeOf: (rows: Row[]) => ProjectChange;
+  /** What is wrong with a row: by itself, beside the others, or by what the server refused. */
+  faultOf: (rows: Row[], index: number, refused: ApiProblem | null) => string | undefined;
   addLabel: string;
   removeLabelOf: (row: Row) => string;
   /** A row takes much room, and wraps where there is too little. */
   isWide?: boolean;
-  children: (row: Row, change: (row: Row) => void) => ReactNode;
+  children: (row: Row, change: (row: Row) => void, fault: string | undefined) => ReactNode;
 }) {
-  const draft = useDraft({ rows: stored.map((row, key) => ({ key, row })) });
-  const save = useSaveProject(projectId);
-  const { rows } = draft.value;
+  const draft = useProjectDraft(
+    project,
+    (read) => ({ list: rowsOf(read).map((row, key) => ({ key, row })) }),
+    ({ list = [] }) => changeOf(list.map(({ row }) => row)),
+  );
+  // While somebody types, an unfinished row is no mistake.
+  const [isTried, setTried] = useState(false);
+  const { list } = draft.value;
+  const rows = list.map(({ row }) => row);
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   const change = (key: number, row: Row) =>
-    draft.set({ rows: rows.map((each) => (each.key === key ? { key, row } : each)) });
+    draft.set({ list: list.map((each) => (each.key === key ? { key, row } : each)) });
   const add = () =>
-    draft.set({ rows: [...rows, { key: Math.max(-1, ...rows.map(({ key }) => key)) + 1, row: fresh }] });
-  const submit = draft.submit(() => save.mutateAsync(changeOf(rows.map(({ row }) => row))));
+    draft.set({ list: [...list, { key: Math.max(-1, ...list.map(({ key }) => key)) + 1, row: fresh }] });
+  const submit = (event: FormEvent) => {
+    const isFaulty = rows.some((_, index) => faultOf(rows, index, null) !== undefined);
+    setTried(isFaulty);
+    if (isFaulty) event.preventDefault();
+    else draft.submit(event);
+  };
   return (
     <form className="form" {...(isWide ? { style: { maxWidth: 820 } } : {})} onSubmit={submit}>
       <Stack gap={8}>
-        {rows.map(({ key, row }) => (
+        {list.map(({ key, row }, index) => (
           <Group key={key} gap={8} align="flex-start" wrap={isWide ? "wrap" : "nowrap"}>
-            {children(row, (changed) => change(key, changed))}
+            {children(
+              row,
+              (changed) => change(key, changed),
+              isTried || refused !== null ? faultOf(rows, index, refused) : undefined,
+            )}
             <ForManagers>
               <ActionIcon
                 mt={4}
                 variant="subtle"
                 color="gray"
                 aria-label={removeLabelOf(row)}
-                onClick={() => draft.set({ rows: rows.filter((other) => other.key !== key) })}
+                onClick={() => draft.set({ list: list.filter((other) => other.key !== key) })}
               >
                 <Icon name="bin" size={16} />
               </ActionIcon>
@@ -68,7 +88,7 @@ export function RowsForm<Row>({
           </div>
         </ForManagers>
       </Stack>
-      <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+      <SaveBar draft={draft} />
     </form>
   );
 }

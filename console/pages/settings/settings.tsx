@@ -6,6 +6,7 @@ import { Members } from "../../components/members.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { leavingFreely } from "../../unsaved.ts";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
 import { StageSettings } from "./stages.tsx";
@@ -47,7 +48,7 @@ function DeleteProject({ project }: { project: Project }) {
         isDanger
         onConfirm={async () => {
           await remove.mutateAsync(undefined);
-          go("/projects");
+          leavingFreely(() => go("/projects"));
         }}
       >
         Its webhook address stops working at once. This cannot be undone.

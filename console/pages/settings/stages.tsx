@@ -2,8 +2,7 @@ import { Group, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { submitting, useDraft } from "../../draft.ts";
-import { useSaveProject } from "../../project-query.ts";
+import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 
 type HealthCheck = Project["stages"]["start"]["healthCheck"];
@@ -22,28 +21,48 @@ const examples = {
   start: 'ssh "$DEPLOY_HOST" systemctl restart shop',
 } as const;
 
-export function StageSettings({ project }: { project: Project }) {
-  const build = useDraft(project.stages.build);
-  const deploy = useDraft(project.stages.deploy);
-  const start = useDraft(project.stages.start);
-  const drafts = { build, deploy, start };
-  const save = useSaveProject(project.id);
-  const refused = save.error instanceof ApiProblem ? save.error : null;
-  const stages = { build: build.changes, deploy: deploy.changes, start: start.changes };
-  const reset = () => {
-    for (const name of names) drafts[name].reset();
+type StageName = (typeof names)[number];
+
+/** The fields of all stages side by side: each can be changed, and be in conflict, by itself. */
+type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
+  Record<`${StageName}TimeLimit`, number | null> & { healthCheck: HealthCheck };
+
+function stagesOf({ stages: { build, deploy, start } }: Project): StageFields {
+  return {
+    buildScript: build.script,
+    buildFolder: build.directory ?? "",
+    buildTimeLimit: build.timeout,
+    deployScript: deploy.script,
+    deployFolder: deploy.directory ?? "",
+    deployTimeLimit: deploy.timeout,
+    startScript: start.script,
+    startFolder: start.directory ?? "",
+    startTimeLimit: start.timeout,
+    healthCheck: start.healthCheck,
   };
+}
+
+function changeOf(changes: Partial<StageFields>): ProjectChange {
+  const stage = (name: StageName) => ({
+    script: changes[`${name}Script`],
+    directory: changes[`${name}Folder`],
+    timeout: changes[`${name}TimeLimit`],
+  });
+  const start = { ...stage("start"), healthCheck: changes.healthCheck };
+  return { stages: { build: stage("build"), deploy: stage("deploy"), start } };
+}
+
+export function StageSettings({ project }: { project: Project }) {
+  const draft = useProjectDraft(project, stagesOf, changeOf);
+  const { value, set } = draft;
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   return (
     <Panel
       id="stages"
       title="Stages"
       about="Shell scripts that run one after the other in a fresh checkout. A stage without a script is skipped. CI_REF, CI_COMMIT, CI_MESSAGE and CI_AUTHOR are set."
     >
-      <form
-        className="form"
-        style={{ maxWidth: 820 }}
-        onSubmit={submitting(() => save.mutateAsync({ stages }), reset)}
-      >
+      <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         {names.map((name) => (
           <div key={name} className="script">
             <Textarea
@@ -55,9 +74,9 @@ export function StageSettings({ project }: { project: Project }) {
               maxRows={24}
               spellCheck={false}
               autoCapitalize="off"
-              value={drafts[name].value.script}
+              value={value[`${name}Script`]}
               error={refused?.about(`stages.${name}.script`)}
-              onChange={(event) => drafts[name].set({ script: event.currentTarget.value })}
+              onChange={(event) => set({ [`${name}Script`]: event.currentTarget.value })}
             />
             <Group gap={8} mt={8}>
               <TextInput
@@ -66,9 +85,9 @@ export function StageSettings({ project }: { project: Project }) {
                 label="Folder"
                 aria-label={`Folder of ${name}`}
                 placeholder="the root of the repository"
-                value={drafts[name].value.directory ?? ""}
+                value={value[`${name}Folder`]}
                 error={refused?.about(`stages.${name}.directory`)}
-                onChange={(event) => drafts[name].set({ directory: event.currentTarget.value })}
+                onChange={(event) => set({ [`${name}Folder`]: event.currentTarget.value })}
               />
               <NumberInput
                 size="xs"
@@ -78,19 +97,19 @@ export function StageSettings({ project }: { project: Project }) {
                 placeholder="that of the whole task"
                 suffix=" s"
                 min={1}
-                value={drafts[name].value.timeout ?? ""}
+                value={value[`${name}TimeLimit`] ?? ""}
                 error={refused?.about(`stages.${name}.timeout`)}
-                onChange={(timeout) => drafts[name].set({ timeout: timeout === "" ? null : Number(timeout) })}
+                onChange={(timeout) => set({ [`${name}TimeLimit`]: timeout === "" ? null : Number(timeout) })}
               />
             </Group>
           </div>
         ))}
         <HealthCheckFields
-          value={start.value.healthCheck}
-          onChange={(healthCheck) => start.set({ healthCheck })}
+          value={value.healthCheck}
+          onChange={(healthCheck) => set({ healthCheck })}
           errorOf={(field) => refused?.about(`stages.start.healthCheck.${field}`)}
         />
-        <SaveBar isChanged={names.some((name) => drafts[name].isChanged)} save={save} onReset={reset} />
+        <SaveBar draft={draft} />
       </form>
     </Panel>
   );

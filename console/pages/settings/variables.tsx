@@ -1,37 +1,63 @@
 import { Button, Group, PasswordInput, Table, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
-import { answerOf, api } from "../../api.ts";
+import { type ApiProblem, answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { useUnsaved } from "../../unsaved.ts";
 import { visible } from "../../visible.ts";
 import { RowsForm } from "./rows-form.tsx";
+
+interface Variable {
+  name: string;
+  value: string;
+}
+
+function variablesOf({ env }: Project): Variable[] {
+  return Object.entries(env).map(([name, value]) => ({ name, value }));
+}
+
+/** A row that was added and left alone is no variable. */
+function isEmpty({ name, value }: Variable): boolean {
+  return name === "" && value === "";
+}
+
+/** What would be dropped or overwritten without a word is a mistake. */
+function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): string | undefined {
+  const row = rows[index];
+  if (row === undefined || isEmpty(row)) return undefined;
+  if (row.name === "") return "Give the value a name, or remove the row.";
+  if (rows.findIndex(({ name }) => name === row.name) < index) return "Another row has this name.";
+  return refused?.about(`env.${row.name}`);
+}
 
 /** Plain variables of the scripts, saved as a whole. */
 export function EnvironmentSettings({ project }: { project: Project }) {
   return (
     <Panel title="Environment" about="Variables that every script gets. What must stay secret belongs below.">
       <RowsForm
-        projectId={project.id}
-        stored={Object.entries(project.env).map(([name, value]) => ({ name, value }))}
+        project={project}
+        rowsOf={variablesOf}
         fresh={{ name: "", value: "" }}
         changeOf={(rows) => ({
           env: Object.fromEntries(
-            rows.filter(({ name }) => name !== "").map(({ name, value }) => [name, value]),
+            rows.filter((row) => !isEmpty(row)).map(({ name, value }) => [name, value]),
           ),
         })}
+        faultOf={faultOf}
         addLabel="Add a variable"
         removeLabelOf={({ name }) => `Remove ${visible(name) || "the variable"}`}
       >
-        {(row, change) => (
+        {(row, change, fault) => (
           <>
             <TextInput
               aria-label="Name"
               placeholder="NODE_ENV"
               className="script"
               value={row.name}
+              error={fault}
               onChange={(event) => change({ ...row, name: event.currentTarget.value })}
             />
             <TextInput
@@ -51,6 +77,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
 export function SecretSettings({ project }: { project: Project }) {
   const [name, setName] = useState("");
   const [value, setValue] = useState("");
+  useUnsaved(name !== "" || value !== "");
   const set = useAct(
     () =>
       answerOf(

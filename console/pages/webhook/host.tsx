@@ -3,33 +3,19 @@ import { ApiProblem } from "../../api.ts";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
-import { useSaveWebhook } from "../../webhook-query.ts";
+import { useWebhookDraft } from "../../webhook-query.ts";
 import { hostChoices, hosts, isHostName } from "./hosts.ts";
 import { sendCommand } from "./send-command.ts";
 
 /** Which host delivers, what to fill in there, and how it proves itself. */
-export function HostPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
-  const { provider, secretHeader, secretQuery, verifyMode, signaturePrefix, signatureEncoding } = webhook;
-  const draft = useDraft({
-    provider,
-    secretHeader,
-    secretQuery,
-    verifyMode,
-    signaturePrefix,
-    signatureEncoding,
-  });
-  const save = useSaveWebhook(projectId);
+export function HostPanel({ webhook }: { webhook: Webhook }) {
+  const draft = useWebhookDraft(webhook, proofOf);
   const host = hosts[draft.value.provider];
-  const refused = save.error instanceof ApiProblem ? save.error : null;
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   return (
     <Panel title="Git host" about="Decides how signatures are checked and payloads are read.">
-      <form
-        className="form"
-        style={{ maxWidth: 820 }}
-        onSubmit={draft.submit((value) => save.mutateAsync(value))}
-      >
+      <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         <Select
           label="Host"
           data={hostChoices}
@@ -66,7 +52,7 @@ export function HostPanel({ projectId, webhook }: { projectId: number; webhook: 
             )}
           </>
         )}
-        <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+        <SaveBar draft={draft} />
       </form>
     </Panel>
   );
@@ -76,6 +62,11 @@ type Proof = Pick<
   Webhook,
   "provider" | "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
 >;
+
+function proofOf(webhook: Webhook): Proof {
+  const { provider, secretHeader, secretQuery, verifyMode, signaturePrefix, signatureEncoding } = webhook;
+  return { provider, secretHeader, secretQuery, verifyMode, signaturePrefix, signatureEncoding };
+}
 
 const proofChoices: { value: Proof["verifyMode"]; label: string }[] = [
   { value: "token", label: "the secret itself" },

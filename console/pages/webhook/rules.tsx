@@ -3,9 +3,8 @@ import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
-import { useDraft } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
-import { useSaveWebhook } from "../../webhook-query.ts";
+import { useWebhookDraft } from "../../webhook-query.ts";
 import { ActionFields } from "./actions.tsx";
 import { WhatIf } from "./what-if.tsx";
 
@@ -32,9 +31,8 @@ const eventChoices = [
 
 /** Which deliveries start a deploy, with the answer of the past to every change before it is saved. */
 export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
-  const draft = useDraft<Rules>(rulesOf(webhook));
-  const save = useSaveWebhook(projectId, "The rules are saved.");
-  const refused = save.error instanceof ApiProblem ? save.error : null;
+  const draft = useWebhookDraft(webhook, rulesOf, "The rules are saved.");
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   const { value, set } = draft;
   const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
     <TagsInput
@@ -51,7 +49,7 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
       about="A delivery passes these from top to bottom; the first that does not fit ignores it."
     >
       <div className="rules">
-        <form className="form" onSubmit={draft.submit((rules) => save.mutateAsync(rules))}>
+        <form className="form" onSubmit={draft.submit}>
           <Checkbox.Group
             label="Events"
             value={value.events}
@@ -131,7 +129,7 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
               onChange={(scope) => set({ debounceScope: scope === "ref" ? "ref" : "project" })}
             />
           </Group>
-          <SaveBar isChanged={draft.isChanged} save={save} onReset={draft.reset} />
+          <SaveBar draft={draft} />
         </form>
         <ForManagers>
           <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />

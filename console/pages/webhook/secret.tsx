@@ -1,13 +1,16 @@
 import { Alert, Button, Checkbox, Group, PasswordInput, Text } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
-import { answerOf, api } from "../../api.ts";
+import { answerOf, api, queryClient } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel, Problem } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
+import { Conflict } from "../../components/save-bar.tsx";
+import { isChangedMeanwhile } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
+import { useUnsaved } from "../../unsaved.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";
 
 const overlapMs = 24 * 3600 * 1000;
@@ -34,20 +37,27 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
     {},
   );
   const save = useSaveWebhook(projectId, "The secret is saved.");
+  useUnsaved(secret !== "");
+  const forget = () => {
+    setSecret("");
+    setGenerated(null);
+    setKeepsOld(false);
+    save.reset();
+  };
+  const send = (revision: { revision?: string }) => {
+    const overlap = keepsOld ? { secondSecretUntil: new Date(Date.now() + overlapMs).toISOString() } : {};
+    // What was refused is shown below; the text stays for another try.
+    save.mutateAsync({ json: { secret, ...overlap }, ...revision }).then(forget, () => {});
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const overlap = keepsOld ? { secondSecretUntil: new Date(Date.now() + overlapMs).toISOString() } : {};
-    save.mutate(
-      { secret, ...overlap },
-      {
-        onSuccess: () => {
-          setSecret("");
-          setGenerated(null);
-          setKeepsOld(false);
-        },
-      },
-    );
+    send({ revision: webhook.revision });
   };
+  const reload = () => {
+    forget();
+    void queryClient.invalidateQueries({ queryKey: ["webhook"] });
+  };
+  const isConflict = isChangedMeanwhile(save.error);
   return (
     <Panel
       title="Secret"
@@ -103,7 +113,12 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
               onChange={(event) => setKeepsOld(event.currentTarget.checked)}
             />
           )}
-          {save.isError && <Problem problem={save.error} />}
+          {isConflict && (
+            <Conflict isPending={save.isPending} onReload={reload} onOverwrite={() => send({})}>
+              The webhook, perhaps its secret, is another one than this page shows.
+            </Conflict>
+          )}
+          {save.isError && !isConflict && <Problem problem={save.error} />}
           <Group gap="sm">
             <Button type="submit" disabled={secret === ""} loading={save.isPending}>
               Save the secret
@@ -114,7 +129,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
                 title="Remove the secret?"
                 confirm="Remove the secret"
                 isDanger
-                onConfirm={() => save.mutateAsync({ clearSecret: true })}
+                onConfirm={() => save.mutateAsync({ json: { clearSecret: true } })}
               >
                 Without a secret anybody who knows the address can start a deploy.
               </ConfirmButton>

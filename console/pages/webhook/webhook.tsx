@@ -34,7 +34,7 @@ export function WebhookPage({ project }: { project: Project }) {
             </Alert>
           )}
           <AddressPanel projectId={project.id} webhook={loaded} />
-          <HostPanel projectId={project.id} webhook={loaded} />
+          <HostPanel webhook={loaded} />
           <SecretPanel projectId={project.id} webhook={loaded} />
           <RulesPanel projectId={project.id} webhook={loaded} />
           <ForManagers>
@@ -58,7 +58,7 @@ function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webh
           aria-label="Enable the webhook"
           checked={webhook.enabled}
           {...(save.isPending ? { disabled: true } : {})}
-          onChange={(event) => save.mutate({ enabled: event.currentTarget.checked })}
+          onChange={(event) => save.mutate({ json: { enabled: event.currentTarget.checked } })}
         />
       }
     >

@@ -94,7 +94,7 @@ export function buildApi(deps: ApiDeps) {
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
     .route("/api", usersApi({ store, passwords, clock }))
-    .route("/api", groupsApi({ keepers: store, clock }))
+    .route("/api", groupsApi({ store, clock }))
     .route("/api", membersApi("group", store))
     .route("/api", projectsApi({ store, clock, gitUrlRules, samples: webhook.samples }))
     .route("/api", membersApi("project", store))
@@ -108,7 +108,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ keepers: store, clock }))
-    .route("/api", runnersApi({ keepers: store, clock }))
+    .route("/api", runnersApi({ store, clock }))
     .route("/api", auditApi(store));
   describeApi(api);
   return api;

@@ -1,8 +1,17 @@
 import type { Clock } from "../../clock.ts";
 import type { Group } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
+import {
+  changedMeanwhile,
+  ifMatch,
+  refuseIfChanged,
+  revision,
+  revisionOf,
+  tagged,
+  withTag,
+} from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import {
   idParams,
@@ -27,6 +36,7 @@ const groupShape = z
     id: z.number().int(),
     name: z.string().openapi({ example: "Shop" }),
     permission: ownPermission,
+    revision,
     createdAt: time,
   })
   .openapi("Group");
@@ -61,7 +71,7 @@ const getGroup = route({
   summary: "One group",
   access: { group: "view" },
   request: { params: idParams("id") },
-  responses: { 200: json("The group.", groupShape) },
+  responses: { 200: tagged("The group.", groupShape) },
 });
 
 const renameGroup = route({
@@ -70,8 +80,9 @@ const renameGroup = route({
   tags,
   summary: "Rename a group",
   access: { group: "manage" },
-  request: { params: idParams("id"), body: jsonBody(groupBody) },
-  responses: { 200: json("The group as it is now.", groupShape) },
+  faults: changedMeanwhile,
+  request: { params: idParams("id"), headers: ifMatch, body: jsonBody(groupBody) },
+  responses: { 200: tagged("The group as it is now.", groupShape) },
 });
 
 const deleteGroup = route({
@@ -86,11 +97,12 @@ const deleteGroup = route({
 });
 
 export interface GroupsDeps {
-  keepers: Pick<Keepers, "groups">;
+  store: Pick<Store, "groups" | "transaction">;
   clock: Clock;
 }
 
-export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
+export function groupsApi({ store, clock }: GroupsDeps) {
+  const { groups } = store;
   return newApi()
     .openapi(listGroups, async (c) => {
       const ids = await c.var.permissions.visibleGroupIds(callerOf(c));
@@ -110,14 +122,18 @@ export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
     .openapi(getGroup, async (c) => {
       const group = groupOf(c);
       const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
-      return c.json(groupJson(group, permissionOn(group.id)), 200);
+      return c.json(withTag(c, groupJson(group, permissionOn(group.id))), 200);
     })
     .openapi(renameGroup, async (c) => {
       const before = groupOf(c);
       const { name } = c.req.valid("json");
-      const group = found(await groups.rename(before.id, name), `group ${before.id}`);
+      const group = await store.transaction(async (held) => {
+        const current = found(await held.groups.hold(before.id), `group ${before.id}`);
+        refuseIfChanged(c.req.valid("header")["if-match"], groupRevision(current), "group");
+        return found(await held.groups.rename(before.id, name), `group ${before.id}`);
+      });
       await audit(c, { action: "group.rename", subject: `group ${before.name}`, detail: { name } });
-      return c.json(groupJson(group, "manage"), 200);
+      return c.json(withTag(c, groupJson(group, "manage")), 200);
     })
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
@@ -131,5 +147,10 @@ export function groupsApi({ keepers: { groups }, clock }: GroupsDeps) {
 }
 
 function groupJson(group: Group, permission: Permission) {
-  return { id: group.id, name: group.name, permission, createdAt: group.createdAt.toISOString() };
+  const { id, name, createdAt } = group;
+  return { id, name, permission, revision: groupRevision(group), createdAt: createdAt.toISOString() };
+}
+
+function groupRevision({ name }: Group): string {
+  return revisionOf({ name });
 }

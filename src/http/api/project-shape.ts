@@ -2,6 +2,7 @@ import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { revision, revisionOf } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, listOf, name, ownPermission, strict, text, time, z } from "./shape.ts";
 
@@ -172,9 +173,15 @@ export const projectShape = z
       .openapi({ description: "Last task that deployed and succeeded as a whole." }),
     sample: z.boolean(),
     permission: ownPermission,
+    revision,
     createdAt: time,
   })
   .openapi("Project");
+
+export function projectRevision(project: Project): string {
+  const { name, groupId, git, stages, env, notify, labels, supersede } = project;
+  return revisionOf({ name, groupId, git, stages, env, notify, labels, supersede });
+}
 
 export const projectList = listOf(projectShape, "ProjectList");
 
@@ -204,6 +211,7 @@ export function projectJson(
     liveTaskId: project.liveTaskId,
     sample: project.sample,
     permission,
+    revision: projectRevision(project),
     createdAt: project.createdAt.toISOString(),
   };
 }

@@ -5,7 +5,15 @@ import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../webhook/sample.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
-import { mergeStages, projectBodies, projectJson, projectList, projectShape } from "./project-shape.ts";
+import {
+  mergeStages,
+  projectBodies,
+  projectJson,
+  projectList,
+  projectRevision,
+  projectShape,
+} from "./project-shape.ts";
+import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import {
   idParams,
@@ -46,7 +54,7 @@ const getProject = route({
   summary: "One project",
   access: { project: "view" },
   request: { params: idParams("id") },
-  responses: { 200: json("The project.", projectShape) },
+  responses: { 200: tagged("The project.", projectShape) },
 });
 
 const deleteProject = route({
@@ -81,8 +89,9 @@ function changingRoutes(rules: GitUrlRules) {
     summary: "Change a project",
     description: "Fields that are not sent stay; `env`, `notify` and `labels` are replaced as a whole.",
     access: { project: "manage" },
-    request: { params: idParams("id"), body: jsonBody(bodies.update) },
-    responses: { 200: json("The project as it is now.", projectShape) },
+    faults: changedMeanwhile,
+    request: { params: idParams("id"), headers: ifMatch, body: jsonBody(bodies.update) },
+    responses: { 200: tagged("The project as it is now.", projectShape) },
   });
   return { createProject, updateProject };
 }
@@ -139,13 +148,14 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       await auditProject(c, "project.create", project, detail);
       return c.json(await written(c, project), 201);
     })
-    .openapi(getProject, async (c) => c.json(await written(c, projectOf(c)), 200))
+    .openapi(getProject, async (c) => c.json(withTag(c, await written(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
       const { git, stages, ...body } = c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const { before, change, project } = await store.transaction(async (held) => {
         const before = found(await held.projects.hold(id), `project ${name}`);
+        refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
         const change: ProjectChange = {
           ...onlyGiven(body),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
@@ -160,7 +170,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
         ]);
       const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}) };
       await auditProject(c, "project.update", before, detail);
-      return c.json(await written(c, project), 200);
+      return c.json(withTag(c, await written(c, project)), 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);

@@ -35,7 +35,10 @@ export function route<
   const documented = {
     operationId: operationIdOf(config.method, config.path),
     ...rest,
-    middleware: guard(access, scope, rest.request?.body !== undefined),
+    middleware: guard(access, scope, {
+      takesBody: rest.request?.body !== undefined,
+      takesCondition: rest.request?.headers !== undefined,
+    }),
     security: securityOf(access),
     responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
     "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
@@ -68,13 +71,25 @@ function scopeOf(method: string, access: Access): TokenScope {
   return isUnsafe(method.toUpperCase()) ? "write" : "read";
 }
 
-function guard(access: Access, scope: TokenScope, takesBody: boolean) {
+function guard(
+  access: Access,
+  scope: TokenScope,
+  { takesBody, takesCondition }: { takesBody: boolean; takesCondition: boolean },
+) {
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
+    if (!takesCondition) refuseCondition(c);
     // Only now: a stranger's body is neither read nor waited for. Where none is read, the runtime throws it away.
     if (takesBody) await readJsonBody(c, access === "anonymous" ? strangerLimits : knownCallerLimits);
     await next();
   });
+}
+
+/** A condition that is not looked at must not be taken for one that held. */
+function refuseCondition(c: ApiContext): void {
+  const condition = c.req.header("if-match");
+  if (condition === undefined || condition.trim() === "*" || !isUnsafe(c.req.method)) return;
+  throw new Fault("changed_meanwhile", "What this changes has no revision; leave the header If-Match out.");
 }
 
 async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<void> {

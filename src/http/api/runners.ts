@@ -2,10 +2,19 @@ import { newToken } from "../../account/credential.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Runner } from "../../model/runner.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { audit } from "./context.ts";
+import {
+  changedMeanwhile,
+  ifMatch,
+  refuseIfChanged,
+  revision,
+  revisionOf,
+  tagged,
+  withTag,
+} from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import {
   idParams,
@@ -42,6 +51,7 @@ const runnerShape = z
     concurrency: z.number().int(),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
+    revision,
     createdAt: time,
   })
   .openapi("Runner");
@@ -80,7 +90,7 @@ const getRunner = route({
   summary: "One runner",
   access,
   request: { params: idParams("id") },
-  responses: { 200: json("The runner.", runnerShape) },
+  responses: { 200: tagged("The runner.", runnerShape) },
 });
 
 const updateRunner = route({
@@ -90,13 +100,15 @@ const updateRunner = route({
   summary: "Change a runner",
   description: "A disabled runner gets no more tasks; what it runs it finishes.",
   access,
+  faults: changedMeanwhile,
   request: {
     params: idParams("id"),
+    headers: ifMatch,
     body: jsonBody(
       strict({ name: name.optional(), labels: labels.optional(), disabled: z.boolean().optional() }),
     ),
   },
-  responses: { 200: json("The runner as it is now.", runnerShape) },
+  responses: { 200: tagged("The runner as it is now.", runnerShape) },
 });
 
 const resetToken = route({
@@ -122,11 +134,12 @@ const deleteRunner = route({
 });
 
 export interface RunnersDeps {
-  keepers: Pick<Keepers, "runners">;
+  store: Pick<Store, "runners" | "transaction">;
   clock: Clock;
 }
 
-export function runnersApi({ keepers: { runners }, clock }: RunnersDeps) {
+export function runnersApi({ store, clock }: RunnersDeps) {
+  const { runners } = store;
   const write = (runner: Runner) => runnerJson(runner, clock.now());
   const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
   const remoteById = async (id: number) => {
@@ -152,14 +165,17 @@ export function runnersApi({ keepers: { runners }, clock }: RunnersDeps) {
       await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels } });
       return c.json({ ...write(runner), token }, 201);
     })
-    .openapi(getRunner, async (c) => c.json(write(await byId(c.req.valid("param").id)), 200))
+    .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
     .openapi(updateRunner, async (c) => {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
-      const before = await byId(id);
-      const runner = found(await runners.update(id, change), `runner ${id}`);
+      const { before, runner } = await store.transaction(async (held) => {
+        const before = found(await held.runners.hold(id), `runner ${id}`);
+        refuseIfChanged(c.req.valid("header")["if-match"], runnerRevision(before), "runner");
+        return { before, runner: found(await held.runners.update(id, change), `runner ${id}`) };
+      });
       await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
-      return c.json(write(runner), 200);
+      return c.json(withTag(c, write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
@@ -188,6 +204,11 @@ function runnerJson(runner: Runner, now: number) {
     concurrency,
     online: !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs,
     lastSeenAt: lastSeenAt?.toISOString() ?? null,
+    revision: runnerRevision(runner),
     createdAt: runner.createdAt.toISOString(),
   };
+}
+
+function runnerRevision({ name, labels, disabled }: Runner): string {
+  return revisionOf({ name, labels, disabled });
 }

@@ -1,5 +1,6 @@
 import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
 import type { User } from "../../model/user.ts";
+import { revision, revisionOf } from "./revision.ts";
 import { text, time, z } from "./shape.ts";
 
 export const userShape = z
@@ -8,13 +9,18 @@ export const userShape = z
     username: z.string().openapi({ example: "ann" }),
     role: z.enum(["admin", "user"]),
     disabled: z.boolean(),
+    revision,
     createdAt: time,
   })
   .openapi("User");
 
 export function userJson(user: User) {
   const { id, username, role, disabled, createdAt } = user;
-  return { id, username, role, disabled, createdAt: createdAt.toISOString() };
+  return { id, username, role, disabled, revision: userRevision(user), createdAt: createdAt.toISOString() };
+}
+
+export function userRevision({ username, role, disabled }: User): string {
+  return revisionOf({ username, role, disabled });
 }
 
 /** Letters, digits and `._-@`, so that a name stands in a log, an address or a channel without quoting. */

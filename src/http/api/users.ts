@@ -4,6 +4,7 @@ import { Fault } from "../../errors.ts";
 import type { Keepers, Store } from "../../model/store.ts";
 import type { User } from "../../model/user.ts";
 import { audit } from "./context.ts";
+import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import {
   idParams,
@@ -18,7 +19,7 @@ import {
   text,
   z,
 } from "./shape.ts";
-import { newPassword, newUsername, userJson, userShape } from "./user-shape.ts";
+import { newPassword, newUsername, userJson, userRevision, userShape } from "./user-shape.ts";
 
 const tags = ["users"];
 const access = "admin";
@@ -55,7 +56,7 @@ const getUser = route({
   summary: "One user",
   access,
   request: { params: idParams("id") },
-  responses: { 200: json("The user.", userShape) },
+  responses: { 200: tagged("The user.", userShape) },
 });
 
 const findUser = route({
@@ -85,13 +86,15 @@ const updateUser = route({
     "Fields that are not sent stay. A disabled user loses access at once; a new password ends all sessions of the user. " +
     "The last administrator can be neither disabled nor demoted.",
   access,
+  faults: changedMeanwhile,
   request: {
     params: idParams("id"),
+    headers: ifMatch,
     body: jsonBody(
       strict({ role: role.optional(), disabled: z.boolean().optional(), password: newPassword.optional() }),
     ),
   },
-  responses: { 200: json("The user as it is now.", userShape) },
+  responses: { 200: tagged("The user as it is now.", userShape) },
 });
 
 const deleteUser = route({
@@ -149,7 +152,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(getUser, async (c) => {
       const { id } = c.req.valid("param");
-      return c.json(userJson(found(await store.users.byId(id), `user ${id}`)), 200);
+      return c.json(withTag(c, userJson(found(await store.users.byId(id), `user ${id}`))), 200);
     })
     .openapi(findUser, async (c) => {
       const asked = c.req.valid("param").username;
@@ -162,6 +165,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
       const user = await oneByOne(async (keepers) => {
         const before = found(await keepers.users.byId(id), `user ${id}`);
+        refuseIfChanged(c.req.valid("header")["if-match"], userRevision(before), "user");
         if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
         const after = await keepers.users.update(id, onlyGiven({ ...change, passwordHash }));
         if (passwordHash !== undefined || change.disabled) await keepers.sessions.deleteOfUser(id);
@@ -171,7 +175,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
       });
       c.var.consoleAccess.permissionsChanged([id]);
       if (passwordHash !== undefined) c.var.consoleAccess.sessionEnded(id);
-      return c.json(userJson(user), 200);
+      return c.json(withTag(c, userJson(user)), 200);
     })
     .openapi(deleteUser, async (c) => {
       const { id } = c.req.valid("param");

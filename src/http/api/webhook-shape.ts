@@ -7,6 +7,7 @@ import {
 } from "../../model/webhook-config.ts";
 import { keptOfGeneric } from "../../webhook/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
+import { revision, revisionOf } from "./revision.ts";
 import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";
 import { actionsBody, actionsShape } from "./task-shape.ts";
 
@@ -69,6 +70,7 @@ const readOnlyNames = [
   "secondSecretSet",
   "effectiveDebounceSeconds",
   "warnings",
+  "revision",
   "updatedAt",
 ] as const;
 const readOnly = Object.fromEntries(
@@ -159,9 +161,15 @@ export const webhookShape = z
     actions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
+    revision,
     updatedAt: time,
   })
   .openapi("Webhook");
+
+/** Secrets count by their ciphertext, which is another one each time. */
+export function webhookRevision({ updatedAt: _, ...config }: WebhookConfig): string {
+  return revisionOf(Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
 
 export function webhookJson(config: WebhookConfig, management: WebhookManagement) {
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
@@ -173,6 +181,7 @@ export function webhookJson(config: WebhookConfig, management: WebhookManagement
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
     effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
     warnings: management.warningsOf(config),
+    revision: webhookRevision(config),
     updatedAt: updatedAt.toISOString(),
   };
 }

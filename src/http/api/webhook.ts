@@ -16,9 +16,10 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
+import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
-import { changeOf, webhookBody, webhookJson, webhookShape } from "./webhook-shape.ts";
+import { changeOf, webhookBody, webhookJson, webhookRevision, webhookShape } from "./webhook-shape.ts";
 
 const tags = ["webhook"];
 const params = idParams("id");
@@ -31,7 +32,7 @@ const readWebhook = route({
   description: "Configuration and endpoint address. The secret is never returned, only whether it is set.",
   access: { project: "view" },
   request: { params },
-  responses: { 200: json("The configuration.", webhookShape) },
+  responses: { 200: tagged("The configuration.", webhookShape) },
 });
 
 const saveWebhook = route({
@@ -43,8 +44,9 @@ const saveWebhook = route({
     "Fields that are not sent stay; a text or list that is null goes back to its default. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
     "secret without downtime send the new `secret` with `secondSecretUntil`: the one so far is accepted until then.",
   access: { project: "manage" },
-  request: { params, body: jsonBody(webhookBody) },
-  responses: { 200: json("The configuration as it is now.", webhookShape) },
+  faults: changedMeanwhile,
+  request: { params, headers: ifMatch, body: jsonBody(webhookBody) },
+  responses: { 200: tagged("The configuration as it is now.", webhookShape) },
 });
 
 const generateSecret = route({
@@ -181,14 +183,17 @@ export interface WebhookDeps {
 export function webhookApi({ keepers, management, tests, secrets, clock, debounceSeconds }: WebhookDeps) {
   return newApi()
     .openapi(readWebhook, async (c) =>
-      c.json(webhookJson(await management.read(projectOf(c).id), management), 200),
+      c.json(withTag(c, webhookJson(await management.read(projectOf(c).id), management)), 200),
     )
     .openapi(saveWebhook, async (c) => {
       const project = projectOf(c);
-      const config = await management.save(project.id, changeOf(c.req.valid("json")), (inside, changes) =>
-        auditProject(c, "webhook.save", project, { ...changes }, inside),
+      const config = await management.save(
+        project.id,
+        changeOf(c.req.valid("json")),
+        (inside, changes) => auditProject(c, "webhook.save", project, { ...changes }, inside),
+        (before) => refuseIfChanged(c.req.valid("header")["if-match"], webhookRevision(before), "webhook"),
       );
-      return c.json(webhookJson(config, management), 200);
+      return c.json(withTag(c, webhookJson(config, management)), 200);
     })
     .openapi(generateSecret, (c) =>
       c.json({ secret: management.generateSecret(c.req.valid("query").format) }, 200),

@@ -1,0 +1,85 @@
+import { useSyncExternalStore } from "react";
+import type { AroundNavHandler, BaseLocationHook, BaseSearchHook } from "wouter";
+import { hasUnsaved, leaving } from "./unsaved.ts";
+
+/**
+ * Where the console is, as its pages see it. The address bar is ahead of it for a moment after the Back button: a page
+ * with unsaved changes stays on screen until the question about them is answered.
+ */
+interface Place {
+  path: string;
+  search: string;
+}
+
+const here = (): Place => ({ path: location.pathname, search: location.search });
+
+let shown = here();
+/** Counts the entries of the history, so that a step that was not wanted can be taken back. */
+let position = positionOf(history.state) ?? 0;
+/** The Back button was pressed over unsaved changes; this step leads back to them. */
+let returning: { steps: number } | null = null;
+const listeners = new Set<() => void>();
+
+history.replaceState({ position }, "");
+
+function positionOf(state: unknown): number | null {
+  if (typeof state !== "object" || state === null || !("position" in state)) return null;
+  return typeof state.position === "number" ? state.position : null;
+}
+
+function show(place: Place): void {
+  shown = place;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  if (!replace) position++;
+  history[replace ? "replaceState" : "pushState"]({ position }, "", to);
+  show(here());
+}
+
+window.addEventListener("popstate", ({ state }) => {
+  const arrived = positionOf(state);
+  if (arrived === null) {
+    // A link to a part of this page made an entry of its own.
+    position++;
+    history.replaceState({ position }, "");
+    return;
+  }
+  const steps = arrived - position;
+  position = arrived;
+  if (returning !== null) {
+    const back = returning.steps;
+    returning = null;
+    leaving(() => history.go(back));
+    return;
+  }
+  const isSame = location.pathname === shown.path && location.search === shown.search;
+  if (isSame || steps === 0 || !hasUnsaved()) {
+    show(here());
+    return;
+  }
+  returning = { steps };
+  history.go(-steps);
+});
+
+/** For `<Router hook>`. */
+export const useConsoleLocation: BaseLocationHook = () => [
+  useSyncExternalStore(subscribe, () => shown.path),
+  go,
+];
+
+/** For `<Router searchHook>`. */
+export const useConsoleSearch: BaseSearchHook = () => useSyncExternalStore(subscribe, () => shown.search);
+
+/** For `<Router aroundNav>`: links and tabs ask before they leave the page. Filters in the address stay on it. */
+export const askBeforeLeaving: AroundNavHandler = (navigate, to, options) => {
+  const isOtherPage = new URL(to, location.href).pathname !== shown.path;
+  if (isOtherPage) leaving(() => navigate(to, options));
+  else navigate(to, options);
+};

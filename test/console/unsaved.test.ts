@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+let view: ConsolePage;
+let path: string;
+let count = 0;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+  view = await openConsole(browser, server.url);
+}, 120_000);
+
+beforeEach(async () => {
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: `shop ${++count}`,
+    git: { url: "https://git.example.com/shop.git" },
+  });
+  path = `/projects/${id}`;
+});
+
+afterAll(async () => {
+  expect(view.faults).toEqual([]);
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+const saved = <T = Record<string, unknown>>(of = "") =>
+  server.admin.expect<T>(200, "GET", `/api${path}${of}`);
+const question = (page: Page) => page.getByRole("dialog").filter({ hasText: "Leave without saving?" });
+const conflict = (page: Page) =>
+  page.getByRole("alert").filter({ hasText: "Somebody else saved this meanwhile" });
+const build = (page: Page) => page.getByRole("textbox", { name: "build", exact: true });
+
+async function stay(page: Page): Promise<void> {
+  await question(page).getByRole("button", { name: "Stay here" }).click();
+  await question(page).waitFor({ state: "detached" });
+}
+
+test("a tab, a link, the Back button and signing out ask before they drop what is not saved", async () => {
+  const { page, go } = view;
+  await go(path);
+  await page.getByRole("tab", { name: "Settings" }).click();
+  await build(page).fill("make everything");
+  const ways: (() => Promise<unknown>)[] = [
+    () => page.getByRole("tab", { name: "Webhook" }).click(),
+    () => page.locator(".side").getByRole("link", { name: "Tasks" }).click(),
+    () => page.goBack(),
+    async () => {
+      await page.locator(".side .me").click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+    },
+  ];
+  for (const leave of ways) {
+    await leave();
+    await question(page).waitFor();
+    await stay(page);
+    expect(new URL(page.url()).pathname).toBe(`${path}/settings`);
+    expect(await build(page).inputValue()).toBe("make everything");
+  }
+  await page.goBack();
+  await question(page).getByRole("button", { name: "Leave without saving" }).click();
+  await page.getByText("Nothing has run yet").waitFor();
+  expect(new URL(page.url()).pathname).toBe(path);
+  await page.goForward();
+  await build(page).waitFor();
+  expect(await build(page).inputValue()).toBe("");
+}, 60_000);
+
+test("a reload asks in the browser's words, and only while something is not saved", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  const asked: string[] = [];
+  const dismiss = (dialog: { type(): string; dismiss(): Promise<void> }) => {
+    asked.push(dialog.type());
+    void dialog.dismiss();
+  };
+  page.on("dialog", dismiss);
+  await build(page).fill("make");
+  await page.evaluate(() => void setTimeout(() => location.reload()));
+  await page.waitForTimeout(700);
+  expect(asked).toEqual(["beforeunload"]);
+  expect(await build(page).inputValue()).toBe("make");
+  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.", { exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Discard the changes" }).waitFor({ state: "detached" });
+  await page.reload();
+  await build(page).waitFor();
+  expect([asked.length, await build(page).inputValue()]).toEqual([1, "make"]);
+  page.off("dialog", dismiss);
+}, 60_000);
+
+test("nothing is asked when a change was undone, discarded or saved", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  await build(page).fill("make");
+  await build(page).fill("");
+  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByText("Nothing has run yet").waitFor();
+  await page.getByRole("tab", { name: "Settings" }).click();
+  await build(page).fill("make");
+  await page.locator("#stages").getByRole("button", { name: "Discard the changes" }).click();
+  await page.getByRole("tab", { name: "Tasks" }).click();
+  await page.getByText("Nothing has run yet").waitFor();
+  expect(await question(page).count()).toBe(0);
+}, 60_000);
+
+test("every other form asks, too: secrets, keys, members, passwords, dialogs and what is shown once", async () => {
+  const { page, go } = view;
+  const forms: [string, (page: Page) => Promise<unknown>][] = [
+    [`${path}/settings`, (at) => at.locator("input[type=password]").first().fill("hush")],
+    [`${path}/settings`, (at) => at.locator("input[type=password]").last().fill("hush")],
+    [`${path}/settings`, (at) => at.getByPlaceholder("username").fill("ann")],
+    [`${path}/settings`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
+    [`${path}/webhook`, (at) => at.getByRole("button", { name: "Generate a secret" }).click()],
+    [`${path}/webhook`, (at) => at.getByLabel("Skip keyword").fill("[no]")],
+    ["/account", (at) => at.locator("input[type=password]").first().fill("hush")],
+  ];
+  for (const [address, fill] of forms) {
+    await go(address);
+    await fill(page);
+    if (address.endsWith("webhook")) await page.waitForTimeout(300);
+    await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+    await question(page).getByRole("button", { name: "Leave without saving" }).click();
+    await page.getByRole("heading", { name: "API tokens" }).waitFor();
+  }
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const dialog = page.getByRole("dialog").filter({ hasText: "Make a token" });
+  await dialog.getByLabel("Name").fill("nightly");
+  await page.keyboard.press("Escape");
+  await page.mouse.click(5, 5);
+  await page.goBack();
+  await question(page).waitFor();
+  await stay(page);
+  expect(await dialog.getByLabel("Name").inputValue()).toBe("nightly");
+  await dialog.getByRole("button", { name: "Make the token" }).click();
+  const shownOnce = page.getByRole("dialog").filter({ hasText: "Your new token" });
+  await shownOnce.waitFor();
+  await page.goBack();
+  await question(page).waitFor();
+  await stay(page);
+  await shownOnce.getByRole("button", { name: "I have kept it" }).click();
+  await page.locator(".side").getByRole("link", { name: "Groups" }).click();
+  await page.getByRole("heading", { name: "Groups" }).waitFor();
+}, 120_000);
+
+test("a project that is deleted takes its unsaved changes with it, without a question", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  await build(page).fill("make");
+  await page.getByRole("button", { name: "Delete the project" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).click();
+  await page.waitForURL("**/projects");
+  expect(await question(page).count()).toBe(0);
+}, 60_000);
+
+/** Two tabs of one form; the first saves, then the second tries to. */
+async function race(
+  address: string,
+  edit: (page: Page, text: string) => Promise<unknown>,
+  form: (page: Page) => ReturnType<Page["locator"]>,
+  done: string,
+): Promise<{ second: ConsolePage }> {
+  const first = await openConsole(browser, server.url);
+  const second = await openConsole(browser, server.url);
+  await first.go(address);
+  await second.go(address);
+  await edit(first.page, "first");
+  await edit(second.page, "second");
+  await form(first.page).getByRole("button", { name: "Save", exact: true }).click();
+  await first.page.getByText(done, { exact: true }).first().waitFor();
+  await form(second.page).getByRole("button", { name: "Save", exact: true }).click();
+  await conflict(second.page).waitFor();
+  expect(await second.page.getByText(done, { exact: true }).count()).toBe(0);
+  await first.close();
+  return { second };
+}
+
+test("of two tabs that change the same script the second is told, and may reload or overwrite", async () => {
+  const script = async () => (await saved<{ stages: { build: { script: string } } }>()).stages.build.script;
+  const edit = (page: Page, text: string) => build(page).fill(text);
+  const form = (page: Page) => page.locator("#stages");
+  const { second } = await race(`${path}/settings`, edit, form, "Saved.");
+  const { page } = second;
+  expect(await script()).toBe("first");
+  await conflict(page).getByText("build script is now first").waitFor();
+  expect(await build(page).inputValue()).toBe("second");
+  await conflict(page).getByRole("button", { name: "Overwrite with mine" }).click();
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  expect(await script()).toBe("second");
+  await conflict(page).waitFor({ state: "detached" });
+
+  await build(page).fill("third");
+  await server.admin.expect(200, "PATCH", `/api${path}`, { stages: { build: { script: "theirs" } } });
+  await form(page).getByRole("button", { name: "Save", exact: true }).click();
+  await conflict(page).getByRole("button", { name: "Reload: drop my changes" }).click();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("textarea")].some(({ value }) => value === "theirs"),
+  );
+  expect(await script()).toBe("theirs");
+  await second.close();
+}, 90_000);
+
+test("lists that are saved whole, and rules of the webhook, are not overwritten either", async () => {
+  const addVariable = async (page: Page, text: string) => {
+    await page.getByRole("button", { name: "Add a variable" }).click();
+    await page.getByPlaceholder("NODE_ENV").last().fill(text.toUpperCase());
+  };
+  const environment = (page: Page) =>
+    page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });
+  const { second } = await race(`${path}/settings`, addVariable, environment, "Saved.");
+  expect(await saved()).toMatchObject({ env: { FIRST: "" } });
+  await second.close();
+  const rules = (page: Page) => page.locator(".rules form");
+  const edit = (page: Page, text: string) => page.getByLabel("Skip keyword").fill(`[${text}]`);
+  const other = await race(`${path}/webhook`, edit, rules, "The rules are saved.");
+  expect(await saved("/webhook")).toMatchObject({ skipCiKeyword: "[first]" });
+  await other.second.close();
+}, 90_000);
+
+test("a secret is not saved over one that somebody else saved meanwhile, unless that is wanted", async () => {
+  const { page, go } = view;
+  await go(`${path}/webhook`);
+  await page.locator("input[type=password]").fill("mine and long enough");
+  await server.admin.expect(200, "PUT", `/api${path}/webhook`, { secret: "theirs and long enough" });
+  await page.getByRole("button", { name: "Save the secret" }).click();
+  await conflict(page).waitFor();
+  await conflict(page).getByRole("button", { name: "Overwrite with mine" }).click();
+  await page.getByText("The secret is saved.", { exact: true }).waitFor();
+  await page.getByText("One is set, stored encrypted").waitFor();
+}, 60_000);
+
+test("changes of different fields in two tabs are both kept, without a question", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  await build(page).fill("make");
+  await server.admin.expect(200, "PATCH", `/api${path}`, {
+    stages: { deploy: { script: "cp" } },
+    labels: ["linux"],
+  });
+  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.", { exact: true }).first().waitFor();
+  expect(await saved()).toMatchObject({
+    stages: { build: { script: "make" }, deploy: { script: "cp" } },
+    labels: ["linux"],
+  });
+}, 60_000);
+
+test("what is typed while a save is on its way is not dropped by its answer", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = (url: URL) => url.pathname === `/api${path}`;
+  await page.route(slow, async (route) => {
+    if (route.request().method() === "PATCH") await held;
+    await route.continue();
+  });
+  await build(page).fill("make");
+  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
+  await build(page).fill("make install");
+  release();
+  await page.getByText("Saved.", { exact: true }).first().waitFor();
+  await page.waitForTimeout(300);
+  expect(await build(page).inputValue()).toBe("make install");
+  expect(await conflict(page).count()).toBe(0);
+  await page.unroute(slow);
+  await page.locator("#stages").getByRole("button", { name: "Discard the changes" }).click();
+  expect(await build(page).inputValue()).toBe("make");
+}, 60_000);
+
+test("a value without a name, and a name that is there twice, are errors at their field and nothing is saved", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings`);
+  const form = page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });
+  const names = form.getByPlaceholder("NODE_ENV");
+  await form.getByRole("button", { name: "Add a variable" }).click();
+  await form.getByLabel("Value of the variable").fill("production");
+  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await form.getByText("Give the value a name, or remove the row.").waitFor();
+  expect([await page.getByText("Saved.", { exact: true }).count(), await saved()]).toMatchObject([
+    0,
+    { env: {} },
+  ]);
+  await names.fill("NODE_ENV");
+  await form.getByRole("button", { name: "Add a variable" }).click();
+  await names.last().fill("NODE_ENV");
+  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await form.getByText("Another row has this name.").waitFor();
+  expect(await saved()).toMatchObject({ env: {} });
+  await names.last().fill("1ST");
+  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await form.getByText("not start with a digit").first().waitFor();
+  await names.last().fill("FIRST");
+  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved.", { exact: true }).first().waitFor();
+  expect(await saved()).toMatchObject({ env: { NODE_ENV: "production", FIRST: "" } });
+}, 60_000);
