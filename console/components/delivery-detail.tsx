@@ -74,6 +74,14 @@ function Facts({ delivery }: { delivery: Delivery }) {
         href={`/tasks/${delivery.merged_into_task_id}`}
       >{`Task ${delivery.merged_into_task_id}`}</Link>,
     ]);
+  if (delivery.replaced_by !== null)
+    facts.push([
+      "Replaced by",
+      <Link
+        key="replaced"
+        href={`/deliveries/${delivery.replaced_by}`}
+      >{`Delivery ${delivery.replaced_by}`}</Link>,
+    ]);
   if (delivery.project_id !== 0)
     facts.push([
       "Project",

@@ -100,7 +100,15 @@ async function listDeliveries(
 
 const shownFields = [
   ...["created_at", "project_name", "provider", "event", "ref", "commit", "commit_message", "author"],
-  ...["remote_ip", "host_delivery_id", "repeat_of", "replay_of", "task_id", "merged_into_task_id"],
+  ...[
+    "remote_ip",
+    "host_delivery_id",
+    "repeat_of",
+    "replay_of",
+    "task_id",
+    "merged_into_task_id",
+    "replaced_by",
+  ],
 ];
 
 async function showDelivery(deliveryId: string, options: RemoteOptions): Promise<void> {

@@ -123,6 +123,8 @@ export interface Delivery {
   repeat_of: number | null;
   replay_of: number | null;
   merged_into_task_id: number | null;
+  /** Id of the delivery that took over its task within the debounce window: that one's ref and commit are built. */
+  replaced_by: number | null;
   /** Project that owned the key before a reset; shown to admins only. */
   former_project_id: number | null;
   headers: Record<string, string>;
@@ -130,7 +132,7 @@ export interface Delivery {
   trace: TraceStep[];
 }
 
-export type NewDelivery = Omit<Delivery, "id" | "repeat_of">;
+export type NewDelivery = Omit<Delivery, "id" | "repeat_of" | "replaced_by">;
 
 /** As it stands in lists. */
 export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
@@ -194,6 +196,10 @@ export interface DeliveryKeeper {
     limit: number,
     bucket: RateBucket,
   ): Promise<{ count: number; oldest: Date | null }>;
+  /** Id of the delivery whose ref and commit a task builds: the last that took it over, or the one that made it. */
+  builtBy(task: Pick<Task, "id" | "deliveryId">): Promise<number | null>;
+  /** Records that a delivery's task was taken over by another one. */
+  replace(deliveryId: number, by: number, taskId: number): Promise<void>;
   /** Adds to the count of a flood row; false when it is gone. */
   addToCount(id: number, more: number): Promise<boolean>;
   countByStatus(filter: {

@@ -19,6 +19,8 @@ const restorableSchemas: string[] = [
   "0003-lean-indexes",
   "0004-window-index",
   "0005-code-end",
+  "0006-attempts",
+  "0007-queue-index",
   lastMigration,
 ];
 
@@ -36,6 +38,7 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   webhook_configs: ["project_id"],
   former_keys: ["key_hash"],
   deliveries: ["id"],
+  replaced_deliveries: ["delivery_id"],
   tasks: ["id"],
   task_logs: ["task_id", "first_index"],
   runners: ["id"],

@@ -18,6 +18,7 @@ import { fixedQuery, onlyOne } from "./fixed-query.ts";
 import { idOf, newIdIn } from "./made-unit.ts";
 import { insertTask, nameDelivery, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount, maxPageSize, sliceOf } from "./page.ts";
+import { replacedBy, replacements } from "./replaced-delivery.ts";
 import { json, optional, plain, rowShape, time } from "./row.ts";
 import type { DeliveryTable, Schema } from "./schema.ts";
 import { orFault, type Scope } from "./scope.ts";
@@ -48,14 +49,18 @@ const summaryFields = {
   merged_into_task_id: plain<number | null>(),
   former_project_id: plain<number | null>(),
 };
-const summaryShape = rowShape<DeliverySummary, "deliveries">(summaryFields);
-const shape = rowShape<Delivery, "deliveries">({
+const summaryShape = rowShape<Omit<DeliverySummary, "replaced_by">, "deliveries">(summaryFields);
+const shape = rowShape<Omit<Delivery, "replaced_by">, "deliveries">({
   ...summaryFields,
   headers: json(),
   normalized: optional(json()),
   trace: json(),
   body: plain(),
 });
+
+function readWhole(row: object & { replaced_by: number | null }): Delivery {
+  return { ...shape.read(row), replaced_by: row.replaced_by };
+}
 
 /** Stated as in the partial index, which serves only queries that say so. */
 const hasHostId = sql<SqlBool>`host_delivery_id <> ''`;
@@ -186,32 +191,40 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
       return { id: deliveryId, task: { ...made, id: newIdIn(answers[0]), deliveryId } };
     },
     async byId(id) {
-      const row = await db.selectFrom("deliveries").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : shape.read(row);
+      const row = await db
+        .selectFrom("deliveries")
+        .selectAll()
+        .select(replacedBy)
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row === undefined ? null : readWhole(row);
     },
     async list(filter, request) {
       const { page, pageSize, offset } = sliceOf(request);
       const resolved = await resolve(scope, filter);
       const rows = await newest(scope, resolved, offset + pageSize)
         .select(summaryShape.columns)
+        .select(replacedBy)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(pageSize)
         .offset(offset)
         .execute();
       const total = await cappedCount(scope.lists, matching(scope, resolved));
-      return { items: rows.map(summaryShape.read), total, page, pageSize };
+      const items = rows.map((row) => ({ ...summaryShape.read(row), replaced_by: row.replaced_by }));
+      return { items, total, page, pageSize };
     },
     async latest(filter, limit, place = null) {
       const count = Math.min(limit, maxPageSize);
       const resolved = await resolve(scope, filter);
       const rows = await newest(scope, place === null ? resolved : { ...resolved, place }, count)
         .selectAll()
+        .select(replacedBy)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(count)
         .execute();
-      return rows.map(shape.read);
+      return rows.map(readWhole);
     },
     scan: (filter, place, limit) => scanDeliveries(scope, filter, place, limit),
     overtaken: (ids) => overtakenDeliveries(scope, ids),
@@ -236,6 +249,7 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
+    ...replacements(scope),
     countByStatus: (filter) => countByStatus(scope, filter),
     deleteOlderThan: (before, limit) =>
       deleteAll(

@@ -8,6 +8,7 @@ import { windowIndex } from "./migrations/0004-window-index.ts";
 import { codeEnd } from "./migrations/0005-code-end.ts";
 import { attempts } from "./migrations/0006-attempts.ts";
 import { queueIndex } from "./migrations/0007-queue-index.ts";
+import { replacedDeliveries } from "./migrations/0008-replaced-deliveries.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
@@ -17,10 +18,11 @@ const migrationsFor = (dialect: Dialect) => ({
   "0005-code-end": codeEnd,
   "0006-attempts": attempts,
   "0007-queue-index": queueIndex,
+  "0008-replaced-deliveries": replacedDeliveries,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0007-queue-index";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0008-replaced-deliveries";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

@@ -151,6 +151,12 @@ export interface DeliveryTable {
   body: string;
 }
 
+export interface ReplacedDeliveryTable {
+  delivery_id: number;
+  task_id: number;
+  replaced_by: number;
+}
+
 export interface TaskTable {
   id: Generated<number>;
   project_id: number;
@@ -261,6 +267,7 @@ export interface Schema {
   webhook_configs: WebhookConfigTable;
   former_keys: FormerKeyTable;
   deliveries: DeliveryTable;
+  replaced_deliveries: ReplacedDeliveryTable;
   tasks: TaskTable;
   task_logs: TaskLogTable;
   runners: RunnerTable;
@@ -290,6 +297,7 @@ export const backupTables = [
   "webhook_configs",
   "former_keys",
   "deliveries",
+  "replaced_deliveries",
   "tasks",
   "task_logs",
   "runners",

@@ -12,6 +12,7 @@ import { bucketOf, overSharedRate } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
 import { type Known, recordOf, summaryOf } from "./record.ts";
 import { chooseRef } from "./ref-choice.ts";
+import { withReplacement } from "./replacement.ts";
 import { type Decision, debounce, giveWay, type InHand, start } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
@@ -130,11 +131,11 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     return overSharedRate(locked.deliveries, delivery, options.limitPerMinute, now);
   }
 
-  function tell({ id, record, enqueued, moved }: Written): void {
+  function tell({ id, record, enqueued, moved, replacedBy = null }: Written): void {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
     if (moved) announcer.moved(moved.task, moved.from);
-    onDelivery(summaryOf({ ...record, id, repeat_of: null }));
+    onDelivery(withReplacement(summaryOf({ ...record, id, repeat_of: null, replaced_by: replacedBy })));
   }
 
   async function refuse(known: Known, outcome: Outcome): Promise<Answer> {

@@ -14,8 +14,11 @@ export interface Decision {
   outcome: Outcome;
   /** The task to make, and where it will stand. */
   start?: { task: NewTask; place: QueuePlace };
-  /** The queued task that takes over what the delivery asks for; null: it keeps what it has. */
-  merge?: { into: Task; order: BuildOrder | null };
+  /**
+   * The queued task that takes over what the delivery asks for; `order` null: it keeps what it has. `isDisplaced`: it keeps
+   * another ref than the delivery's.
+   */
+  merge?: { into: Task; order: BuildOrder | null; isDisplaced: boolean };
 }
 
 /** What is built for an event, and by whose push. */
@@ -69,7 +72,10 @@ function mergeInto({ hook, event, trace }: InHand, into: Task, shown: string): D
   const keeps = order.commit === null && into.commit !== null;
   const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
   trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
-  return { outcome: { code: "debounced", reason }, merge: { into, order: keeps ? null : order } };
+  return {
+    outcome: { code: "debounced", reason },
+    merge: { into, order: keeps ? null : order, isDisplaced: keeps && into.ref !== order.ref },
+  };
 }
 
 /** Names a ref that will not be built because another one took its place. */

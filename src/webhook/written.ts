@@ -15,6 +15,8 @@ export interface Written {
   outcome: Outcome;
   enqueued?: Enqueued;
   place?: QueuePlace;
+  /** The delivery that the task builds in place of this one. */
+  replacedBy?: number | null;
   /** The task that took over this delivery's ref and commit, and how it stood before. */
   moved?: { task: Task; from: Task };
 }
@@ -54,17 +56,23 @@ function writtenWith(
   return { id, record: Object.assign(record, { task_id: enqueued.task.id }), outcome, enqueued, place };
 }
 
+/** The last one wins: it replaces the delivery that the task would have built so far, unless that one is kept. */
 function mergeInto(
   store: Unit,
   record: NewDelivery,
   outcome: Outcome,
-  { into, order }: NonNullable<Decision["merge"]>,
+  { into, order, isDisplaced }: NonNullable<Decision["merge"]>,
 ): Promise<Written | null> {
   return store.transaction(async (keepers) => {
-    if (order === null) return { id: await keepers.deliveries.create(record), record, outcome };
-    const task = await keepers.tasks.change(into.id, { whileIn: ["queued"], set: order });
-    const moved = task && { task, from: into };
-    return moved && { id: await keepers.deliveries.create(record), record, outcome, moved };
+    const { deliveries } = keepers;
+    const task = order && (await keepers.tasks.change(into.id, { whileIn: ["queued"], set: order }));
+    if (order !== null && task === null) return null;
+    const builtBy = await deliveries.builtBy(into);
+    const id = await deliveries.create(record);
+    if (builtBy !== null && task !== null) await deliveries.replace(builtBy, id, into.id);
+    if (builtBy !== null && isDisplaced) await deliveries.replace(id, builtBy, into.id);
+    const written = { id, record, outcome, replacedBy: isDisplaced ? builtBy : null };
+    return task === null ? written : { ...written, moved: { task, from: into } };
   });
 }
 

@@ -129,7 +129,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
       },
     });
     const id = await store.deliveries.create(given);
-    const whole = { ...given, id, repeat_of: null, author: "a\ufffdb" };
+    const whole = { ...given, id, repeat_of: null, replaced_by: null, author: "a\ufffdb" };
     expect(await store.deliveries.byId(id)).toEqual(whole);
     const { items, total } = await store.deliveries.list({ projectId }, { page: 1, pageSize: 20 });
     const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = whole;

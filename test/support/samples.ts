@@ -1,4 +1,4 @@
-import type { Delivery } from "../../src/model/delivery.ts";
+import type { NewDelivery } from "../../src/model/delivery.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
@@ -26,7 +26,7 @@ export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id"
   };
 }
 
-export function sampleDelivery(change: Partial<Delivery> = {}): Omit<Delivery, "id" | "repeat_of"> {
+export function sampleDelivery(change: Partial<NewDelivery> = {}): NewDelivery {
   return {
     project_id: 1,
     project_name: "shop",

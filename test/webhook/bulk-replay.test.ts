@@ -189,6 +189,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
     ...sampleDelivery({ ref, normalized: normalized({ rawRef: `refs/heads/${ref}` }) }),
     id: n + 1,
     repeat_of: null,
+    replaced_by: null,
   }));
   const pushedAgain: number[] = [];
   const replayMany = buildBulkReplays({

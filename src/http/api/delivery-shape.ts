@@ -2,6 +2,7 @@ import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
 import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/outcome.ts";
+import { withReplacement } from "../../webhook/replacement.ts";
 import { listOf, queryTime, text, time, z } from "./shape.ts";
 
 export const statusShape = z.enum(deliveryStatuses);
@@ -124,6 +125,10 @@ export const summaryShape = z
     repeat_of: z.number().int().nullable(),
     replay_of: z.number().int().nullable(),
     merged_into_task_id: z.number().int().nullable(),
+    replaced_by: z.number().int().nullable().openapi({
+      description:
+        "The delivery that took over its task within the debounce window, and is built in its place.",
+    }),
     former_project_id: z.number().int().nullable(),
   })
   .openapi("DeliverySummary");
@@ -142,10 +147,16 @@ export const deliveryList = listOf(summaryShape, "DeliveryList");
 type MaybeWhole = DeliverySummary & Partial<Pick<Delivery, "body" | "headers" | "normalized" | "trace">>;
 
 export function summaryJson(delivery: MaybeWhole) {
-  const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = delivery;
+  const {
+    body: _body,
+    headers: _headers,
+    normalized: _normalized,
+    trace: _trace,
+    ...summary
+  } = withReplacement(delivery);
   return { ...summary, created_at: summary.created_at.toISOString() };
 }
 
 export function deliveryJson(delivery: Delivery) {
-  return { ...delivery, created_at: delivery.created_at.toISOString() };
+  return { ...withReplacement(delivery), created_at: delivery.created_at.toISOString() };
 }
