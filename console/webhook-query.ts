@@ -27,7 +27,14 @@ async function saveWebhook(projectId: number, json: WebhookChange, revision?: st
   return saved;
 }
 
-const touched = ["webhook", "warnings"];
+const touched = ["webhook", "unsigned-webhooks"];
+
+/** Webhooks that check nobody, among the projects that one may view. */
+export const unsignedWebhooksQuery = queryOptions({
+  queryKey: ["unsigned-webhooks"],
+  queryFn: () => answerOf(api.webhooks.unsigned.$get()),
+  refetchInterval: 60_000,
+});
 
 export function useSaveWebhook(projectId: number, done = "Saved.") {
   return useAct(

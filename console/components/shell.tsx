@@ -18,6 +18,7 @@ import { Icon, type IconName } from "./icon.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
 import { Progress } from "./progress.tsx";
+import { UnsignedWebhooks } from "./unsigned-webhooks.tsx";
 
 interface Place {
   href: string;
@@ -77,6 +78,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Foot me={me} />
       </Drawer>
       <main id="main" tabIndex={-1}>
+        <UnsignedWebhooks />
         {children}
       </main>
     </div>

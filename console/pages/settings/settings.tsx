@@ -34,7 +34,7 @@ function DeleteProject({ project }: { project: Project }) {
   const [, go] = useLocation();
   const remove = useAct(() => answerOf(api.projects[":id"].$delete({ param: { id: project.id } })), {
     done: `The project ${project.name} was deleted.`,
-    refresh: ["projects"],
+    refresh: ["projects", "unsigned-webhooks"],
   });
   return (
     <Panel

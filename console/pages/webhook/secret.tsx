@@ -60,6 +60,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
   const isConflict = isChangedMeanwhile(save.error);
   return (
     <Panel
+      id="secret"
       title="Secret"
       about={
         webhook.secretSet

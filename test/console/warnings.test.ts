@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { userPassword } from "../support/api-server.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+
+let browser: Browser;
+let server: DeployServer;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  server.remove();
+}, 60_000);
+
+/** A project whose webhook is enabled. */
+async function project(name: string, webhook: object = {}): Promise<number> {
+  const git = { url: "https://git.example.com/shop.git" };
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", { name, git });
+  await server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: true, ...webhook });
+  return id;
+}
+
+async function user(username: string, projectId: number, permission: "view" | "manage"): Promise<void> {
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+    username,
+    password: userPassword,
+  });
+  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission });
+}
+
+const warning = (page: Page) => page.getByRole("note", { name: "Webhooks without a secret" });
+
+test("a webhook without a secret is named on every page, to those who may see it, until one is set", async () => {
+  const [shop, ledger] = [await project("shop"), await project("ledger", { secret: "long enough" })];
+  await user("ann", shop, "view");
+  await user("bo", ledger, "manage");
+  const ann = await openConsole(browser, server.url, wide, { username: "ann", password: userPassword });
+  await ann.go("/");
+  await warning(ann.page).getByRole("link", { name: "shop" }).waitFor();
+  await ann.close();
+  const bo = await openConsole(browser, server.url, wide, { username: "bo", password: userPassword });
+  await bo.go("/projects");
+  await bo.page.getByRole("link", { name: "ledger" }).first().waitFor();
+  expect(await warning(bo.page).count()).toBe(0);
+  await bo.close();
+
+  const { page, go, faults, close } = await openConsole(browser, server.url);
+  const pages = ["/", "/projects", `/projects/${ledger}/settings`, "/tasks", "/deliveries", "/push"];
+  for (const path of [
+    ...pages,
+    "/users",
+    "/groups",
+    "/runners",
+    "/tokens",
+    "/audit",
+    "/account",
+    "/nowhere",
+  ]) {
+    await go(path);
+    await warning(page).getByText("A webhook has no secret").waitFor();
+  }
+  await warning(page).getByRole("link", { name: "shop" }).click();
+  await page.waitForURL(`**/projects/${shop}/webhook#secret`);
+  const top = await page.locator("#secret").evaluate((panel) => panel.getBoundingClientRect().top);
+  expect(Math.abs(top)).toBeLessThan(wide.viewport.height);
+  await page.getByRole("button", { name: "Generate a secret" }).click();
+  await page.getByRole("button", { name: "Save the secret" }).click();
+  await warning(page).waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+  await close();
+}, 120_000);
+
+test("many such webhooks are counted, a few are named, and one request tells it", async () => {
+  for (let at = 0; at < 6; at++) await project(`open ${at}`);
+  const { page, go, close } = await openConsole(browser, server.url);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await go("/tokens");
+  await warning(page).getByText("6 webhooks have no secret").waitFor();
+  expect(await warning(page).getByRole("link").count()).toBe(3);
+  await warning(page).getByText("and 3 more.").waitFor();
+  expect(asked.filter((path) => path.includes("webhook"))).toEqual(["/api/webhooks/unsigned"]);
+  await close();
+}, 60_000);
