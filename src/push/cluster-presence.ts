@@ -18,7 +18,7 @@ export interface ClusterPresenceParts {
   steady: Clock;
   beatMs: number;
   graceMs: number;
-  tell: (type: PresenceEventType, userId: string) => Promise<void>;
+  tell: (type: PresenceEventType, userId: string, occasion: number) => Promise<void>;
   onEventsLost: () => void;
 }
 
@@ -55,6 +55,7 @@ export class ClusterPresence {
   #owesList = true;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #lastTickMs: number;
+  #risenAtMs = Number.NEGATIVE_INFINITY;
   #askedAtMs = new Map<string, number>();
   #speaker: { node: string; toldAtMs: number } | null = null;
   /** Since when the others can be heard; null: they cannot. */
@@ -71,14 +72,15 @@ export class ClusterPresence {
       onLost: parts.onEventsLost,
     });
     this.#view = new ClusterView({
-      appeared: (userId) => this.#grace.opened(userId),
+      appeared: (userId, occasion) => this.#grace.opened(userId, occasion),
       vanished: (userId) => this.#grace.closed(userId),
+      newOccasion: () => clock.now(),
     });
     this.#grace = new Presence({
       isOnline: (userId) => this.#view.has(userId),
       clock: steady,
       graceMs,
-      tell: (type, userId) => this.#journal.add(type, userId),
+      tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
     });
     const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
     if (!own) throw new Error("A new view knows no other life of this instance.");
@@ -100,7 +102,7 @@ export class ClusterPresence {
   /** A normal connection of the user was opened here. */
   opened(userId: string): void {
     if (this.#own.users.has(userId)) return;
-    this.#view.enter(this.#own, userId);
+    this.#view.enter(this.#own, userId, this.#grace.occasionOf(userId) ?? this.#parts.clock.now());
     if (!this.#left.delete(userId)) this.#joined.add(userId);
   }
 
@@ -171,7 +173,9 @@ export class ClusterPresence {
       this.#left.clear();
       // In a list that is sent anyway the changes are contained.
       if (joined.length + left.length > usersPerPart) this.#owesList = true;
-      if (!this.#owesList) this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, left });
+      const occasions = this.#occasionsOf(joined);
+      if (!this.#owesList)
+        this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, occasions, left });
     }
     if (this.#owesList) this.#sayList();
     else if (!hasChanged && nowMs - this.#lastBeatMs < this.#parts.beatMs) return;
@@ -182,12 +186,18 @@ export class ClusterPresence {
   #sayList(): void {
     this.#owesList = false;
     const own = this.#own;
-    const users = [...own.users];
+    const users = [...own.users.keys()];
     const parts = Math.max(1, Math.ceil(users.length / usersPerPart));
     for (let index = 0; index < parts; index++) {
       const some = users.slice(index * usersPerPart, (index + 1) * usersPerPart);
-      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some });
+      const occasions = this.#occasionsOf(some);
+      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some, occasions });
     }
+  }
+
+  /** As this instance knows the stays by now, which may have begun elsewhere. */
+  #occasionsOf(users: string[]): number[] {
+    return users.map((userId) => this.#grace.occasionOf(userId) ?? this.#own.users.get(userId) ?? 0);
   }
 
   #buryDead(nowMs: number): void {
@@ -212,8 +222,13 @@ export class ClusterPresence {
    * not be the one who tells: it joins again as the youngest, and those who saw its users go tell that they are back.
    */
   #heardRisen(node: string, life: string): void {
-    if (node !== this.#parts.node || life !== this.#parts.boot) return;
-    this.#own.startedAt = this.#parts.clock.now();
+    const { node: ownNode, boot, clock, steady, beatMs } = this.#parts;
+    if (node !== ownNode || life !== boot) return;
+    // Several may say so at the same time, about the same absence.
+    const nowMs = steady.now();
+    if (nowMs - this.#risenAtMs > beatsUntilDead * beatMs) this.#grace.renew(this.#own.users.keys());
+    this.#risenAtMs = nowMs;
+    this.#own.startedAt = clock.now();
     this.#owesList = true;
   }
 

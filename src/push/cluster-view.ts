@@ -5,7 +5,8 @@ export interface NodeView {
   readonly boot: string;
   /** Its age among the others; later than its start when it was given up and came back. */
   startedAt: number;
-  readonly users: Set<string>;
+  /** Each with the occasion of its stay. */
+  readonly users: Map<string, number>;
   hash: number;
   /** Number of the last change that was applied. */
   n: number;
@@ -16,13 +17,16 @@ export interface NodeView {
   /** True while what is known is known to be wrong: its list has to be asked for. */
   isStale: boolean;
   /** Parts of a list that is arriving. */
-  parts: string[][];
+  parts: [userId: string, occasion: number][][];
 }
 
 export interface ClusterViewEvents {
-  /** A user is online somewhere, after having been nowhere. */
-  appeared(userId: string): void;
+  /** A user is online on one more instance. */
+  appeared(userId: string, occasion: number): void;
+  /** A user is online nowhere any more. */
   vanished(userId: string): void;
+  /** The stay of a user whose instance, of an earlier version, does not tell it. */
+  newOccasion(): number;
 }
 
 /** Who is online where, as far as this instance has heard. Pure: it knows neither time nor bus. */
@@ -59,7 +63,7 @@ export class ClusterView {
     const fresh: NodeView = {
       boot,
       startedAt,
-      users: new Set(),
+      users: new Map(),
       hash: 0,
       n: 0,
       heardAtMs: 0,
@@ -73,13 +77,13 @@ export class ClusterView {
     return fresh;
   }
 
-  enter(view: NodeView, userId: string): void {
-    if (view.users.has(userId)) return;
-    view.users.add(userId);
-    view.hash ^= hashOf(userId);
-    const places = this.#places.get(userId) ?? 0;
-    this.#places.set(userId, places + 1);
-    if (places === 0) this.#events.appeared(userId);
+  enter(view: NodeView, userId: string, occasion: number): void {
+    if (!view.users.has(userId)) {
+      view.hash ^= hashOf(userId);
+      this.#places.set(userId, (this.#places.get(userId) ?? 0) + 1);
+    } else if (view.users.get(userId) === occasion) return;
+    view.users.set(userId, occasion);
+    this.#events.appeared(userId, occasion);
   }
 
   leave(view: NodeView, userId: string): void {
@@ -97,7 +101,7 @@ export class ClusterView {
   drop(node: string): void {
     const view = this.nodes.get(node);
     if (!view) return;
-    for (const userId of [...view.users]) this.leave(view, userId);
+    for (const userId of [...view.users.keys()]) this.leave(view, userId);
     this.nodes.delete(node);
   }
 
@@ -107,22 +111,27 @@ export class ClusterView {
       if (note.n !== view.n + 1) view.isStale = true;
       else {
         for (const userId of note.left) this.leave(view, userId);
-        for (const userId of note.joined) this.enter(view, userId);
+        for (const [userId, occasion] of this.#stays(note.joined, note.occasions))
+          this.enter(view, userId, occasion);
         view.n = note.n;
       }
     }
     if (view.n !== note.n || !isSame(digestOf(view), note.digest)) view.isStale = true;
   }
 
+  #stays(users: string[], occasions: number[] | undefined): [userId: string, occasion: number][] {
+    return users.map((userId, at) => [userId, occasions?.[at] ?? this.#events.newOccasion()]);
+  }
+
   #collect(view: NodeView, note: Extract<PresenceNote, { kind: "part" }>): void {
     if (note.index === 0) view.parts = [];
     if (note.index !== view.parts.length) return;
-    view.parts.push(note.users);
+    view.parts.push(this.#stays(note.users, note.occasions));
     if (view.parts.length < note.parts) return;
-    const users = new Set(view.parts.flat());
+    const users = new Map(view.parts.flat());
     view.parts = [];
-    for (const userId of [...view.users]) if (!users.has(userId)) this.leave(view, userId);
-    for (const userId of users) this.enter(view, userId);
+    for (const userId of [...view.users.keys()]) if (!users.has(userId)) this.leave(view, userId);
+    for (const [userId, occasion] of users) this.enter(view, userId, occasion);
     view.n = note.n;
     view.isStale = false;
   }

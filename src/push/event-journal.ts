@@ -5,12 +5,14 @@ export type PresenceEventType = "online" | "offline";
 interface Entry {
   type: PresenceEventType;
   userId: string;
+  /** Which stay of the user it begins or ends. */
+  occasion: number;
   atMs: number;
 }
 
 export interface EventJournalParts {
   /** Tells other services; rejects while the queue is away. */
-  tell(type: PresenceEventType, userId: string): Promise<void>;
+  tell(type: PresenceEventType, userId: string, occasion: number): Promise<void>;
   clock: Clock;
   /** So long after an event the speaker, if it is heard, has told it. */
   keepMs: number;
@@ -40,12 +42,12 @@ export class EventJournal {
     return this.#entries.length;
   }
 
-  add(type: PresenceEventType, userId: string): void {
+  add(type: PresenceEventType, userId: string, occasion: number): void {
     if (this.#entries.length >= maxEntries) {
       this.#entries.shift();
       this.#parts.onLost();
     }
-    this.#entries.push({ type, userId, atMs: this.#parts.clock.now() });
+    this.#entries.push({ type, userId, occasion, atMs: this.#parts.clock.now() });
   }
 
   /** For those who do not speak. Who spoke for the last time long ago may have told nothing since. */
@@ -77,7 +79,7 @@ export class EventJournal {
     while (this.#entries.length > 0) {
       const told = this.#entries.splice(0, chunk);
       const results = await Promise.allSettled(
-        told.map(({ type, userId }) => this.#parts.tell(type, userId)),
+        told.map(({ type, userId, occasion }) => this.#parts.tell(type, userId, occasion)),
       );
       const failed = told.filter((_, index) => results[index]?.status === "rejected");
       if (failed.length === 0) continue;

@@ -18,7 +18,7 @@ import { idMaker } from "./ids.ts";
 import { InstancePresence } from "./instance-presence.ts";
 import type { KeyFile } from "./key-file.ts";
 import { Losses } from "./losses.ts";
-import type { PresenceEvent } from "./message.ts";
+import { type PresenceEvent, presenceEventId } from "./message.ts";
 import { NewConnections } from "./new-connections.ts";
 import { oncePerSecond } from "./once-per-second.ts";
 import { originCheck } from "./origin.ts";
@@ -156,8 +156,9 @@ export class Gateway {
     const complainEvents = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
-    const tell = async (type: PresenceEvent["type"], userId: string) => {
-      const event: PresenceEvent = { v: 1, id: newId(), ts: clock.now(), node, type, userId };
+    const tell = async (type: PresenceEvent["type"], userId: string, occasion: number) => {
+      const id = presenceEventId(type, userId, occasion);
+      const event: PresenceEvent = { v: 1, id, ts: clock.now(), node, type, userId };
       await outbound?.publish("events", userId, event);
     };
     const isOnlineHere = (userId: string) => connections.isOnline(userId);
@@ -182,6 +183,7 @@ export class Gateway {
       new InstancePresence({
         isOnline: isOnlineHere,
         clock: steady,
+        newOccasion: () => clock.now(),
         graceMs: presenceGraceMs,
         tell,
         onLost: complainEvents,

@@ -1,25 +1,32 @@
 import { EventJournal, type EventJournalParts } from "./event-journal.ts";
 import { Presence, type PresenceParts } from "./presence.ts";
 
-export type InstancePresenceParts = Omit<PresenceParts, "tell"> & Pick<EventJournalParts, "tell" | "onLost">;
+export interface InstancePresenceParts
+  extends Omit<PresenceParts, "tell">,
+    Pick<EventJournalParts, "tell" | "onLost"> {
+  /** By the system's clock, so that no stay has the number of one before a restart. */
+  newOccasion: () => number;
+}
 
 /** Who came and went where there is one instance: it tells other services itself. */
 export class InstancePresence {
   readonly #grace: Presence;
   readonly #journal: EventJournal;
+  readonly #newOccasion: () => number;
 
-  constructor({ isOnline, clock, graceMs, tell, onLost }: InstancePresenceParts) {
+  constructor({ isOnline, clock, graceMs, tell, onLost, newOccasion }: InstancePresenceParts) {
+    this.#newOccasion = newOccasion;
     this.#journal = new EventJournal({ tell, clock, keepMs: Number.POSITIVE_INFINITY, onLost });
     this.#grace = new Presence({
       isOnline,
       clock,
       graceMs,
-      tell: (type, userId) => this.#journal.add(type, userId),
+      tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
     });
   }
 
   opened(userId: string): void {
-    this.#grace.opened(userId);
+    this.#grace.opened(userId, this.#grace.occasionOf(userId) ?? this.#newOccasion());
   }
 
   closed(userId: string): void {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isConsoleChannel } from "../model/console-names.ts";
 
 /**
@@ -58,6 +59,12 @@ export interface PresenceEvent {
   node: string;
   type: "online" | "offline";
   userId: string;
+}
+
+/** The same whenever and by whichever instance the event is told: readers drop doubles by it. */
+export function presenceEventId(type: PresenceEvent["type"], userId: string, occasion: number): string {
+  const digest = createHash("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
+  return `${type}-${digest.slice(0, 32)}`;
 }
 
 /** Order is kept per key. */

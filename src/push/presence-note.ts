@@ -17,13 +17,22 @@ interface Speaker {
 
 /**
  * What an instance announces to the others: changes, a beat, or the whole list in parts. `n` numbers the changes, so that
- * a lost one is seen; the digest is the state after them.
+ * a lost one is seen; the digest is the state after them. `occasions` are those of the users that joined or are listed,
+ * in their order; instances of an earlier version leave them out.
  */
 export type PresenceNote = Speaker &
   (
-    | { kind: "delta"; n: number; digest: Digest; joined: string[]; left: string[] }
+    | { kind: "delta"; n: number; digest: Digest; joined: string[]; occasions?: number[]; left: string[] }
     | { kind: "beat"; n: number; digest: Digest }
-    | { kind: "part"; n: number; digest: Digest; index: number; parts: number; users: string[] }
+    | {
+        kind: "part";
+        n: number;
+        digest: Digest;
+        index: number;
+        parts: number;
+        users: string[];
+        occasions?: number[];
+      }
     /** Asks one instance, or all of them, for their whole list. */
     | { kind: "ask"; of: string | null }
     /** An instance that was given up is heard again; whoever gave it up has told its users offline. */
@@ -44,6 +53,7 @@ export function readPresenceNote(value: Record<string, unknown>): PresenceNote |
       ? (value as unknown as PresenceNote)
       : null;
   if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
+  if (value.occasions !== undefined && !isNumbers(value.occasions)) return null;
   const isUsable =
     kind === "beat" ||
     (kind === "delta" && isTexts(value.joined) && isTexts(value.left)) ||
@@ -56,6 +66,10 @@ export function readPresenceNote(value: Record<string, unknown>): PresenceNote |
 
 function isDigest(value: unknown): value is Digest {
   return isRecord(value) && typeof value.users === "number" && typeof value.hash === "number";
+}
+
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => Number.isFinite(item));
 }
 
 function isTexts(value: unknown): value is string[] {

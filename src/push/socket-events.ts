@@ -7,9 +7,10 @@ import type { Connections } from "./connections.ts";
 import type { Drain } from "./drain.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Hub } from "./hub.ts";
+import type { InstancePresence } from "./instance-presence.ts";
 import type { Losses } from "./losses.ts";
 import { errorFrame, welcomeFrame } from "./message.ts";
-import type { Presence } from "./presence.ts";
+
 import { countAdmission, countClose, type PushFigures } from "./push-metrics.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
@@ -22,7 +23,7 @@ export interface SocketEventParts {
   drain: Drain;
   heartbeat: Heartbeat;
   hub: Hub;
-  presence: Pick<Presence, "opened" | "closed">;
+  presence: Pick<InstancePresence, "opened" | "closed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
   losses: Pick<Losses, "isNothingAwaited">;

@@ -82,6 +82,46 @@ async function presenceAlone(broker: BrokerUnderTest): Promise<void> {
   await events.stop();
 }
 
+/** The oldest instance tells the events; each restart makes another one the oldest, which tells the last ones again. */
+async function presenceOverRollingRestart(broker: BrokerUnderTest): Promise<void> {
+  const prefix = freshPrefix();
+  const start = async (instanceId: string) => {
+    const app = await startPushApp({
+      "push.cluster-enabled": true,
+      "push.queue.url": broker.url,
+      "push.queue.prefix": prefix,
+      "push.queue.instance-id": instanceId,
+    });
+    await eventually("it is ready", async () => (await app.get("/readyz")).status === 200);
+    return app;
+  };
+  const one = await start("one");
+  const two = await start("two");
+  // Long enough for both to know which of them tells.
+  await Bun.sleep(6_000);
+  const events = await broker.read(prefix, "events");
+  const told = (type: string, userId: string) =>
+    events.messages.filter((event) => event.type === type && event.userId === userId);
+  const client = await PushClient.open(`${two.wsUrl}?code=lena`);
+  await eventually("lena is told online", () => told("online", "lena").length === 1);
+  await one.stop();
+  await eventually("the one that takes over tells it again", () => told("online", "lena").length > 1, 10_000);
+  await two.stop();
+  await eventually("lena is told offline", () => told("offline", "lena").length >= 1);
+  const ids = (type: string) => new Set(told(type, "lena").map(({ id }) => id)).size;
+  expect({ broker: broker.name, online: ids("online"), offline: ids("offline") }).toEqual({
+    broker: broker.name,
+    online: 1,
+    offline: 1,
+  });
+  client.close();
+  await events.stop();
+}
+
+test("an event that is told again after a rolling restart has the same id", async () => {
+  await Promise.all(brokers.map(presenceOverRollingRestart));
+}, 60_000);
+
 test("an instance that ends in order tells that its users are offline", async () => {
   await Promise.all(brokers.map(presenceAlone));
 }, 60_000);

@@ -1,124 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Bus, BusMessage } from "../../src/bus/bus.ts";
-import { localBus } from "../../src/bus/local.ts";
-import { manualClock } from "../../src/clock.ts";
-import { ClusterPresence } from "../../src/push/cluster-presence.ts";
-import type { ControlMessage } from "../../src/push/message.ts";
-
-const beatMs = 5_000;
-const graceMs = 5_000;
-
-type PresenceMessage = ControlMessage & { type: "presence" };
-
-/** Instances in one room: what one says all hear, unless the line is cut. */
-class Room {
-  readonly clock = manualClock();
-  readonly nodes = new Map<string, { presence: ClusterPresence; here: Map<string, number> }>();
-  readonly events: string[] = [];
-  isLineUp = true;
-  /** Instances whose own line is cut. */
-  readonly cutOff = new Set<string>();
-  canTell = true;
-  said: PresenceMessage[] = [];
-  #starts = 0;
-
-  start(node: string): void {
-    const here = new Map<string, number>();
-    this.#starts += 1;
-    const boot = `boot-${this.#starts}`;
-    let ids = 0;
-    const presence = new ClusterPresence({
-      bus: this.#bus(node),
-      node,
-      boot,
-      newId: () => `${boot}-${++ids}`,
-      isOnlineHere: (userId) => (here.get(userId) ?? 0) > 0,
-      clock: this.clock,
-      steady: this.clock,
-      beatMs,
-      graceMs,
-      tell: async (type, userId) => {
-        if (!this.canTell || !this.#reaches(node)) throw new Error("the queue is away");
-        this.events.push(`${type} ${userId}`);
-      },
-      onEventsLost: () => {},
-    });
-    this.nodes.set(node, { presence, here });
-    this.clock.advance(1);
-  }
-
-  #reaches(node: string): boolean {
-    return this.isLineUp && !this.cutOff.has(node);
-  }
-
-  #bus(node: string): Bus {
-    return {
-      ...localBus(),
-      state: () => ({ ready: this.#reaches(node), detail: "" }),
-      publish: async (_topic, _key, message: BusMessage) => {
-        if (!this.#reaches(node)) throw new Error("the queue is away");
-        const copy = JSON.parse(JSON.stringify(message)) as PresenceMessage;
-        this.said.push(copy);
-        // Through a broker: never in the turn in which it was said.
-        await Bun.sleep(0);
-        for (const [name, { presence }] of this.nodes) if (this.#reaches(name)) presence.heard(copy);
-      },
-    };
-  }
-
-  #node(node: string) {
-    const found = this.nodes.get(node);
-    if (!found) throw new Error(`${node} does not run.`);
-    return found;
-  }
-
-  open(node: string, userId: string): void {
-    const { here, presence } = this.#node(node);
-    here.set(userId, (here.get(userId) ?? 0) + 1);
-    presence.opened(userId);
-  }
-
-  close(node: string, userId: string): void {
-    const { here, presence } = this.#node(node);
-    here.set(userId, (here.get(userId) ?? 1) - 1);
-    presence.closed(userId);
-  }
-
-  kill(node: string): void {
-    this.nodes.delete(node);
-  }
-
-  online(node: string): string[] {
-    return this.#node(node).presence.onlineUsers().sort();
-  }
-
-  async pass(ms: number): Promise<void> {
-    for (let passed = 0; passed < ms; passed += 500) {
-      this.clock.advance(500);
-      for (const { presence } of this.nodes.values()) presence.tick(this.clock.now());
-      await Bun.sleep(0);
-      await Bun.sleep(0);
-    }
-  }
-
-  /** The last that other services were told of each user. */
-  lastTold(): Map<string, string> {
-    return new Map(
-      this.events.map((event) => {
-        const [type = "", userId = ""] = event.split(" ");
-        return [userId, type];
-      }),
-    );
-  }
-}
-
-async function roomOf(...nodes: string[]): Promise<Room> {
-  const room = new Room();
-  for (const node of nodes) room.start(node);
-  await room.pass(beatMs + 1_000);
-  return room;
-}
+import { beatMs, graceMs, Room, roomOf } from "../support/presence-room.ts";
 
 test("every instance knows who is online on any of them", async () => {
   const room = await roomOf("a", "b", "c");
@@ -171,6 +53,56 @@ test("when the instance that tells the events dies, the next one tells what it m
   expect(room.events.filter((event) => event === "online ben")).toHaveLength(1);
   expect(room.events.filter((event) => event === "offline anna")).toHaveLength(1);
   expect(room.events.filter((event) => event === "online bert")).toHaveLength(1);
+});
+
+test("an event that is told again by the instance that takes over has the same id", async () => {
+  const room = await roomOf("a", "b", "c");
+  room.open("c", "carla");
+  room.open("b", "bert");
+  await room.pass(500);
+  room.close("c", "carla");
+  await room.pass(graceMs + 500);
+  room.open("c", "carl");
+  await room.pass(500);
+  await room.nodes.get("a")?.presence.leave();
+  room.kill("a");
+  await room.pass(1_000);
+  await room.nodes.get("b")?.presence.leave();
+  room.kill("b");
+  await room.pass(3 * beatMs);
+  expect(room.events.filter((event) => event === "online carl").length).toBeGreaterThan(1);
+  const idsOf = (event: string) =>
+    new Set(room.told.filter(({ type, userId }) => `${type} ${userId}` === event).map(({ id }) => id));
+  for (const event of ["online carl", "online carla", "offline carla", "online bert"])
+    expect({ event, ids: idsOf(event).size }).toEqual({ event, ids: 1 });
+});
+
+test("a stay that moves over three instances keeps its number, and the next stay has another", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(1_000);
+  room.open("b", "anna");
+  await room.pass(1_000);
+  room.close("a", "anna");
+  room.start("c");
+  await room.pass(2 * beatMs);
+  room.open("c", "anna");
+  await room.pass(1_000);
+  room.close("b", "anna");
+  for (const node of ["a", "b"]) {
+    await room.nodes.get(node)?.presence.leave();
+    room.kill(node);
+  }
+  await room.pass(2 * beatMs);
+  room.close("c", "anna");
+  await room.pass(graceMs + 1_000);
+  room.open("c", "anna");
+  await room.pass(1_000);
+  const [began] = room.told;
+  const occasions = new Set(room.told.map(({ id }) => id));
+  expect(room.told.filter(({ type }) => type === "offline")).toHaveLength(1);
+  expect(occasions.size).toBe(3);
+  expect(room.told.at(-1)?.id).not.toBe(String(began?.id));
 });
 
 test("an instance that ends in order is gone at once", async () => {

@@ -156,27 +156,30 @@ describe("presence", () => {
       isOnline: (userId) => connections.isOnline(userId),
       clock,
       graceMs: 5000,
-      tell: (type, userId) => void told.push(`${userId} ${type}`),
+      tell: (type, userId, occasion) => void told.push(`${userId} ${type} ${occasion}`),
     });
     const socket = (id: string) =>
       ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
     const [first, second] = [socket("1"), socket("2")];
     connections.add(first);
-    presence.opened("ann");
+    presence.opened("ann", 7);
     connections.remove(first);
     presence.closed("ann");
     clock.advance(4000);
     presence.tick(clock.now());
     connections.add(second);
-    presence.opened("ann");
+    presence.opened("ann", 8);
     clock.advance(60_000);
     presence.tick(clock.now());
-    expect(told).toEqual(["ann online"]);
+    expect(told).toEqual(["ann online 7"]);
     connections.remove(second);
     presence.closed("ann");
     clock.advance(5001);
     presence.tick(clock.now());
-    expect(told).toEqual(["ann online", "ann offline"]);
+    expect(told).toEqual(["ann online 7", "ann offline 7"]);
+    // One that was told as ended is never told again under its number.
+    presence.opened("ann", 7);
+    expect(told.at(-1)).toBe("ann online 8");
   });
 });
 
