@@ -20,6 +20,7 @@ const touched = ["deliveries", "delivery", "tasks", "overview"];
 export function ReplayOne({ delivery }: { delivery: Delivery }) {
   const { data: me } = useQuery(meQuery);
   const hadBadSignature = delivery.code === "signature_invalid";
+  const wasRefusedUnjudged = ["rate_limited", "lock_timeout", "internal_error"].includes(delivery.code);
   const replay = useAct(
     () =>
       answerOf(
@@ -28,7 +29,7 @@ export function ReplayOne({ delivery }: { delivery: Delivery }) {
           json: { force: hadBadSignature },
         }),
       ),
-    { done: (answer) => `Replayed as delivery ${answer.deliveryId}: ${answer.reason}`, refresh: touched },
+    { done: (answer) => `Replayed as delivery ${answer.deliveryId}: ${answer.message}`, refresh: touched },
   );
   if (me?.role !== "admin") return null;
   return (
@@ -40,8 +41,8 @@ export function ReplayOne({ delivery }: { delivery: Delivery }) {
       isDanger={hadBadSignature}
       onConfirm={() => replay.mutateAsync(undefined)}
     >
-      It is judged again by the rules as they are now, past signature, debounce and event list, and may start
-      a deploy.
+      It is judged again by the rules as they are now, past signature
+      {wasRefusedUnjudged ? " and debounce" : ", debounce and event list"}, and may start a deploy.
       {hadBadSignature && " Its signature had failed: nobody knows who sent it. Replay it only if you do."}
     </ConfirmButton>
   );

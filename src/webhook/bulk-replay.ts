@@ -17,7 +17,9 @@ export interface BulkReplay {
   older: number;
   /** Those of a ref that has a newer delivery outside of the list, which was accepted or merged, or deleted it. */
   overtaken: number;
-  /** Those that hold nothing to build, whose signature had failed, or that are replays or tests themselves. */
+  /** Those whose signature had failed: nobody knows who sent them, so each has to be chosen by itself. */
+  unverified: number;
+  /** Those that hold nothing to build, or that are replays or tests themselves. */
   nothing: number;
   /** The latest of further refs, for the next call. */
   left: number;
@@ -43,7 +45,7 @@ export const maxReplayed = 100;
 
 export interface BulkReplayOptions {
   deliveries: Pick<DeliveryKeeper, "scan" | "overtaken" | "byId">;
-  replay(delivery: Delivery, force: boolean): Promise<{ body: DeliveryAnswer }>;
+  replay(delivery: Delivery): Promise<{ body: DeliveryAnswer }>;
 }
 
 export interface BulkOrder {
@@ -93,7 +95,7 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     if ((await deliveries.overtaken([id])).length > 0)
       return { delivery, response: null, problem: overtakenMeanwhile };
     try {
-      const { body: response } = await replay(delivery, false);
+      const { body: response } = await replay(delivery);
       await onReplayed(delivery, response);
       return { delivery, response, problem: isRefused(response) ? response.reason : null };
     } catch (error) {
@@ -130,7 +132,7 @@ const overtakenMeanwhile = "Its ref was delivered again, or deleted, while the l
 interface Entry extends DeliveryPlace {
   /** Project and ref: what a newer delivery takes the place of. */
   target: string;
-  kind: "builds" | "deletes" | "nothing";
+  kind: "builds" | "deletes" | "unverified" | "nothing";
 }
 
 function entryOf(scanned: ScannedDelivery): Entry {
@@ -138,14 +140,13 @@ function entryOf(scanned: ScannedDelivery): Entry {
   return { id, created_at, target: `${project_id} ${normalized?.rawRef}`, kind: kindOf(scanned) };
 }
 
-/** Who sent it is not known, or no rule will ever let its ref through. */
-const neverBuilding: readonly Delivery["code"][] = ["signature_invalid", "ref_invalid"];
-
 /** Newer than what they repeat or try: the host's own delivery is the one to replay. */
 const notOfHosts: readonly string[] = [waysIn.test.remoteIp, waysIn.replay.remoteIp];
 
 function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry["kind"] {
-  if (event === null || neverBuilding.includes(code) || notOfHosts.includes(remote_ip)) return "nothing";
+  if (code === "signature_invalid") return "unverified";
+  // No rule will ever let an invalid ref through.
+  if (event === null || code === "ref_invalid" || notOfHosts.includes(remote_ip)) return "nothing";
   if (event.nothing === null) return "builds";
   return event.nothing.code === "ref_deleted" ? "deletes" : "nothing";
 }
@@ -154,15 +155,17 @@ function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry[
 function sortOut(entries: Entry[], after: DeliveryPlace | null) {
   const seen = new Set<string>();
   const latest: Entry[] = [];
-  const counts = { matched: 0, older: 0, nothing: 0 };
+  const counts = { matched: 0, older: 0, unverified: 0, nothing: 0 };
   for (const entry of entries) {
     const isHere = after === null || comesAfter(entry, after);
-    const isOlder = entry.kind !== "nothing" && seen.has(entry.target);
-    if (entry.kind !== "nothing") seen.add(entry.target);
+    const isOfRef = entry.kind === "builds" || entry.kind === "deletes";
+    const isOlder = isOfRef && seen.has(entry.target);
+    if (isOfRef) seen.add(entry.target);
     if (!isHere) continue;
     counts.matched++;
     if (isOlder) counts.older++;
     else if (entry.kind === "builds") latest.push(entry);
+    else if (entry.kind === "unverified") counts.unverified++;
     else counts.nothing++;
   }
   return { latest, ...counts };

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import type { Delivery, NormalizedEvent } from "../model/delivery.ts";
+import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
 import { type BulkReplays, buildBulkReplays } from "./bulk-replay.ts";
 import type { HookDirectory } from "./hook-directory.ts";
@@ -10,11 +10,15 @@ import type { Pipeline } from "./pipeline.ts";
 import { providerOf } from "./providers.ts";
 import { readEvent } from "./read-event.ts";
 import { newTrace } from "./trace.ts";
-import { waysIn } from "./ways-in.ts";
+import { type WayIn, waysIn } from "./ways-in.ts";
 
 export interface Replays {
-  /** Triggers again from a stored delivery, ignoring signature, debounce and event list. */
+  /**
+   * Triggers again from a stored delivery, ignoring signature, debounce and event list. Without `force`, the event list
+   * counts for one that was refused before its event was judged, and a failed signature is not replayed at all.
+   */
   replay(delivery: Delivery, force: boolean): Promise<Answer>;
+  /** Those of a list: nobody looked at each, so the event list counts, and failed signatures are left alone. */
   replayMany: BulkReplays;
 }
 
@@ -27,6 +31,14 @@ export interface ReplaysOptions {
 
 export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
   async function replay(delivery: Delivery, force: boolean): Promise<Answer> {
+    const wasJudged = force || !refusedUnjudged.includes(delivery.code);
+    const answer = await replayAs(wasJudged ? waysIn.replay : waysIn.judgedReplay, delivery, force);
+    const { body } = answer;
+    if (wasJudged || body.code !== "event_not_allowed") return answer;
+    return { ...answer, body: { ...body, message: `${body.message} Replay it with \`force\` to build it.` } };
+  }
+
+  async function replayAs(way: WayIn, delivery: Delivery, force: boolean): Promise<Answer> {
     const event = replayableEvent(delivery, force);
     const config = await store.webhookConfigs.ofProject(delivery.project_id);
     const project = await store.projects.byId(delivery.project_id);
@@ -47,11 +59,20 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       formerProjectId: null,
     };
     const hook = hooks.hookOf(config, project);
-    return pipeline.decide({ way: waysIn.replay, hook, known, problem: "" });
+    return pipeline.decide({ way, hook, known, problem: "" });
   }
 
-  return { replay, replayMany: buildBulkReplays({ deliveries: store.deliveries, replay }) };
+  return {
+    replay,
+    replayMany: buildBulkReplays({
+      deliveries: store.deliveries,
+      replay: (delivery) => replayAs(waysIn.judgedReplay, delivery, false),
+    }),
+  };
 }
+
+/** Ends of a delivery before its event was judged: its record does not say whether the project listens to it. */
+const refusedUnjudged: readonly DeliveryCode[] = ["rate_limited", "lock_timeout", "internal_error"];
 
 function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
   const event = storedEvent(delivery);

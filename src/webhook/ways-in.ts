@@ -18,7 +18,20 @@ export interface WayIn {
   remoteIp: string | null;
 }
 
-/** The four ways a delivery comes in, over one and the same sequence. */
+const replay = {
+  enabled: true,
+  rate: false,
+  signature: false,
+  eventList: false,
+  otherFilters: true,
+  debounce: false,
+  queuePolicy: true,
+  record: true,
+  task: true,
+  remoteIp: "replay",
+} as const satisfies WayIn;
+
+/** The ways a delivery comes in, over one and the same sequence. */
 export const waysIn = {
   live: {
     enabled: true,
@@ -56,16 +69,8 @@ export const waysIn = {
     task: true,
     remoteIp: "test",
   },
-  replay: {
-    enabled: true,
-    rate: false,
-    signature: false,
-    eventList: false,
-    otherFilters: true,
-    debounce: false,
-    queuePolicy: true,
-    record: true,
-    task: true,
-    remoteIp: "replay",
-  },
+  /** Somebody chose this very delivery. */
+  replay,
+  /** Nobody did, or it was refused before anybody could see that its event is not listed. */
+  judgedReplay: { ...replay, eventList: true },
 } as const satisfies Record<string, WayIn>;

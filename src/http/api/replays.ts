@@ -22,7 +22,8 @@ const replayDelivery = route({
   summary: "Replay a delivery",
   description:
     "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, the " +
-    "signature had failed and `force` is not set, or the webhook is not enabled.",
+    "signature had failed and `force` is not set, or the webhook is not enabled. Without `force` the event list counts for a " +
+    "delivery that was refused before its event was judged, as over the rate.",
   access: "admin",
   faults: {
     ...triggerFaults,
@@ -45,7 +46,7 @@ const replayDeliveries = route({
   summary: "Replay many deliveries",
   description:
     `Of the list that the filter finds, the latest of each ref, newest refs first, at most ${maxReplayed} in one call; send \`next\` back as ` +
-    "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is left alone. By default only a preview. " +
+    "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is left alone. The event list counts, and failed signatures are left alone. By default only a preview. " +
     `Of more than ${maxScanned} deliveries the newest ${maxScanned} are looked at.`,
   access: "admin",
   request: {
@@ -81,8 +82,11 @@ const replayDeliveries = route({
             description:
               "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
           }),
+          unverified: count.openapi({
+            description: "Their signature had failed; each is replayed by itself, with `force`.",
+          }),
           nothing: count.openapi({
-            description: "Hold nothing to build, their signature had failed, or are replays or tests.",
+            description: "Hold nothing to build, or are replays or tests.",
           }),
           left: count.openapi({ description: "For the next call." }),
           isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
@@ -150,12 +154,13 @@ function failedOf({ items }: BulkReplay): number {
 }
 
 function messageOf(bulk: BulkReplay, preview: boolean): string {
-  const { matched, items, older, overtaken, nothing, left, isCut } = bulk;
+  const { matched, items, older, overtaken, unverified, nothing, left, isCut } = bulk;
   const failed = failedOf(bulk);
   const rest = [
     [failed, "that failed"],
     [older, "older of the same refs"],
     [overtaken, "overtaken by a newer delivery of their ref, or deleted since"],
+    [unverified, "whose signature had failed"],
     [nothing, "with nothing to build"],
   ] as const;
   const aside = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
@@ -164,6 +169,10 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
   ];
   const first = items.find(({ problem }) => problem !== null);
   if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);
+  if (unverified > 0)
+    sentences.push(
+      "Nobody knows who sent those with a failed signature: replay one that you know by itself, with force.",
+    );
   if (left > 0) sentences.push(`${left} more refs are left.`);
   if (isCut)
     sentences.push(`Only the newest ${maxScanned} were looked at: narrow the filter for those before.`);
