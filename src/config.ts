@@ -259,7 +259,16 @@ export const settings = {
     "Address of the deploy service, for `slipway runner`.",
   ),
   "runner.token": secret(text, undefined, "Token of this runner, for `slipway runner`."),
-  "runner.labels": setting(listOf(text), [], "Labels of this runner, for `slipway runner`."),
+  "runner.labels": setting(
+    listOf(text),
+    [],
+    "Labels of this runner: for `slipway runner` those it offers of its registered ones, for `start` those of the local runner.",
+  ),
+  "runner.alsoUnlabelled": setting(
+    boolean,
+    false,
+    "Whether a runner with labels also takes projects without labels.",
+  ),
   "auth.sessionHours": setting(integer(1, 8760), 12, "How long a sign-in lasts."),
   "auth.secureCookie": setting(
     oneOf("auto", "never"),

@@ -15,6 +15,7 @@ import { type Me, signOut } from "../session.ts";
 import { leaving } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { IsolationNotice } from "./isolation-notice.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
 import { Progress } from "./progress.tsx";
@@ -79,6 +80,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </Drawer>
       <main id="main" tabIndex={-1}>
         <UnsignedWebhooks />
+        {me.role === "admin" && <IsolationNotice />}
         {children}
       </main>
     </div>

@@ -38,9 +38,9 @@ export function TaskState({ task }: { task: Task }) {
 export function TaskTimes({ task }: { task: Task }) {
   if (task.startedAt === null) {
     return (
-      <span className="nowrap">
-        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`} ·{" "}
-        <Moment at={task.createdAt} />
+      <span className="nowrap" title={task.waiting}>
+        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`}
+        {task.waiting !== undefined && " · no runner"} · <Moment at={task.createdAt} />
       </span>
     );
   }

@@ -1,4 +1,4 @@
-import { Button, Group as Row, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group as Row, TagsInput, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useAct } from "../act.ts";
@@ -67,6 +67,7 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
           <Button component={Link} href={`/projects?groupId=${group.id}`} variant="default" size="compact-sm">
             Its projects
           </Button>
+          {isAdmin && <GroupLabels group={group} />}
           {isAdmin && (
             <ConfirmButton
               label="Delete"
@@ -87,6 +88,48 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
         <Members of="groups" id={group.id} />
       </Permitted>
     </Panel>
+  );
+}
+
+/** Which runners its projects may ask for. */
+function GroupLabels({ group }: { group: Group }) {
+  const save = useAct(
+    (labels: string[] | null) =>
+      answerOf(
+        api.groups[":id"].$patch({
+          param: { id: group.id },
+          header: { "if-match": group.revision },
+          json: { labels },
+        }),
+      ),
+    { done: `The labels of ${group.name} were saved.`, refresh: ["groups"] },
+  );
+  return (
+    <FormButton
+      title={`Labels that projects of ${group.name} may ask for`}
+      submit="Save the labels"
+      label="Labels"
+      button={{ size: "compact-sm", variant: "default" }}
+      initial={{ isAny: group.labels === null, labels: group.labels ?? [] }}
+      onSubmit={({ isAny, labels }) => save.mutateAsync(isAny ? null : labels)}
+    >
+      {({ value, set, errorOf }) => (
+        <>
+          <Checkbox
+            label="Any label"
+            checked={value.isAny}
+            onChange={(event) => set({ isAny: event.currentTarget.checked })}
+          />
+          <TagsInput
+            label="These labels"
+            disabled={value.isAny}
+            value={value.labels}
+            onChange={(labels) => set({ labels })}
+            error={errorOf("labels")}
+          />
+        </>
+      )}
+    </FormButton>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Code, Group, NumberInput, TagsInput, TextInput } from "@mantine/core";
+import { Button, Code, Group, MultiSelect, NumberInput, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
@@ -9,6 +9,7 @@ import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
+import { groupChoices, useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
 import { visible } from "../visible.ts";
@@ -41,10 +42,11 @@ export default function Runners() {
           { title: "Name", cell: (runner) => <b className="foreign">{visible(runner.name)}</b> },
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
           { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
+          { title: "Labels", cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
           {
-            title: "Labels",
-            cell: (runner) => visible(runner.labels.join(", ")) || "none",
-            visibleFrom: "md",
+            title: "Scripts",
+            cell: (runner) => (runner.isolated ? "isolated" : "not isolated"),
+            visibleFrom: "lg",
           },
           {
             title: "Seen",
@@ -59,6 +61,78 @@ export default function Runners() {
         <pre className="source">{`SLIPWAY_RUNNER_SERVER=${location.origin} \\\nSLIPWAY_RUNNER_TOKEN=… slipway runner`}</pre>
       </ShownOnce>
     </>
+  );
+}
+
+function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }: { runner: Runner }) {
+  const names = new Map(useGroups().map((group) => [group.id, group.name]));
+  const shown = labels.filter((label) => offeredLabels?.includes(label) ?? true);
+  const bound = groupIds.map((id) => names.get(id) ?? `group ${id}`);
+  return (
+    <span className="foreign">
+      {visible(shown.join(", ")) || "none"}
+      {labels.length > 0 && alsoUnlabelled && ", and projects without labels"}
+      {bound.length > 0 && `; only for ${visible(bound.join(", "))}`}
+    </span>
+  );
+}
+
+function EditRunner({ runner }: { runner: Runner }) {
+  const groups = useGroups();
+  const save = useAct(
+    (json: Pick<Runner, "labels" | "groupIds">) =>
+      answerOf(
+        api.runners[":id"].$patch({
+          param: { id: runner.id },
+          header: { "if-match": runner.revision },
+          json,
+        }),
+      ),
+    { done: `${runner.name} was changed.`, refresh: ["runners"] },
+  );
+  return (
+    <FormButton
+      title={`Labels and groups of ${runner.name}`}
+      submit="Save the runner"
+      label="Edit"
+      button={{ size: "compact-sm", variant: "default" }}
+      initial={{ labels: runner.labels, groupIds: runner.groupIds }}
+      onSubmit={(value) => save.mutateAsync(value)}
+    >
+      {({ value, set, errorOf }) => (
+        <>
+          <LabelsInput
+            labels={value.labels}
+            onChange={(labels) => set({ labels })}
+            error={errorOf("labels")}
+          />
+          <MultiSelect
+            label="Only for these groups"
+            description="None: it runs the projects of every group."
+            data={groupChoices(groups)}
+            value={value.groupIds.map(String)}
+            onChange={(ids) => set({ groupIds: ids.map(Number) })}
+            error={errorOf("groupIds")}
+          />
+        </>
+      )}
+    </FormButton>
+  );
+}
+
+function LabelsInput(props: {
+  labels: string[];
+  onChange: (labels: string[]) => void;
+  error: string | undefined;
+}) {
+  return (
+    <TagsInput
+      label="Labels"
+      description="A runner with labels runs only projects that ask for labels it has. Press Enter after each."
+      value={props.labels}
+      onChange={props.onChange}
+      error={props.error}
+    />
   );
 }
 
@@ -99,6 +173,7 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
       >
         {runner.disabled ? "Enable" : "Disable"}
       </Button>
+      <EditRunner runner={runner} />
       {!runner.local && (
         <>
           <ConfirmButton
@@ -145,10 +220,8 @@ function AddRunner({ onToken }: { onToken: (token: string) => void }) {
       {({ value, set, text, errorOf }) => (
         <>
           <TextInput label="Name" required data-autofocus {...text("name")} />
-          <TagsInput
-            label="Labels"
-            description="Projects that ask for labels run only where all of them are. Press Enter after each."
-            value={value.labels}
+          <LabelsInput
+            labels={value.labels}
             onChange={(labels) => set({ labels })}
             error={errorOf("labels")}
           />

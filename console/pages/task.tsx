@@ -82,6 +82,11 @@ function TaskView({ task }: { task: Task }) {
             {visible(task.reason)}
           </Alert>
         )}
+        {task.waiting !== undefined && (
+          <Alert variant="light" color="lamp" role="note">
+            {task.waiting}
+          </Alert>
+        )}
         <Stages task={task} log={log} />
         <LogView log={log} taskId={task.id} isRunning={!isFinished} />
       </div>

@@ -8,6 +8,7 @@ import { buildPushCodes } from "../push/own-codes.ts";
 import { buildRetention } from "../retention.ts";
 import { loadDataKey } from "../store/data-key.ts";
 import { openOwnStore } from "../store/database.ts";
+import { type Isolation, isolationOf } from "../task/isolation.ts";
 import { buildLive, type PublishToChannel, silentLive } from "../task/live.ts";
 import { buildPushClient } from "../task/push-client.ts";
 import { buildBaseUrl } from "./base-url.ts";
@@ -39,7 +40,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     clock,
   });
   try {
-    const { secrets, warnings } = await loadDataKey(
+    const { secrets, warnings: keyWarnings } = await loadDataKey(
       { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
       store,
     );
@@ -59,6 +60,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       store,
       secrets,
       announcer: tasks.events,
+      waitingOf: tasks.waitingOf,
       onDelivery: live.delivery,
       baseUrl: baseUrl.current,
       ownUrl: () => ownUrl.current().url,
@@ -92,6 +94,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
         : "runner: none on this machine; add one with `slipway runner`",
     ];
+    const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
     return {
       ownCodes: codes.redeem,
       fetch: consolePages(rootDir),
@@ -103,6 +106,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         expiredSessions.start();
         await tasks.start();
         await localRunner?.start(ownUrl.current().url);
+        warnings.push(...isolationWarnings(await isolationOf(store)));
       },
       missing: () =>
         store.check().then(
@@ -110,7 +114,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
           () => "the database does not answer",
         ),
       facts,
-      warnings: [...warnings, ...baseUrlWarnings(config["server.baseUrl"])],
+      warnings,
       async drain() {
         tasks.drain();
         localRunner?.drain();
@@ -127,6 +131,13 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     await store.close();
     throw error;
   }
+}
+
+function isolationWarnings({ isExposed, notIsolated }: Isolation): string[] {
+  if (!isExposed) return [];
+  return [
+    `scripts are not isolated on ${notIsolated.join(", ")}: people who manage a project, without being admin, can read what the runner's user can read (docs/security.md).`,
+  ];
 }
 
 function baseUrlWarnings(baseUrl: string | undefined): string[] {

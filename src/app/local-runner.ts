@@ -58,7 +58,8 @@ export function buildLocalRunner({ config, log, clock }: Ground, runners: Runner
     const concurrency = config["tasks.concurrency"];
     const known = kept ? await runners.byTokenHash(hashToken(kept)) : null;
     if (kept && known) {
-      await runners.update(known.id, { labels, concurrency });
+      // Without the setting they are those that an admin gave it in the console.
+      await runners.update(known.id, { ...(labels.length > 0 ? { labels } : {}), concurrency });
       return kept;
     }
     const token = newToken("runner");
@@ -125,6 +126,7 @@ function settingsOf(config: Ground["config"]): string[] {
     ["--tasks-concurrency", String(config["tasks.concurrency"])],
     ["--tasks-stop-grace", `${config["tasks.stopGrace"]}ms`],
     ["--runner-workspaces", config["runner.workspaces"]],
+    ["--runner-also-unlabelled", String(config["runner.alsoUnlabelled"])],
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],
   ].flat();

@@ -53,6 +53,8 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
     }),
     gitUrlRules: gitUrlRulesOf(config),
     trigger: tasks.trigger,
+    waitingOf: tasks.waitingOf,
+    localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
     push,

@@ -19,6 +19,8 @@ import { buildStatusTokens } from "../task/status-tokens.ts";
 import { buildTaskEvents, type TaskEvents } from "../task/task-events.ts";
 import { buildTaskMetrics } from "../task/task-metrics.ts";
 import { buildTrigger, type Trigger } from "../task/trigger.ts";
+import { buildWaiting, type WaitingOf } from "../task/waiting.ts";
+import { buildWaitingNote } from "../task/waiting-note.ts";
 import { buildWakeups } from "../task/wakeups.ts";
 import type { Ground } from "./part.ts";
 
@@ -26,6 +28,7 @@ export interface TaskPart {
   routes: Routes;
   trigger: Trigger;
   events: TaskEvents;
+  waitingOf: WaitingOf;
   start(): Promise<void>;
   /** Gives out no more work; what runs stays with its runner. */
   drain(): void;
@@ -64,6 +67,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     log,
     counted: taskMetrics.outgoing,
   });
+  const waitingOf = buildWaiting();
   const events = buildTaskEvents({
     keepers: store,
     hasStatusToken: buildStatusTokens(store),
@@ -72,6 +76,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     notifier: buildNotifier({ outbox, clock, consoleUrl }),
     outbox,
     metrics: taskMetrics,
+    noteWaiting: buildWaitingNote({ store, waitingOf, log }),
     consoleUrl,
     log,
   });
@@ -91,6 +96,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
     routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
     trigger: buildTrigger({ store, events }),
     events,
+    waitingOf,
     async start() {
       reaper.start();
       outbox.start();

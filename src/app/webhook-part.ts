@@ -8,6 +8,7 @@ import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
+import type { WaitingOf } from "../task/waiting.ts";
 import { buildHookDirectory } from "../webhook/hook-directory.ts";
 import { buildWebhookManagement, type WebhookManagement } from "../webhook/management.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/pipeline.ts";
@@ -37,6 +38,7 @@ export interface WebhookPartOptions {
   store: Store;
   secrets: Secrets;
   announcer: TaskAnnouncer;
+  waitingOf: WaitingOf;
   /** For the live console. */
   onDelivery: (summary: DeliverySummary) => void;
   baseUrl: () => { url: string; isConfigured: boolean };
@@ -49,7 +51,7 @@ export function buildWebhookPart(
   { config, log, metrics, clock }: Ground,
   options: WebhookPartOptions,
 ): WebhookPart {
-  const { store, secrets, announcer, onDelivery, baseUrl } = options;
+  const { store, secrets, announcer, waitingOf, onDelivery, baseUrl } = options;
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
   const limitPerMinute = config["webhook.limitPerMinute"];
@@ -64,6 +66,7 @@ export function buildWebhookPart(
     lockWaitMs,
     limitPerMinute,
     announcer,
+    waitingOf,
     onDelivery,
   });
   const receiver = buildReceiver({

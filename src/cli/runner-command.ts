@@ -23,6 +23,7 @@ export function addRunnerCommand(program: Command): void {
     .option("--server <url>", "address of the deploy service (runner.server)")
     .option("--token <token>", "token of this runner (runner.token, better SLIPWAY_RUNNER_TOKEN)")
     .option("--labels <labels>", "labels to offer, comma-separated (runner.labels)")
+    .option("--also-unlabelled", "with labels, take projects without labels too (runner.alsoUnlabelled)")
     .addOption(new Option("--local <file>").hideHelp())
     .action(async (options: Record<string, unknown>) => {
       const config = await configFrom({
@@ -30,6 +31,7 @@ export function addRunnerCommand(program: Command): void {
         ...aliased(options, "server", "runnerServer"),
         ...aliased(options, "token", "runnerToken"),
         ...aliased(options, "labels", "runnerLabels"),
+        ...(options.alsoUnlabelled === true ? { runnerAlsoUnlabelled: "true" } : {}),
       });
       const local = typeof options.local === "string" ? options.local : null;
       await run(config, local);
@@ -80,6 +82,7 @@ async function run(config: Config, local: string | null): Promise<void> {
   await runRunner({
     address: local === null ? remoteAddress(config) : localAddress(local),
     labels: config["runner.labels"],
+    alsoUnlabelled: config["runner.alsoUnlabelled"],
     concurrency: config["tasks.concurrency"],
     root: resolve(config["data.dir"], "runner"),
     workspacePolicy: config["runner.workspaces"],

@@ -4,16 +4,18 @@ import type { Permission, PermissionRow } from "./permission.ts";
 export interface Group {
   id: number;
   name: string;
+  /** Labels that its projects may ask for; null: any. */
+  labels: string[] | null;
   createdAt: Date;
 }
 
 export interface GroupKeeper {
-  create(group: { name: string; createdAt: Date }): Promise<Group>;
+  create(group: { name: string; labels?: string[] | null; createdAt: Date }): Promise<Group>;
   byId(id: number): Promise<Group | null>;
   /** Reads it as it is now: until the transaction ends nobody else changes it. */
   hold(id: number): Promise<Group | null>;
   list(filter: { ids?: number[] }, page: PageRequest): Promise<Page<Group>>;
-  rename(id: number, name: string): Promise<Group | null>;
+  update(id: number, change: Partial<Pick<Group, "name" | "labels">>): Promise<Group | null>;
   /** False when it does not exist. Projects of the group stay, without a group. */
   delete(id: number): Promise<boolean>;
   members(id: number): Promise<PermissionRow[]>;

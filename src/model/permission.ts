@@ -19,6 +19,8 @@ export interface PermissionKeeper {
   /** Of those, the ones that the user may manage. */
   managedProjectIds(userId: number): Promise<number[]>;
   managedGroupIds(userId: number): Promise<number[]>;
+  /** Whether somebody who is no admin may manage a project, or a group and so add one. */
+  hasOtherManagers(): Promise<boolean>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;
   membersOfProject(projectId: number): Promise<PermissionRow[]>;

@@ -79,6 +79,10 @@ export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
+  /** Whether a runner with labels also takes projects without any. */
+  alsoUnlabelled: z.boolean().default(false),
+  /** Whether scripts run as another user than the runner. Older runners do not say. */
+  isolated: z.boolean().default(false),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequest>;

@@ -18,6 +18,8 @@ export interface RunnerOptions {
   /** Asked anew for each call. */
   address(): ServerAddress;
   labels: string[];
+  /** Takes projects without labels too, although it has labels itself. */
+  alsoUnlabelled: boolean;
   concurrency: number;
   /** Folder of clones and workspaces. */
   root: string;
@@ -60,6 +62,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     labels: options.labels,
     concurrency: options.concurrency,
     version: options.version,
+    alsoUnlabelled: options.alsoUnlabelled,
+    // Scripts run as the runner's own user and can read what it can read.
+    isolated: false,
   });
   const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();

@@ -21,6 +21,7 @@ const restorableSchemas: string[] = [
   "0005-code-end",
   "0006-attempts",
   "0007-queue-index",
+  "0008-replaced-deliveries",
   lastMigration,
 ];
 

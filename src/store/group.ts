@@ -1,17 +1,25 @@
 import type { Group, GroupKeeper } from "../model/group.ts";
 import { pageOf } from "./page.ts";
-import { plain, rowShape, time } from "./row.ts";
+import { json, optional, plain, rowShape, time } from "./row.ts";
 import { orFault, type Scope } from "./scope.ts";
 
-const shape = rowShape<Group, "groups">({ id: plain(), name: plain(), createdAt: time });
+const shape = rowShape<Group, "groups">({
+  id: plain(),
+  name: plain(),
+  labels: optional(json()),
+  createdAt: time,
+});
 
 export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
-  const named = <T>(name: string, work: Promise<T>) =>
+  const named = <T>(name: string | undefined, work: Promise<T>) =>
     orFault(dialect, work, { duplicate: `A group named ${name} already exists.` });
 
   return {
     async create(group) {
-      const insert = db.insertInto("groups").values(shape.insert(group)).returningAll();
+      const insert = db
+        .insertInto("groups")
+        .values(shape.insert({ labels: null, ...group }))
+        .returningAll();
       return shape.read(await named(group.name, insert.executeTakeFirstOrThrow()));
     },
     async byId(id) {
@@ -31,9 +39,11 @@ export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
         .$if(ids !== undefined, (query) => query.where(dialect.isAmong("id", ids ?? [])));
       return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
     },
-    async rename(id, name) {
-      const update = db.updateTable("groups").set({ name }).where("id", "=", id).returningAll();
-      const row = await named(name, update.executeTakeFirst());
+    async update(id, change) {
+      const set = shape.update(change);
+      if (Object.keys(set).length === 0) return this.byId(id);
+      const update = db.updateTable("groups").set(set).where("id", "=", id).returningAll();
+      const row = await named(change.name, update.executeTakeFirst());
       return row === undefined ? null : shape.read(row);
     },
     async delete(id) {

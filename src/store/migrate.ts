@@ -9,6 +9,7 @@ import { codeEnd } from "./migrations/0005-code-end.ts";
 import { attempts } from "./migrations/0006-attempts.ts";
 import { queueIndex } from "./migrations/0007-queue-index.ts";
 import { replacedDeliveries } from "./migrations/0008-replaced-deliveries.ts";
+import { runnerRights } from "./migrations/0009-runner-rights.ts";
 
 const migrationsFor = (dialect: Dialect) => ({
   "0001-initial": initial(dialect),
@@ -19,10 +20,11 @@ const migrationsFor = (dialect: Dialect) => ({
   "0006-attempts": attempts,
   "0007-queue-index": queueIndex,
   "0008-replaced-deliveries": replacedDeliveries,
+  "0009-runner-rights": runnerRights,
 });
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0008-replaced-deliveries";
+export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0009-runner-rights";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that

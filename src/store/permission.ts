@@ -62,6 +62,21 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
     visibleGroupIds: (userId) => groupIds(userId, "view"),
     managedProjectIds: (userId) => projectIds(userId, "manage"),
     managedGroupIds: (userId) => groupIds(userId, "manage"),
+    async hasOtherManagers() {
+      const managing = (table: "project_members" | "group_members") =>
+        db
+          .selectFrom(table)
+          .innerJoin("users", "users.id", `${table}.user_id`)
+          .where("permission", "=", "manage")
+          .where("users.role", "<>", "admin")
+          .where("users.disabled", "=", 0)
+          .select("users.id")
+          .limit(1)
+          .executeTakeFirst();
+      return (
+        (await managing("project_members")) !== undefined || (await managing("group_members")) !== undefined
+      );
+    },
     async viewersOfProject(projectId) {
       const rows = await db
         .selectFrom("project_members")

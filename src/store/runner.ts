@@ -12,9 +12,21 @@ const shape = rowShape<Runner, "runners">({
   disabled: flag,
   version: plain(),
   concurrency: plain(),
+  groupIds: json(),
+  offeredLabels: optional(json()),
+  alsoUnlabelled: flag,
+  isolated: flag,
   lastSeenAt: optional(time),
   createdAt: time,
 });
+
+const nothingTold = {
+  offeredLabels: null,
+  alsoUnlabelled: false,
+  isolated: false,
+  version: "",
+  lastSeenAt: null,
+} satisfies Partial<Runner>;
 
 export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
   const named = <T>(name: string | undefined, work: Promise<T>) =>
@@ -24,7 +36,7 @@ export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
     async create(runner) {
       const insert = db
         .insertInto("runners")
-        .values(shape.insert({ ...runner, version: "", lastSeenAt: null }))
+        .values(shape.insert({ groupIds: [], ...runner, ...nothingTold }))
         .returningAll();
       return shape.read(await named(runner.name, insert.executeTakeFirstOrThrow()));
     },

@@ -51,6 +51,7 @@ export interface ApiTokenTable {
 export interface GroupTable {
   id: Generated<number>;
   name: string;
+  labels: Json | null;
   created_at: Milliseconds;
 }
 
@@ -205,6 +206,10 @@ export interface RunnerTable {
   disabled: Flag;
   version: string;
   concurrency: number;
+  group_ids: Json;
+  offered_labels: Json | null;
+  also_unlabelled: Flag;
+  isolated: Flag;
   last_seen_at: Milliseconds | null;
   created_at: Milliseconds;
 }

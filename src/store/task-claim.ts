@@ -89,19 +89,33 @@ const projectIsFree = sql<SqlBool>`not exists (
   and held.state in ('dispatched', 'running', 'canceling'))`;
 
 /**
+ * The rules that an admin set, as they are now: a claim waits long, and a runner that was bound to other groups or lost
+ * a label meanwhile must not get what it could have had before. task/waiting.ts tells people the same rules.
+ */
+const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<SqlBool>`not exists (
+    select 1 from runners where runners.id = ${runnerId} and (
+      not ${isSubset("projects.labels", sql.ref("runners.labels"))}
+      or (runners.labels <> '[]' and runners.also_unlabelled = 0 and projects.labels = '[]')
+      or (runners.group_ids <> '[]' and not ${isListed("projects.group_id", "runners.group_ids")})))
+  and not exists (
+    select 1 from groups where groups.id = projects.group_id and groups.labels is not null
+    and not ${isSubset("projects.labels", sql.ref("groups.labels"))})`;
+
+/**
  * Of each free project the first task that may start; of these the first one. A task that was made in the future waits
  * for nothing: the clock was set back since, and its time may be far away.
  */
 async function nextClaimable(
   { db, dialect }: Scope,
-  { now, labels }: ClaimRequest,
+  { runnerId, now, labels }: ClaimRequest,
   lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
     select queued.id from waiting
     cross join projects
     cross join tasks as queued
-    where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", labels)} and ${projectIsFree}
+    where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", sql`${JSON.stringify(labels)}`)}
+    and ${isGranted(dialect, runnerId)} and ${projectIsFree}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'
       and (first.not_before is null or first.not_before <= ${now.getTime()}

@@ -1,6 +1,6 @@
 import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Runner } from "../model/runner.ts";
+import { labelsOf, type Runner } from "../model/runner.ts";
 import type { Store } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
 import {
@@ -107,8 +107,13 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     throw new Fault("unauthenticated", message);
   }
 
-  async function seen(runner: Runner, { concurrency, version }: ClaimRequest): Promise<void> {
-    await store.runners.update(runner.id, { lastSeenAt: await store.now(), concurrency, version });
+  async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
+    const { concurrency, version, alsoUnlabelled, isolated } = request;
+    await store.runners.update(runner.id, {
+      lastSeenAt: await store.now(),
+      offeredLabels: offeredIn(request),
+      ...{ concurrency, version, alsoUnlabelled, isolated },
+    });
   }
 
   return {
@@ -152,8 +157,11 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   clearTimeout(handle);
 }
 
-/** A runner may offer fewer labels than it was registered with, never more: a task brings secrets along. */
-function offered(runner: Runner, request: ClaimRequest): string[] {
-  if (request.labels.length === 0) return runner.labels;
-  return runner.labels.filter((label) => request.labels.includes(label));
+function offered({ labels }: Runner, request: ClaimRequest): string[] {
+  return labelsOf({ labels, offeredLabels: offeredIn(request) });
+}
+
+/** A runner that names no labels offers all that it is registered with. */
+function offeredIn({ labels }: ClaimRequest): string[] | null {
+  return labels.length === 0 ? null : labels;
 }

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.ts";
 import type { Project, StageName } from "../model/project.ts";
 import { stageNames } from "../model/project.ts";
+import { isSeen } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import type { InQueue, NewTask, Task, TaskStage } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
@@ -112,9 +113,6 @@ export interface QueuePlace {
   position: number;
 }
 
-/** A runner that has not been heard of for this long does not count as capacity. */
-const runnerSeenWithinMs = 90_000;
-
 /** Where a task will stand that is about to be made: behind all that are there. */
 export function placeAtTheEnd(
   keepers: Pick<Keepers, "tasks" | "runners">,
@@ -141,7 +139,6 @@ export async function placeInQueue(
 async function capacity(keepers: Pick<Keepers, "runners">, now: Date): Promise<number> {
   const runners = await keepers.runners.list({ page: 1, pageSize: 200 });
   return runners.items
-    .filter((runner) => !runner.disabled && runner.lastSeenAt !== null)
-    .filter((runner) => now.getTime() - (runner.lastSeenAt?.getTime() ?? 0) < runnerSeenWithinMs)
+    .filter((runner) => !runner.disabled && isSeen(runner, now))
     .reduce((sum, runner) => sum + runner.concurrency, 0);
 }

@@ -10,6 +10,7 @@ import type { Outbox } from "./outbox.ts";
 import type { TaskAnnouncer } from "./queue.ts";
 import type { HasStatusToken } from "./status-tokens.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
+import type { NoteWaiting } from "./waiting-note.ts";
 import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
 
 /** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
@@ -36,6 +37,7 @@ export interface TaskEventsParts {
   notifier: Notifier;
   outbox: Outbox;
   metrics: TaskMetrics;
+  noteWaiting: NoteWaiting;
   consoleUrl: () => string;
   log: Log;
 }
@@ -75,11 +77,17 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
     if (event !== "task.changed") parts.notifier.tell(event, task, project);
+    if (event === "task.queued") await noteWaiting(task, project);
     if (!(await parts.hasStatusToken(project.id))) return;
     const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
     const call = commitStatusCall(task, project, provider, taskUrl);
     if (call) parts.outbox.send(call);
+  }
+
+  async function noteWaiting(task: Task, project: Project): Promise<void> {
+    const line = await parts.noteWaiting(task, project);
+    if (line) live.log(task, [line]);
   }
 
   function finished(task: Task): void {

@@ -1,7 +1,7 @@
 import type { LogLine, Task } from "../model/task.ts";
 
 /** A task as the API, live messages and notifications write it. */
-export function taskJson(task: Task, queuePosition?: number) {
+export function taskJson(task: Task, queued: { queuePosition?: number; waiting?: string } = {}) {
   return {
     id: task.id,
     projectId: task.projectId,
@@ -27,7 +27,7 @@ export function taskJson(task: Task, queuePosition?: number) {
     supersededBy: task.supersededBy,
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,
-    ...(queuePosition === undefined ? {} : { queuePosition }),
+    ...queued,
     ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
     notBefore: timeJson(task.notBefore),
     createdAt: task.createdAt.toISOString(),

@@ -4,6 +4,7 @@ import type { Log } from "../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../model/delivery.ts";
 import type { Store, Unit } from "../model/store.ts";
 import type { TaskAnnouncer } from "../task/queue.ts";
+import type { WaitingOf } from "../task/waiting.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import type { Reading } from "./incoming.ts";
@@ -62,6 +63,7 @@ export interface PipelineOptions {
   lockWaitMs: number;
   limitPerMinute: number;
   announcer: TaskAnnouncer;
+  waitingOf: WaitingOf;
   onDelivery: (summary: DeliverySummary) => void;
 }
 
@@ -72,7 +74,7 @@ const maxAttempts = 3;
 export function buildPipeline(options: PipelineOptions): Pipeline {
   const { store, hooks, clock, log, metrics, announcer, onDelivery } = options;
 
-  const placeOf = buildQueuePlaces();
+  const outlook = { placeOf: buildQueuePlaces(), waitingOf: options.waitingOf };
 
   /** The decision, in the order of the seed. */
   async function judge(keepers: Unit, arrived: InHand): Promise<Judged> {
@@ -87,7 +89,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     return (
       (await debounce(keepers, hand)) ??
       (await giveWay(keepers, hand)) ??
-      (await start(keepers, hand, placeOf))
+      (await start(keepers, hand, outlook))
     );
   }
 

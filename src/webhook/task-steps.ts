@@ -3,6 +3,7 @@ import { isCommit, toFullRef, toShortRef } from "../model/git-ref.ts";
 import type { Keepers } from "../model/store.ts";
 import type { NewTask, Task } from "../model/task.ts";
 import { newTaskOf, type QueuePlace, type TaskOrder } from "../task/queue.ts";
+import type { Waiting, WaitingOf } from "../task/waiting.ts";
 import type { Hook } from "./hook-directory.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlaceOf } from "./queue-places.ts";
@@ -13,7 +14,7 @@ import type { WayIn } from "./ways-in.ts";
 export interface Decision {
   outcome: Outcome;
   /** The task to make, and where it will stand. */
-  start?: { task: NewTask; place: QueuePlace };
+  start?: { task: NewTask; place: QueuePlace; waiting: Waiting | null };
   /**
    * The queued task that takes over what the delivery asks for; `order` null: it keeps what it has. `isDisplaced`: it keeps
    * another ref than the delivery's.
@@ -36,7 +37,7 @@ export interface InHand {
   now: Date;
 }
 
-type TaskKeepers = Pick<Keepers, "tasks" | "deliveries" | "runners">;
+type TaskKeepers = Pick<Keepers, "tasks" | "deliveries" | "runners" | "groups">;
 
 /** Filter step 5: inside the window of an accepted delivery the task that waits takes over what is newer. */
 export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Decision | null> {
@@ -111,7 +112,13 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
   return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
 }
 
-export async function start(keepers: TaskKeepers, hand: InHand, placeOf: PlaceOf): Promise<Decision> {
+/** Where a new task will stand, and what would keep every runner from it. */
+export interface Outlook {
+  placeOf: PlaceOf;
+  waitingOf: WaitingOf;
+}
+
+export async function start(keepers: TaskKeepers, hand: InHand, outlook: Outlook): Promise<Decision> {
   const { way, hook, event, trace, now } = hand;
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
@@ -131,7 +138,8 @@ export async function start(keepers: TaskKeepers, hand: InHand, placeOf: PlaceOf
   };
   const task = newTaskOf(order, now);
   trace.add("task", "pass", order.ref, "", "A task was created.");
-  return { outcome, start: { task, place: await placeOf(keepers, task, now) } };
+  const waiting = await outlook.waitingOf(keepers, hook.project, now);
+  return { outcome, start: { task, place: await outlook.placeOf(keepers, task, now), waiting } };
 }
 
 function orderOf({ config, project }: Hook, event: NormalizedEvent): BuildOrder {

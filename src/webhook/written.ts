@@ -8,13 +8,15 @@ import type { DeliveryAnswer, Outcome } from "./outcome.ts";
 import { type Known, recordOf } from "./record.ts";
 import type { Decision } from "./task-steps.ts";
 
+type StartedTask = Pick<NonNullable<Decision["start"]>, "place" | "waiting">;
+
 /** A delivery that is on record, and what came of it. */
 export interface Written {
   id: number;
   record: NewDelivery;
   outcome: Outcome;
   enqueued?: Enqueued;
-  place?: QueuePlace;
+  start?: StartedTask;
   /** The delivery that the task builds in place of this one. */
   replacedBy?: number | null;
   /** The task that took over this delivery's ref and commit, and how it stood before. */
@@ -37,12 +39,12 @@ export async function carryOut(
   if (!start) return { id: await store.deliveries.create(record), record, outcome };
   if (project.supersede === "none") {
     const { id, task } = await store.deliveries.createWithTask(record, start.task);
-    return writtenWith(id, record, outcome, { task, project, superseded: [] }, start.place);
+    return writtenWith(id, record, outcome, { task, project, superseded: [] }, start);
   }
   return store.transaction(async (keepers) => {
     const { id, task } = await keepers.deliveries.createWithTask(record, start.task);
     const superseded = await supersedeOlder(keepers, project, task, now);
-    return writtenWith(id, record, outcome, { task, project, superseded }, start.place);
+    return writtenWith(id, record, outcome, { task, project, superseded }, start);
   });
 }
 
@@ -51,9 +53,9 @@ function writtenWith(
   record: NewDelivery,
   outcome: Outcome,
   enqueued: Enqueued,
-  place: QueuePlace,
+  start: StartedTask,
 ): Written {
-  return { id, record: Object.assign(record, { task_id: enqueued.task.id }), outcome, enqueued, place };
+  return { id, record: Object.assign(record, { task_id: enqueued.task.id }), outcome, enqueued, start };
 }
 
 /** The last one wins: it replaces the delivery that the task would have built so far, unless that one is kept. */
@@ -77,16 +79,22 @@ function mergeInto(
 }
 
 /** The fields of the answer that speak of tasks. */
-export function effectsOf({ record, outcome, enqueued, place }: Written): Partial<DeliveryAnswer> {
+export function effectsOf({ record, outcome, enqueued, start }: Written): Partial<DeliveryAnswer> {
   const mergedIntoTaskId = record.merged_into_task_id;
   if (mergedIntoTaskId !== null) return { message: outcome.reason, mergedIntoTaskId };
-  if (!enqueued || !place) return { message: outcome.reason };
+  if (!enqueued || !start) return { message: outcome.reason };
   const { task } = enqueued;
-  const effects = { message: messageOf(task, place), taskId: task.id };
-  return place.queued ? { ...effects, queued: true, queuePosition: place.position } : effects;
+  const { place } = start;
+  // A runner that only has to connect is no news to a Git host; one that no setting allows is.
+  const waiting = start.waiting?.isLasting ? start.waiting.text : null;
+  const effects = { message: messageOf(task, place, waiting), taskId: task.id };
+  return place.queued || waiting !== null
+    ? { ...effects, queued: true, queuePosition: place.position }
+    : effects;
 }
 
-function messageOf({ id, notBefore }: Task, place: QueuePlace): string {
+function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: string | null): string {
+  if (waiting !== null) return `Task ${id} is queued at position ${place.position}, ${waiting}.`;
   if (place.queued) return `Task ${id} is queued at position ${place.position}.`;
   if (notBefore === null) return `Task ${id} was dispatched.`;
   return `Task ${id} was dispatched, starts at ${notBefore.toISOString()}.`;

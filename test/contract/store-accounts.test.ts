@@ -148,7 +148,7 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
   test("a group that is deleted leaves its projects without a group", async () => {
     const group = await store.groups.create({ name: "short-lived", createdAt: sampleTime });
     const project = await store.projects.create(sampleProject({ groupId: group.id }));
-    expect(await store.groups.rename(group.id, "renamed")).toMatchObject({ name: "renamed" });
+    expect(await store.groups.update(group.id, { name: "renamed" })).toMatchObject({ name: "renamed" });
     expect((await store.groups.list({ ids: [group.id] }, firstPage)).items).toHaveLength(1);
     expect(await store.groups.delete(group.id)).toBe(true);
     expect(await store.projects.byId(project.id)).toMatchObject({ groupId: null });

@@ -8,6 +8,7 @@ import { buildMetrics, type Metrics } from "../../src/metrics.ts";
 import type { DeliverySummary } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets } from "../../src/secrets.ts";
+import { buildWaiting } from "../../src/task/waiting.ts";
 import type { WebhookChange } from "../../src/webhook/management.ts";
 import { sampleProject } from "./samples.ts";
 
@@ -39,6 +40,7 @@ export async function startHookServer(
     store,
     secrets: buildSecrets(new Uint8Array(32)),
     announcer: { enqueued: () => {}, moved: () => {} },
+    waitingOf: buildWaiting(),
     onDelivery: (summary) => void told.push(summary),
     ownUrl: () => "",
     baseUrl: () => ({ url: origin, isConfigured: false }),

@@ -14,15 +14,24 @@ export interface ProtocolRunner {
   ): Promise<{ status: number; body: Record<string, unknown> }>;
 }
 
+export interface RegisterOptions {
+  name: string;
+  labels?: string[];
+  concurrency?: number;
+  alsoUnlabelled?: boolean;
+  groupIds?: number[];
+}
+
 export async function registerRunner(
   url: string,
   admin: ApiClient,
-  options: { name: string; labels?: string[]; concurrency?: number },
+  options: RegisterOptions,
 ): Promise<ProtocolRunner> {
-  const { name, labels = [], concurrency = 1 } = options;
+  const { name, labels = [], concurrency = 1, alsoUnlabelled = false, groupIds = [] } = options;
   const { id, token } = await admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
     name,
     labels,
+    ...(groupIds.length > 0 ? { groupIds } : {}),
   });
   const post = (path: string, body: unknown, signal?: AbortSignal) =>
     fetch(`${url}/api/runner/${path}`, {
@@ -35,7 +44,11 @@ export async function registerRunner(
     id,
     token,
     async claim(signal) {
-      const response = await post("claim", { labels: [], concurrency, version: "test" }, signal);
+      const response = await post(
+        "claim",
+        { labels: [], concurrency, version: "test", ...(alsoUnlabelled ? { alsoUnlabelled } : {}) },
+        signal,
+      );
       if (response.status === 204) return null;
       if (response.status !== 200)
         throw new Error(`claim answered ${response.status}: ${await response.text()}`);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 
-const request = { labels: [], concurrency: 20, version: "test" };
+const request = { labels: [], concurrency: 20, version: "test", alsoUnlabelled: false, isolated: false };
 
 function dispatchOver(over: Store) {
   const finished: Task[] = [];

@@ -32,6 +32,7 @@ function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
   const done = runRunner({
     address: () => ({ server: server.url, token: "token" }),
     labels: [],
+    alsoUnlabelled: false,
     concurrency: 2,
     root,
     workspacePolicy: "live",

@@ -29,6 +29,7 @@ import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import type { Trigger } from "../../task/trigger.ts";
+import type { WaitingOf } from "../../task/waiting.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import type { Samples } from "../../webhook/sample.ts";
@@ -64,6 +65,9 @@ export interface ApiDeps {
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
   trigger: Trigger;
+  waitingOf: WaitingOf;
+  /** The setting runner.labels, which the local runner is registered with. */
+  localRunnerLabels: string[];
   taskRetentionDays: number;
   webhook: {
     management: WebhookManagement;
@@ -104,11 +108,19 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", deliveriesApi({ keepers: store, clock }))
     .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))
-    .route("/api", tasksApi({ store, trigger: deps.trigger, retentionDays: deps.taskRetentionDays }))
+    .route(
+      "/api",
+      tasksApi({
+        store,
+        trigger: deps.trigger,
+        waitingOf: deps.waitingOf,
+        retentionDays: deps.taskRetentionDays,
+      }),
+    )
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ keepers: store, clock }))
-    .route("/api", runnersApi({ store, clock }))
+    .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))
     .route("/api", auditApi(store));
   describeApi(api);
   return api;

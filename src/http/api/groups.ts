@@ -1,4 +1,6 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
 import type { Group } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
@@ -13,6 +15,7 @@ import {
   withTag,
 } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
+import { label } from "./runners.ts";
 import {
   idParams,
   json,
@@ -37,11 +40,15 @@ const groupShape = z
     name: z.string().openapi({ example: "Shop" }),
     permission: ownPermission,
     revision,
+    labels: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "Labels that its projects may ask for; null: any." }),
     createdAt: time,
   })
   .openapi("Group");
 
-const groupBody = strict({ name });
+const labels = z.array(label).max(32).nullable();
 
 const listGroups = route({
   method: "get",
@@ -60,7 +67,7 @@ const createGroup = route({
   tags,
   summary: "Add a group",
   access: "admin",
-  request: { body: jsonBody(groupBody) },
+  request: { body: jsonBody(strict({ name, labels: labels.default(null) })) },
   responses: { 201: json("The new group.", groupShape) },
 });
 
@@ -74,14 +81,19 @@ const getGroup = route({
   responses: { 200: tagged("The group.", groupShape) },
 });
 
-const renameGroup = route({
+const updateGroup = route({
   method: "patch",
   path: "/groups/{id}",
   tags,
-  summary: "Rename a group",
+  summary: "Change a group",
+  description: "Its name, and for administrators the labels that its projects may ask for.",
   access: { group: "manage" },
   faults: changedMeanwhile,
-  request: { params: idParams("id"), headers: ifMatch, body: jsonBody(groupBody) },
+  request: {
+    params: idParams("id"),
+    headers: ifMatch,
+    body: jsonBody(strict({ name: name.optional(), labels: labels.optional() })),
+  },
   responses: { 200: tagged("The group as it is now.", groupShape) },
 });
 
@@ -115,8 +127,12 @@ export function groupsApi({ store, clock }: GroupsDeps) {
     })
     .openapi(createGroup, async (c) => {
       const body = c.req.valid("json");
-      const group = await groups.create({ name: body.name, createdAt: new Date(clock.now()) });
-      await audit(c, { action: "group.create", subject: `group ${group.name}` });
+      const group = await groups.create({ ...body, createdAt: new Date(clock.now()) });
+      await audit(c, {
+        action: "group.create",
+        subject: `group ${group.name}`,
+        detail: { labels: group.labels },
+      });
       return c.json(groupJson(group, "manage"), 201);
     })
     .openapi(getGroup, async (c) => {
@@ -124,15 +140,18 @@ export function groupsApi({ store, clock }: GroupsDeps) {
       const permissionOn = await c.var.permissions.permissionsOn("group", callerOf(c));
       return c.json(withTag(c, groupJson(group, permissionOn(group.id))), 200);
     })
-    .openapi(renameGroup, async (c) => {
+    .openapi(updateGroup, async (c) => {
       const before = groupOf(c);
-      const { name } = c.req.valid("json");
+      const change = onlyGiven(c.req.valid("json"));
+      if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
+        throw new Fault("forbidden", "Only administrators may change which labels a group may use.");
       const group = await store.transaction(async (held) => {
         const current = found(await held.groups.hold(before.id), `group ${before.id}`);
         refuseIfChanged(c.req.valid("header")["if-match"], groupRevision(current), "group");
-        return found(await held.groups.rename(before.id, name), `group ${before.id}`);
+        return found(await held.groups.update(before.id, change), `group ${before.id}`);
       });
-      await audit(c, { action: "group.rename", subject: `group ${before.name}`, detail: { name } });
+      const action = change.labels === undefined ? "group.rename" : "group.update";
+      await audit(c, { action, subject: `group ${before.name}`, detail: change });
       return c.json(withTag(c, groupJson(group, "manage")), 200);
     })
     .openapi(deleteGroup, async (c) => {
@@ -147,10 +166,10 @@ export function groupsApi({ store, clock }: GroupsDeps) {
 }
 
 function groupJson(group: Group, permission: Permission) {
-  const { id, name, createdAt } = group;
-  return { id, name, permission, revision: groupRevision(group), createdAt: createdAt.toISOString() };
+  const { id, name, labels, createdAt } = group;
+  return { id, name, labels, permission, revision: groupRevision(group), createdAt: createdAt.toISOString() };
 }
 
-function groupRevision({ name }: Group): string {
-  return revisionOf({ name });
+function groupRevision({ name, labels }: Group): string {
+  return revisionOf({ name, labels });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
+import type { GroupKeeper } from "../../model/group.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../webhook/sample.ts";
@@ -131,6 +132,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
     .openapi(createProject, async (c) => {
       const body = c.req.valid("json");
       await mayPlaceIn(c, body.groupId ?? null);
+      await mayAskFor(c, groups, { groupId: body.groupId ?? null, labels: body.labels ?? [] }, []);
       const project = await projects.create({
         name: body.name,
         groupId: body.groupId ?? null,
@@ -161,6 +163,8 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
           ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
         };
+        if (change.labels !== undefined || change.groupId !== undefined)
+          await mayAskFor(c, held.groups, { ...before, ...change }, before.labels);
         return { before, change, project: found(await held.projects.update(id, change), `project ${name}`) };
       });
       if (project.groupId !== before.groupId)
@@ -193,4 +197,29 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
       "forbidden",
       "Name the groupId of a group that you manage; only administrators may leave it out.",
     );
+}
+
+/**
+ * A label leads to runners, and what they can reach. A group asks only for labels that an admin let it use; a project
+ * without a group gets new ones from an admin alone.
+ */
+async function mayAskFor(
+  c: ApiContext,
+  groups: Pick<GroupKeeper, "byId">,
+  { groupId, labels }: Pick<Project, "groupId" | "labels">,
+  held: string[],
+): Promise<void> {
+  const group = groupId === null ? null : await groups.byId(groupId);
+  const isFree = group === null ? callerOf(c).role === "admin" : group.labels === null;
+  if (isFree) return;
+  const allowed = group?.labels ?? held;
+  const refused = labels.filter((label) => !allowed.includes(label));
+  if (refused.length === 0) return;
+  const message =
+    group === null
+      ? `must not add ${refused.join(", ")}: only an administrator gives labels to a project without a group`
+      : `must not have ${refused.join(", ")}: the group ${group.name} may use ${allowed.join(", ") || "no labels"}; an administrator can allow more under Groups`;
+  throw new Fault("invalid", "The project may not ask for these labels.", {
+    fields: [{ field: "labels", message }],
+  });
 }

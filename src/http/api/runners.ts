@@ -5,6 +5,7 @@ import type { Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
+import { isolationOf } from "../../task/isolation.ts";
 import { audit } from "./context.ts";
 import {
   changedMeanwhile,
@@ -17,6 +18,7 @@ import {
 } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import {
+  id,
   idParams,
   json,
   jsonBody,
@@ -49,12 +51,39 @@ const runnerShape = z
     disabled: z.boolean(),
     version: z.string(),
     concurrency: z.number().int(),
+    groupIds: z
+      .array(z.number().int())
+      .openapi({ description: "Groups whose projects it may run; empty: all projects." }),
+    offeredLabels: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "Labels that it was started with; null: all that it is registered with." }),
+    alsoUnlabelled: z
+      .boolean()
+      .openapi({ description: "Whether it takes projects without labels although it has labels." }),
+    isolated: z.boolean().openapi({
+      description:
+        "Whether scripts run as another user than the runner. If not, they can read what it can read.",
+    }),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     revision,
     createdAt: time,
   })
   .openapi("Runner");
+
+const isolationShape = z
+  .object({
+    isExposed: z.boolean().openapi({
+      description: "Somebody who is no administrator may manage a project, and a runner is not isolated.",
+    }),
+    notIsolated: z
+      .array(z.string())
+      .openapi({ description: "Names of enabled runners that are not isolated." }),
+  })
+  .openapi("Isolation");
+
+const groupIds = z.array(id).max(200);
 
 const withToken = runnerShape.extend({ token: z.string() }).openapi("NewRunner");
 
@@ -77,10 +106,25 @@ const createRunner = route({
   access,
   request: {
     body: jsonBody(
-      strict({ name, labels: labels.default([]), concurrency: z.number().int().min(1).max(256).default(2) }),
+      strict({
+        name,
+        labels: labels.default([]),
+        groupIds: groupIds.default([]),
+        concurrency: z.number().int().min(1).max(256).default(2),
+      }),
     ),
   },
   responses: { 201: json("The runner with its token.", withToken) },
+});
+
+const getIsolation = route({
+  method: "get",
+  path: "/runners/isolation",
+  tags,
+  summary: "Whether scripts can read what belongs to others",
+  description: "See docs/security.md: what the permission to manage a project implies.",
+  access,
+  responses: { 200: json("How it stands.", isolationShape) },
 });
 
 const getRunner = route({
@@ -98,14 +142,20 @@ const updateRunner = route({
   path: "/runners/{id}",
   tags,
   summary: "Change a runner",
-  description: "A disabled runner gets no more tasks; what it runs it finishes.",
+  description:
+    "A disabled runner gets no more tasks; what it runs it finishes. With `groupIds` it runs only projects of these groups.",
   access,
   faults: changedMeanwhile,
   request: {
     params: idParams("id"),
     headers: ifMatch,
     body: jsonBody(
-      strict({ name: name.optional(), labels: labels.optional(), disabled: z.boolean().optional() }),
+      strict({
+        name: name.optional(),
+        labels: labels.optional(),
+        groupIds: groupIds.optional(),
+        disabled: z.boolean().optional(),
+      }),
     ),
   },
   responses: { 200: tagged("The runner as it is now.", runnerShape) },
@@ -134,12 +184,14 @@ const deleteRunner = route({
 });
 
 export interface RunnersDeps {
-  store: Pick<Store, "runners" | "transaction">;
+  store: Pick<Store, "runners" | "groups" | "permissions" | "transaction">;
+  /** Set: the labels of the local runner are these at every start. */
+  localLabels: string[];
   clock: Clock;
 }
 
-export function runnersApi({ store, clock }: RunnersDeps) {
-  const { runners } = store;
+export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
+  const { runners, groups } = store;
   const write = (runner: Runner) => runnerJson(runner, clock.now());
   const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
   const remoteById = async (id: number) => {
@@ -148,30 +200,48 @@ export function runnersApi({ store, clock }: RunnersDeps) {
     throw new Fault("conflict", "The local runner belongs to the server; see the setting runner.enabled.");
   };
 
+  const mustExist = async (ids: number[]) => {
+    const known = await groups.list({ ids }, { page: 1, pageSize: 200 });
+    const missing = ids.filter((id) => !known.items.some((group) => group.id === id));
+    if (missing.length > 0)
+      throw new Fault("invalid", `There is no group ${missing.join(", ")}.`, {
+        fields: [{ field: "groupIds", message: `has no group ${missing.join(", ")}` }],
+      });
+  };
+
   return newApi()
+    .openapi(getIsolation, async (c) => c.json(await isolationOf(store), 200))
     .openapi(listRunners, async (c) => c.json(listJson(await runners.list(c.req.valid("query")), write), 200))
     .openapi(createRunner, async (c) => {
-      const { name, labels, concurrency } = c.req.valid("json");
+      const { name, labels, groupIds, concurrency } = c.req.valid("json");
+      await mustExist(groupIds);
       const token = newToken("runner");
       const runner = await runners.create({
         name,
         labels,
+        groupIds,
         concurrency,
         tokenHash: hashToken(token),
         local: false,
         disabled: false,
         createdAt: new Date(clock.now()),
       });
-      await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels } });
+      await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } });
       return c.json({ ...write(runner), token }, 201);
     })
     .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
     .openapi(updateRunner, async (c) => {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
+      await mustExist(change.groupIds ?? []);
       const { before, runner } = await store.transaction(async (held) => {
         const before = found(await held.runners.hold(id), `runner ${id}`);
         refuseIfChanged(c.req.valid("header")["if-match"], runnerRevision(before), "runner");
+        if (before.local && change.labels && localLabels.length > 0)
+          throw new Fault(
+            "conflict",
+            "The labels of the local runner come from the setting runner.labels; change them there.",
+          );
         return { before, runner: found(await held.runners.update(id, change), `runner ${id}`) };
       });
       await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
@@ -193,7 +263,8 @@ export function runnersApi({ store, clock }: RunnersDeps) {
 }
 
 function runnerJson(runner: Runner, now: number) {
-  const { id, name, labels, local, disabled, version, concurrency, lastSeenAt } = runner;
+  const { id, name, labels, local, disabled, version, concurrency, groupIds, lastSeenAt } = runner;
+  const { offeredLabels, alsoUnlabelled, isolated } = runner;
   return {
     id,
     name,
@@ -202,6 +273,10 @@ function runnerJson(runner: Runner, now: number) {
     disabled,
     version,
     concurrency,
+    groupIds,
+    offeredLabels,
+    alsoUnlabelled,
+    isolated,
     online: !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs,
     lastSeenAt: lastSeenAt?.toISOString() ?? null,
     revision: runnerRevision(runner),
@@ -209,6 +284,6 @@ function runnerJson(runner: Runner, now: number) {
   };
 }
 
-function runnerRevision({ name, labels, disabled }: Runner): string {
-  return revisionOf({ name, labels, disabled });
+function runnerRevision({ name, labels, groupIds, disabled }: Runner): string {
+  return revisionOf({ name, labels, groupIds, disabled });
 }

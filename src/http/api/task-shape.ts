@@ -62,6 +62,10 @@ export const taskShape = z
     causeRef: z.string().nullable(),
     causeCommit: z.string().nullable(),
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
+    waiting: z.string().optional().openapi({
+      description: "While it is queued and no runner can take it: why.",
+      example: "waiting: no runner has the labels gpu",
+    }),
     deliveryId: id.optional(),
     notBefore: time.nullable(),
     createdAt: time,

@@ -5,6 +5,7 @@ import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
 import { logLineJson, taskJson } from "../../task/task-json.ts";
 import type { Trigger } from "../../task/trigger.ts";
+import type { WaitingOf } from "../../task/waiting.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { gitRef, idParams, json, jsonBody, onlyGiven, pageQuery, queryId, strict, text, z } from "./shape.ts";
@@ -112,18 +113,23 @@ const rerunTask = route({
 export interface TasksDeps {
   store: Store;
   trigger: Trigger;
+  waitingOf: WaitingOf;
   /** Finished tasks are deleted after this many days; 0: never. */
   retentionDays: number;
 }
 
-export function tasksApi({ store, trigger, retentionDays }: TasksDeps) {
+export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps) {
   const { tasks } = store;
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
   const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
 
   async function written(task: Task) {
     if (task.state !== "queued") return taskJson(task);
-    return taskJson(task, await tasks.position(task, await store.now()));
+    const now = await store.now();
+    const queuePosition = await tasks.position(task, now);
+    const project = await store.projects.byId(task.projectId);
+    const waiting = project === null ? null : await waitingOf(store, project, now);
+    return taskJson(task, { queuePosition, ...(waiting === null ? {} : { waiting: waiting.text }) });
   }
 
   async function authorized(
