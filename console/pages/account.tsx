@@ -1,4 +1,4 @@
-import { Badge, Button, PasswordInput, Table } from "@mantine/core";
+import { Badge, Button, Checkbox, PasswordInput, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
@@ -34,13 +34,20 @@ function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
   useUnsaved(oldPassword !== "" || newPassword !== "");
-  const change = useAct(() => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword } })), {
-    done: "Your password was changed; your other sessions have ended.",
-    refresh: ["sessions"],
-  });
+  const [keepTokens, setKeepTokens] = useState(false);
+  const change = useAct(
+    () => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword, keepTokens } })),
+    {
+      done: keepTokens
+        ? "Your password was changed; your other sessions have ended."
+        : "Your password was changed; your other sessions and your API tokens have ended.",
+      refresh: ["sessions"],
+    },
+  );
   const forget = () => {
     setOld("");
     setNew("");
+    setKeepTokens(false);
   };
   const refused = change.error instanceof ApiProblem ? change.error : null;
   return (
@@ -62,6 +69,12 @@ function PasswordPanel() {
           value={newPassword}
           error={refused?.about("newPassword")}
           onChange={(event) => setNew(event.currentTarget.value)}
+        />
+        <Checkbox
+          label="Keep my API tokens"
+          description="Otherwise they end: a thief of the old password could have made one."
+          checked={keepTokens}
+          onChange={(event) => setKeepTokens(event.currentTarget.checked)}
         />
         {change.isError && !refused?.isAbout(fieldNames) && <Problem problem={change.error} />}
         <div>

@@ -1,4 +1,4 @@
-import { Button, Menu, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Menu, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
@@ -141,7 +141,7 @@ function UserMenu({ user }: { user: User }) {
 
 function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; onClose: () => void }) {
   const set = useAct(
-    (json: { password: string }) =>
+    (json: { password: string; keepTokens: boolean }) =>
       answerOf(api.users[":id"].$patch({ param: { id: user.id }, header: {}, json })),
     { done: `${user.username} has a new password.` },
   );
@@ -151,18 +151,26 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
       submit="Set the password"
       isOpen={isOpen}
       onClose={onClose}
-      initial={{ password: "" }}
+      initial={{ password: "", keepTokens: false }}
       onSubmit={(fields) => set.mutateAsync(fields)}
     >
-      {({ text }) => (
-        <PasswordInput
-          label="Password"
-          description="At least 8 characters. Their sessions end."
-          required
-          autoComplete="new-password"
-          data-autofocus
-          {...text("password")}
-        />
+      {({ value, set, text }) => (
+        <>
+          <PasswordInput
+            label="Password"
+            description="At least 8 characters. Their sessions end."
+            required
+            autoComplete="new-password"
+            data-autofocus
+            {...text("password")}
+          />
+          <Checkbox
+            label="Keep their API tokens"
+            description="Unless they are kept, they end too."
+            checked={value.keepTokens}
+            onChange={(event) => set({ keepTokens: event.currentTarget.checked })}
+          />
+        </>
       )}
     </FormModal>
   );

@@ -2,11 +2,12 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Store } from "../model/store.ts";
 import type { User } from "../model/user.ts";
+import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
 import { type Passwords, passwordMaxLength, passwordMinLength } from "./password.ts";
 
 /**
  * Lets a user back in with a new password, for whoever holds the database itself: nobody may be left who can sign in
- * and do it through the API. The user is enabled, all sessions end, and the audit log says that it was done from here.
+ * and do it through the API. The user is enabled, all sessions end, API tokens too unless they are kept, and the audit log says that it was done from here.
  */
 export async function rescueUser(
   store: Store,
@@ -14,7 +15,8 @@ export async function rescueUser(
   clock: Clock,
   username: string,
   password: string,
-): Promise<User> {
+  keepTokens: boolean,
+): Promise<{ user: User } & EndedCredentials> {
   if (password.length < passwordMinLength || password.length > passwordMaxLength)
     throw new Fault("invalid", `A password has ${passwordMinLength} to ${passwordMaxLength} characters.`);
   const passwordHash = await passwords.hash(password);
@@ -22,7 +24,7 @@ export async function rescueUser(
     const user = await keepers.users.byUsername(username);
     if (!user) throw new Fault("not_found", `There is no user ${username} in this database.`);
     await keepers.users.update(user.id, { passwordHash, disabled: false });
-    await keepers.sessions.deleteOfUser(user.id);
+    const ended = await endCredentials(keepers, user.id, { keepTokens });
     await keepers.audit.add({
       at: new Date(clock.now()),
       userId: null,
@@ -30,9 +32,9 @@ export async function rescueUser(
       action: "user.rescue",
       projectId: null,
       subject: `user ${user.username}`,
-      detail: {},
+      detail: { ...ended },
       remoteIp: "command line",
     });
-    return user;
+    return { user, ...ended };
   });
 }

@@ -9,6 +9,7 @@ import type { Session, User, UserWithPassword } from "../model/user.ts";
 import { hashToken } from "../secrets.ts";
 import { buildAttemptLimit } from "./attempt-limit.ts";
 import { newToken } from "./credential.ts";
+import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
 import type { Passwords } from "./password.ts";
 
 const windowMs = 5 * 60_000;
@@ -30,8 +31,15 @@ export interface SignIn {
   /** Makes a session. Throws 401 without saying what was wrong, and 429 after too many failures. */
   signIn(request: SignInRequest): Promise<{ token: string; session: Session; user: User }>;
   signOut(caller: Caller): Promise<void>;
-  /** Needs the old password; ends every other session of the user. Answers how many. */
-  changePassword(caller: Caller, oldPassword: string, newPassword: string, limitKey: string): Promise<number>;
+  /** Needs the old password; ends every other session of the user and, unless they are kept, all API tokens. */
+  changePassword(caller: Caller, change: PasswordChange): Promise<EndedCredentials>;
+}
+
+export interface PasswordChange {
+  oldPassword: string;
+  newPassword: string;
+  keepTokens: boolean;
+  limitKey: string;
 }
 
 export interface SignInOptions {
@@ -111,14 +119,14 @@ export function buildSignIn(options: SignInOptions): SignIn {
     async signOut(caller) {
       if (caller.sessionId !== null) await store.sessions.delete(caller.sessionId);
     },
-    async changePassword(caller, oldPassword, newPassword, limitKey) {
+    async changePassword(caller, { oldPassword, newPassword, keepTokens, limitKey }) {
       const checked = await check(caller.username, oldPassword, limitKey);
       if (!checked) throw wrongOld();
       const passwordHash = await passwords.hash(newPassword);
       return store.transaction(async (keepers) => {
         if (!(await isStillRight(keepers, checked))) throw wrongOld();
         await keepers.users.update(checked.id, { passwordHash });
-        return keepers.sessions.deleteOfUser(checked.id, caller.sessionId ?? undefined);
+        return endCredentials(keepers, checked.id, { keepTokens, keepSessionId: caller.sessionId });
       });
     },
   };

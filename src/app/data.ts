@@ -5,7 +5,6 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../errors.ts";
 import { buildLog, type Log } from "../log.ts";
-import type { User } from "../model/user.ts";
 import { buildSecrets } from "../secrets.ts";
 import { backUp, restore } from "../store/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/data-key.ts";
@@ -65,10 +64,15 @@ export async function rotateDataKey(
 }
 
 /** A new password for a user, in the database itself. */
-export async function resetPassword(config: Config, username: string, password: string): Promise<User> {
+export async function resetPassword(
+  config: Config,
+  username: string,
+  password: string,
+  keepTokens: boolean,
+): ReturnType<typeof rescueUser> {
   const store = await openStore({ url: databaseUrlOf(config), log: quietLog() });
   try {
-    return await rescueUser(store, buildPasswords(), systemClock, username, password);
+    return await rescueUser(store, buildPasswords(), systemClock, username, password, keepTokens);
   } finally {
     await store.close();
   }

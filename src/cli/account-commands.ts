@@ -60,15 +60,25 @@ export function addAccountCommands(program: Command): void {
   addSettings(user.command("reset-password <username>"))
     .description("let a user back in, in the database itself: for when nobody can sign in any more")
     .option("--json", "print JSON")
-    .action(async (username: string, options: Record<string, unknown>) => {
-      const [config, { resetPassword }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
-      const { id } = await resetPassword(
-        config,
-        username,
-        await askPassword(`New password of ${username}: `),
-      );
-      print(options, { id, username }, () => `${username} can sign in with the new password.`);
-    });
+    .option("--keep-tokens", "let the user's API tokens live; without it they end with the old password")
+    .action(
+      async (
+        username: string,
+        options: Record<string, unknown> & OutputOptions & { keepTokens?: boolean },
+      ) => {
+        const { keepTokens = false, ...settings } = options;
+        const [config, { resetPassword }] = await Promise.all([
+          configFrom(settings),
+          import("../app/data.ts"),
+        ]);
+        const password = await askPassword(`New password of ${username}: `);
+        const { user, endedTokens } = await resetPassword(config, username, password, keepTokens);
+        print(options, { id: user.id, username, endedTokens }, () => {
+          const ended = `${endedTokens} API token${endedTokens === 1 ? "" : "s"} ended`;
+          return `${username} can sign in with the new password; ${keepTokens ? "the API tokens still work" : ended}.`;
+        });
+      },
+    );
 
   const token = program.command("token").description("long-lived API tokens");
   addRemote(token.command("list"))

@@ -27,7 +27,7 @@ export async function identify(
   ownOrigins: readonly string[],
 ): Promise<Identity> {
   const via = request.headers.has("authorization") ? "bearer" : "cookie";
-  const token = via === "bearer" ? bearerOf(request.headers) : cookieOf(request.headers);
+  const token = credentialOf(request.headers);
   if (via === "cookie" && !token) return nobody;
   try {
     if (!token) throw new Fault("unauthenticated", "Write the header as `Authorization: Bearer <token>`.");
@@ -38,6 +38,11 @@ export async function identify(
     if (thrown instanceof Fault) return { caller: null, via, fault: thrown };
     throw thrown;
   }
+}
+
+/** The token of a request, wherever it stands. */
+export function credentialOf(headers: Headers): string | null {
+  return headers.has("authorization") ? bearerOf(headers) : cookieOf(headers);
 }
 
 function cookieOf(headers: Headers): string | null {

@@ -50,5 +50,9 @@ export function buildApiTokenKeeper({ db, dialect }: Scope): ApiTokenKeeper {
       const result = await db.deleteFrom("api_tokens").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
+    async deleteOfUser(userId) {
+      const result = await db.deleteFrom("api_tokens").where("user_id", "=", userId).executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
   };
 }

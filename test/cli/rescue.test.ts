@@ -19,7 +19,7 @@ test("user reset-password lets the admin back in while the server runs; old pass
     slipway(["user", "reset-password", ...args, "--data-dir", server.dataDir], "a new password\n");
   expect(await reset("admin", "--json")).toMatchObject({
     exitCode: 0,
-    stdout: '{"id":1,"username":"admin"}\n',
+    stdout: '{"id":1,"username":"admin","endedTokens":0}\n',
   });
   expect((await server.admin.request("GET", "/api/auth/me")).status).toBe(401);
   expect(await signIn(adminPassword)).toBe(401);
@@ -27,6 +27,12 @@ test("user reset-password lets the admin back in while the server runs; old pass
   expect(await admin.expect(200, "GET", "/api/audit?action=user.rescue")).toMatchObject({
     items: [{ subject: "user admin", remoteIp: "command line", userId: null }],
   });
+  const made = await admin.expect<{ token: string }>(201, "POST", "/api/tokens", { name: "ci" });
+  const token = server.as(made.token);
+  expect((await reset("admin", "--keep-tokens")).stdout).toContain("API tokens still work");
+  expect((await token.request("GET", "/api/auth/me")).status).toBe(200);
+  expect((await reset("admin")).stdout).toContain("1 API token ended");
+  expect((await token.request("GET", "/api/auth/me")).status).toBe(401);
   expect((await reset("nobody")).stderr).toContain("There is no user nobody");
   const short = await slipway(["user", "reset-password", "admin", "--data-dir", server.dataDir], "short\n");
   expect([short.exitCode, short.stderr]).toEqual([2, expect.stringContaining("8 to 256")]);

@@ -186,6 +186,38 @@ test("a dialog that is opened again holds nothing of what was typed into it befo
   expect(await form.getByLabel("Password").first().inputValue()).toBe("");
 }, 60_000);
 
+test("a new password ends API tokens unless they are kept", async () => {
+  const { page, go } = view;
+  const user = { username: "tess", password: "a good long sentence" };
+  await server.admin.expect(201, "POST", "/api/users", user);
+  const session = await server.admin.expect<{ token: string }>(200, "POST", "/api/auth/login", user);
+  const asTess = { authorization: `Bearer ${session.token}`, "content-type": "application/json" };
+  const body = JSON.stringify({ name: "ci", scopes: ["read"] });
+  const made = await fetch(`${server.url}/api/tokens`, { method: "POST", headers: asTess, body });
+  const { token } = (await made.json()) as { token: string };
+  const statusOf = async () =>
+    (await fetch(`${server.url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+  const form = page.getByRole("dialog");
+  const setPassword = async (isKept: boolean) => {
+    await go("/users");
+    await page.getByRole("button", { name: "Change tess" }).click();
+    await page.getByRole("menuitem", { name: "Set a password" }).click();
+    await form.getByLabel("Password").first().fill("another good sentence");
+    if (isKept) await form.getByLabel("Keep their API tokens").check();
+    await form.getByRole("button", { name: "Set the password" }).click();
+    await form.waitFor({ state: "detached" });
+  };
+  await setPassword(true);
+  expect(await statusOf()).toBe(200);
+  await setPassword(false);
+  expect(await statusOf()).toBe(401);
+
+  await go("/account");
+  await page.getByLabel("Keep my API tokens").waitFor();
+  expect(await page.getByLabel("Keep my API tokens").isChecked()).toBe(false);
+}, 60_000);
+
 test("the push page connects, publishes, counts the receivers and kicks", async () => {
   const { page, go } = view;
   await go("/push");

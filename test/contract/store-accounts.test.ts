@@ -214,7 +214,10 @@ describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
       sessionMs: 1000,
     });
     const caller = { userId: user.id, username: "late-change", role: user.role, scopes: null, sessionId: 1 };
-    const change = signIn.changePassword({ ...caller, expiresAt: null }, "old", "new", "");
+    const change = signIn.changePassword(
+      { ...caller, expiresAt: null },
+      { oldPassword: "old", newPassword: "new", keepTokens: false, limitKey: "" },
+    );
     expect(await failureOf(change)).toMatchObject({ code: "invalid" });
     expect(await store.users.byUsername("late-change")).toMatchObject({ passwordHash: "the admin's" });
   });

@@ -119,7 +119,7 @@ export function buildApi(deps: ApiDeps) {
     )
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))
-    .route("/api", tokensApi({ keepers: store, clock }))
+    .route("/api", tokensApi({ store, clock }))
     .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))
     .route("/api", auditApi(store));
   describeApi(api);

@@ -6,7 +6,7 @@ import { limitKeyOf } from "../client-address.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, json, jsonBody, noContent, strict, text, time, z } from "./shape.ts";
-import { newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
+import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const tags = ["auth"];
 
@@ -68,9 +68,14 @@ const changePassword = route({
   path: "/auth/password",
   tags,
   summary: "Change the own password",
-  description: "Needs the old one. Every other session of the user ends.",
+  description:
+    "Needs the old one. Every other session and every API token of the user ends; `keepTokens` keeps the tokens.",
   access: "session",
-  request: { body: jsonBody(strict({ oldPassword: triedPassword, newPassword })) },
+  request: {
+    body: jsonBody(
+      strict({ oldPassword: triedPassword, newPassword, keepTokens: keepTokens.default(false) }),
+    ),
+  },
   responses: { 204: noContent },
 });
 
@@ -146,15 +151,10 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     })
     .openapi(changePassword, async (c) => {
       const caller = callerOf(c);
-      const body = c.req.valid("json");
-      const ended = await signIn.changePassword(
-        caller,
-        body.oldPassword,
-        body.newPassword,
-        limitKeyOf(c.var.clientAddress),
-      );
+      const limitKey = limitKeyOf(c.var.clientAddress);
+      const ended = await signIn.changePassword(caller, { ...c.req.valid("json"), limitKey });
       c.var.consoleAccess.sessionEnded(caller.userId);
-      const detail = { endedSessions: ended };
+      const detail = { ...ended };
       await audit(c, { action: "auth.change-password", subject: `user ${caller.username}`, detail });
       return c.body(null, 204);
     })

@@ -1,10 +1,11 @@
-import { newToken } from "../../account/credential.ts";
+import { buildCredentials, newToken } from "../../account/credential.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import type { ApiToken } from "../../model/user.ts";
 import { hashToken } from "../../secrets.ts";
+import { credentialOf } from "../auth.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import {
@@ -106,11 +107,12 @@ const revokeToken = route({
 });
 
 export interface TokensDeps {
-  keepers: Pick<Keepers, "apiTokens">;
+  store: Store;
   clock: Clock;
 }
 
-export function tokensApi({ keepers: { apiTokens }, clock }: TokensDeps) {
+export function tokensApi({ store, clock }: TokensDeps) {
+  const { apiTokens } = store;
   return newApi()
     .openapi(listTokens, async (c) => {
       const caller = callerOf(c);
@@ -126,18 +128,23 @@ export function tokensApi({ keepers: { apiTokens }, clock }: TokensDeps) {
       const { name, scopes, expiresAt: expires } = c.req.valid("json");
       const now = clock.now();
       const expiresAt = expires === null ? null : new Date(expires);
-      const { total } = await apiTokens.list({ userId: caller.userId }, { page: 1, pageSize: 1 });
-      if (total >= maxPerUser)
-        throw new Fault("conflict", `You have ${total} tokens; revoke one before you make another.`);
       const token = newToken("api");
-      const made = await apiTokens.create({
-        userId: caller.userId,
-        name,
-        tokenHash: hashToken(token),
-        hint: token.slice(0, 8),
-        scopes,
-        createdAt: new Date(now),
-        expiresAt,
+      const made = await store.transaction(async (keepers) => {
+        await keepers.users.hold(caller.userId);
+        // A new password may have ended the caller's credential meanwhile: it must not leave a token behind.
+        await buildCredentials(keepers, clock).callerOf(credentialOf(c.req.raw.headers) ?? "");
+        const { total } = await keepers.apiTokens.list({ userId: caller.userId }, { page: 1, pageSize: 1 });
+        if (total >= maxPerUser)
+          throw new Fault("conflict", `You have ${total} tokens; revoke one before you make another.`);
+        return keepers.apiTokens.create({
+          userId: caller.userId,
+          name,
+          tokenHash: hashToken(token),
+          hint: token.slice(0, 8),
+          scopes,
+          createdAt: new Date(now),
+          expiresAt,
+        });
       });
       const detail = { scopes, expiresAt: expiresAt?.toISOString() ?? null };
       await audit(c, { action: "token.create", subject: `token ${name}`, detail });

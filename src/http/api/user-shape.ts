@@ -39,5 +39,10 @@ export const newPassword = text(passwordMaxLength, passwordMinLength).openapi({
   example: "a good long sentence",
 });
 
+/** Beside a new password. */
+export const keepTokens = z.boolean().openapi({
+  description: "Whether the user's API tokens stay; without it they end, as every session does.",
+});
+
 /** A password as it is tried at sign-in: any text that is not absurd. */
 export const triedPassword = text(1024).openapi({ format: "password" });

@@ -1,3 +1,4 @@
+import { endCredentials } from "../../account/end-credentials.ts";
 import type { Passwords } from "../../account/password.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
@@ -19,7 +20,7 @@ import {
   text,
   z,
 } from "./shape.ts";
-import { newPassword, newUsername, userJson, userRevision, userShape } from "./user-shape.ts";
+import { keepTokens, newPassword, newUsername, userJson, userRevision, userShape } from "./user-shape.ts";
 
 const tags = ["users"];
 const access = "admin";
@@ -83,7 +84,8 @@ const updateUser = route({
   tags,
   summary: "Change a user",
   description:
-    "Fields that are not sent stay. A disabled user loses access at once; a new password ends all sessions of the user. " +
+    "Fields that are not sent stay. A disabled user loses access at once; a new password ends all sessions and API tokens " +
+    "of the user, `keepTokens` keeps the tokens. " +
     "The last administrator can be neither disabled nor demoted.",
   access,
   faults: changedMeanwhile,
@@ -91,7 +93,15 @@ const updateUser = route({
     params: idParams("id"),
     headers: ifMatch,
     body: jsonBody(
-      strict({ role: role.optional(), disabled: z.boolean().optional(), password: newPassword.optional() }),
+      strict({
+        role: role.optional(),
+        disabled: z.boolean().optional(),
+        password: newPassword.optional(),
+        keepTokens: keepTokens.optional(),
+      }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
+        path: ["keepTokens"],
+        message: "goes with a new password",
+      }),
     ),
   },
   responses: { 200: tagged("The user as it is now.", userShape) },
@@ -161,15 +171,20 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(updateUser, async (c) => {
       const { id } = c.req.valid("param");
-      const { password, ...change } = c.req.valid("json");
+      const { password, keepTokens = false, ...change } = c.req.valid("json");
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
       const user = await oneByOne(async (keepers) => {
         const before = found(await keepers.users.byId(id), `user ${id}`);
         refuseIfChanged(c.req.valid("header")["if-match"], userRevision(before), "user");
         if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
         const after = await keepers.users.update(id, onlyGiven({ ...change, passwordHash }));
-        if (passwordHash !== undefined || change.disabled) await keepers.sessions.deleteOfUser(id);
-        const detail = { ...onlyGiven(change), passwordChanged: password !== undefined };
+        const hasNewPassword = passwordHash !== undefined;
+        // Tokens of a disabled user do nothing; they work again when the user does.
+        const ended =
+          hasNewPassword || change.disabled
+            ? await endCredentials(keepers, id, { keepTokens: keepTokens || !hasNewPassword })
+            : {};
+        const detail = { ...onlyGiven(change), passwordChanged: hasNewPassword, ...ended };
         await audit(c, { action: "user.update", subject: `user ${before.username}`, detail }, keepers);
         return found(after, `user ${id}`);
       });
