@@ -1,7 +1,7 @@
 /**
  * Keeps refused deliveries from filling the database. Of one source (an address or IPv6 network, alone or at a project) the
- * first 60 of a minute are records of their own, and of one place (the unknown keys, or a project) the first 600, however
- * many sources they have. The surplus of each is one record whose count grows.
+ * first 60 of a minute are records of their own, and of one place (the unknown keys, or a project) the first 600 of a minute
+ * and 3,600 of an hour, however many sources they have. The surplus is one record a minute whose count grows.
  */
 export interface FloodGuard {
   /** Records by `create`, or counts onto the minute's surplus record; answers the record's id. */
@@ -25,37 +25,47 @@ export interface FloodWriter {
 const recordsOfSource = 60;
 /** An attacker may have any number of addresses: a botnet, or the 65,536 networks of an IPv6 /48. */
 const recordsOfPlace = 600;
+/** A flood that goes on for days must not fill the disk either. */
+const hourlyRecordsOfPlace = 3600;
 /** Sources beyond this share one entry: an attacker with many addresses must not buy memory. */
 const maxEntries = 10_000;
 
-/** What one source or place has recorded in a minute. */
+const [minuteMs, hourMs] = [60_000, 3_600_000];
+
+/** What one source or place has recorded in a minute or hour. */
 interface Tally {
-  minute: number;
+  period: number;
   records: number;
   surplus: Promise<number> | null;
   pending: number;
-  writing: Promise<void> | null;
+  isWriting: boolean;
 }
 
 export function buildFloodGuard(writer: FloodWriter): FloodGuard {
   const sources = new Map<string, Tally>();
   const places = new Map<string, Tally>();
+  const hours = new Map<string, Tally>();
   const writing = new Set<Promise<void>>();
 
-  /** The tally at which the next record is surplus; null when neither is full. */
-  function fullOf(source: Tally, place: Tally): Tally | null {
-    if (place.records >= recordsOfPlace) return place;
+  function talliesOf(origin: Origin, nowMs: number) {
+    return {
+      source: tallyOf(sources, origin.source, nowMs, minuteMs),
+      place: tallyOf(places, origin.place, nowMs, minuteMs),
+      hour: tallyOf(hours, origin.place, nowMs, hourMs),
+    };
+  }
+
+  /** The tally whose surplus the next record belongs to; null when it is a record of its own. */
+  function fullOf({ source, place, hour }: ReturnType<typeof talliesOf>): Tally | null {
+    if (place.records >= recordsOfPlace || hour.records >= hourlyRecordsOfPlace) return place;
     return source.records >= recordsOfSource ? source : null;
   }
 
   function count(tally: Tally, id: number): void {
     tally.pending++;
-    if (tally.writing) return;
-    const work = writeCounts(tally, id).finally(() => {
-      tally.writing = null;
-      writing.delete(work);
-    });
-    tally.writing = work;
+    if (tally.isWriting) return;
+    tally.isWriting = true;
+    const work = writeCounts(tally, id).finally(() => writing.delete(work));
     writing.add(work);
   }
 
@@ -66,20 +76,21 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
       tally.pending = 0;
       await writer.addToCount(id, more).catch(writer.failed);
     }
+    // In the same turn as the last look: what arrives from now on starts another write.
+    tally.isWriting = false;
   }
 
   return {
     async record(origin, nowMs, create) {
-      const source = tallyOf(sources, origin.source, nowMs);
-      const place = tallyOf(places, origin.place, nowMs);
-      const full = fullOf(source, place);
+      const tallies = talliesOf(origin, nowMs);
+      const full = fullOf(tallies);
       if (full === null) {
-        source.records++;
-        place.records++;
+        for (const tally of Object.values(tallies)) tally.records++;
         return create();
       }
       if (full.surplus === null) {
-        place.records++;
+        tallies.place.records++;
+        tallies.hour.records++;
         full.surplus = create();
         return full.surplus.catch((error: unknown) => {
           full.surplus = null;
@@ -90,24 +101,22 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
       count(full, id);
       return id;
     },
-    isFlooding({ source, place }, nowMs) {
-      return fullOf(tallyOf(sources, source, nowMs), tallyOf(places, place, nowMs)) !== null;
-    },
+    isFlooding: (origin, nowMs) => fullOf(talliesOf(origin, nowMs)) !== null,
     async settle() {
       await Promise.all(writing);
     },
   };
 }
 
-/** The tally of this minute. When there are too many, those of earlier minutes are forgotten first. */
-function tallyOf(tallies: Map<string, Tally>, name: string, nowMs: number): Tally {
-  const minute = Math.floor(nowMs / 60_000);
+/** The tally of this period. When there are too many, those of other periods are forgotten first. */
+function tallyOf(tallies: Map<string, Tally>, name: string, nowMs: number, periodMs: number): Tally {
+  const period = Math.floor(nowMs / periodMs);
   if (!tallies.has(name) && tallies.size >= maxEntries)
-    for (const [key, old] of tallies) if (old.minute !== minute) tallies.delete(key);
+    for (const [key, old] of tallies) if (old.period !== period) tallies.delete(key);
   const key = tallies.has(name) || tallies.size < maxEntries ? name : "";
   const known = tallies.get(key);
-  if (known && known.minute === minute) return known;
-  const fresh: Tally = { minute, records: 0, surplus: null, pending: 0, writing: null };
+  if (known && known.period === period) return known;
+  const fresh: Tally = { period, records: 0, surplus: null, pending: 0, isWriting: false };
   tallies.set(key, fresh);
   return fresh;
 }

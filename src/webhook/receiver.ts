@@ -18,7 +18,7 @@ import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { notEnabled, type Pipeline, type Sent, signatureFailed } from "./pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "./project-rate.ts";
 import { providerOf } from "./providers.ts";
-import type { Known } from "./record.ts";
+import { type Known, withBoundedEvent } from "./record.ts";
 import type { SignedRequest } from "./signature.ts";
 import { diagnose } from "./signature-doctor.ts";
 import { waysIn } from "./ways-in.ts";
@@ -181,8 +181,10 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const bucket = bucketOf(known.event, hook.rules);
     const waitMs = rates[bucket].take(projectId, takenAtMs);
     // Hosts do not send again: what is surely theirs stays replayable.
-    if (waitMs !== null)
-      return refuseFlooding(incoming, known, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+    if (waitMs !== null) {
+      const kept = hook.config.secret === null ? withBoundedEvent(known) : known;
+      return refuseFlooding(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+    }
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null)
       trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
@@ -214,7 +216,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       });
     withinRate(limitPerMinute, "listed", located.trace);
     const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
-    const known = isFlooding ? located : sent.readBy(hook).known;
+    const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
     const why = isFlooding
       ? "one of a flood, not looked at further"
       : diagnosisOf(hook, request, clock.now());

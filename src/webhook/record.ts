@@ -65,6 +65,27 @@ export function recordOf(
   };
 }
 
+/** In characters of its JSON; a usual event takes one or two thousand. */
+const maxUnprovenEvent = 16 * 1024;
+const maxUnprovenMessageBytes = 4096;
+
+/**
+ * Of a sender that proved nothing, a record keeps what is needed to recognise the event and to replay it by force, and no
+ * list of ten thousand paths: anybody can send such events, and often.
+ */
+export function withBoundedEvent(known: Known): Known {
+  const { event } = known;
+  if (event === null || JSON.stringify(event).length <= maxUnprovenEvent) return known;
+  const { otherRefs: _otherRefs, ...rest } = event;
+  const bounded = {
+    ...rest,
+    paths: null,
+    pathsUnknownBecause: "the sender proved nothing, so that its long list was not kept",
+    message: cutAtBytes(event.message, maxUnprovenMessageBytes),
+  };
+  return { ...known, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };
+}
+
 function withMessage(event: NormalizedEvent, message: string): NormalizedEvent {
   return message === event.message ? event : { ...event, message };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { makeHook } from "../support/hook.ts";
+import { deliveryOf, makeHook, sha } from "../support/hook.ts";
 
 /** Far above what one such request costs, far below the seconds that it must not cost. */
 const quickMs = 700;
@@ -44,4 +44,31 @@ describe("a request with a bad signature costs little", () => {
         });
         expect(took).toBeLessThan(quickMs);
       });
+});
+
+describe("the record of a sender that proved nothing keeps little", () => {
+  const paths = Array.from({ length: 8000 }, (_, n) => `src/${"x".repeat(80)}/${n}`);
+  const push = { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann", paths };
+  const bodies: [string, object, string][] = [
+    ["very many paths", push, "main"],
+    ["a very long message", { ...push, paths: [], message: "m".repeat(500_000) }, "main"],
+    ["a very long author", { ...push, paths: [], author: "a".repeat(500_000) }, ""],
+  ];
+
+  test.each(bodies)("of %s", async (_what, payload, ref) => {
+    const hook = await makeHook(server, { secret: "right" });
+    const answer = await hook.deliver({ payload, headers: { "X-CICD-Token": "wrong" } });
+    expect(answer.status).toBe(401);
+    const record = await deliveryOf(server.admin, answer.body.deliveryId);
+    expect(record.ref).toBe(ref);
+    expect(JSON.stringify(record).length).toBeLessThan(40_000);
+  });
+
+  test("while a usual one keeps all, for a replay by force", async () => {
+    const hook = await makeHook(server, { secret: "right" });
+    const payload = { ...push, paths: paths.slice(0, 50) };
+    const { body } = await hook.deliver({ payload, headers: { "X-CICD-Token": "wrong" } });
+    const { normalized } = await deliveryOf(server.admin, body.deliveryId);
+    expect(normalized).toMatchObject({ paths: payload.paths });
+  });
 });
