@@ -108,11 +108,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         await localRunner?.start(ownUrl.current().url);
         warnings.push(...isolationWarnings(await isolationOf(store)));
       },
-      missing: () =>
-        store.check().then(
-          () => null,
-          () => "the database does not answer",
-        ),
+      missing: () => store.check().catch(() => "the database does not answer"),
       facts,
       warnings,
       async drain() {

@@ -58,8 +58,8 @@ export interface Store extends Unit {
   version(): number | null;
   /** The database's own time, so that instances with skewed clocks agree. */
   now(): Promise<Date>;
-  /** Throws when the database does not answer. */
-  check(): Promise<void>;
+  /** Null while it can be read and written; otherwise what is wrong. Throws when the database does not answer. */
+  check(): Promise<string | null>;
   describe(): string;
   close(): Promise<void>;
 }

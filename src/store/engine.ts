@@ -9,8 +9,8 @@ export interface Engine {
   /** See Store. */
   version(): number | null;
   now(): Promise<Date>;
-  /** Throws when the database does not answer. */
-  check(): Promise<void>;
+  /** See Store. */
+  check(): Promise<string | null>;
   /**
    * Runs `work` while it holds `name` over all other instances; "timeout" when `waitMs` passed first. `work` uses only
    * the scope that it is given: where there are other instances, that is the transaction which holds the lock.

@@ -29,6 +29,13 @@ export function wasLost(error: unknown): boolean {
   return lostCodes.includes(codeOf(thrown)) || lostMessages.test(messageOf(thrown));
 }
 
+/** Disk full, a failure of its disk, a server that only reads. */
+const unwritableCodes = ["53100", "58030", "25006"];
+
+export function cannotWrite(error: unknown): boolean {
+  return unwritableCodes.includes(codeOf(error instanceof Fault ? error.cause : error));
+}
+
 function isAway(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error && !(error instanceof TypeError);
   const code = error.code ?? "";

@@ -10,10 +10,11 @@ import { runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { connect, run, settingsOf } from "./postgres-client.ts";
-import { faultOf, wasLost } from "./postgres-fault.ts";
+import { cannotWrite, faultOf, wasLost } from "./postgres-fault.ts";
 import { buildPostgresLocks } from "./postgres-lock.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
+import { buildWriteCheck, probeWrite } from "./write-check.ts";
 
 const statementTimeoutMs = 10_000;
 /** For a server that is there but silent: then only we can end the wait. */
@@ -80,7 +81,9 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
 
   const clock = await buildDatabaseClock(() => timeOf(pool));
   const execute: Execute = <R>(query: Query) =>
-    reads.test(query.sql) ? overLostConnections(() => run<R>(pool, query)) : run<R>(pool, query);
+    reads.test(query.sql)
+      ? overLostConnections(() => run<R>(pool, query))
+      : writes.watch(run<R>(pool, query));
   const db = databaseOver(execute);
   const scope: Scope = {
     db,
@@ -90,9 +93,15 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     dialect: postgresDialect,
     transact: async (work) => {
       const { client } = await begun("begin");
-      return inTransaction(client, () => work(innerScope(client)));
+      return writes.watch(inTransaction(client, () => work(innerScope(client))));
     },
   };
+  const writes = buildWriteCheck({
+    isRefusal: cannotWrite,
+    // Nobody tells how much space a PostgreSQL server has: only a failure shows it.
+    space: async () => "enough",
+    probe: () => probeWrite(scope),
+  });
   return {
     scope,
     description: describe(url),
@@ -100,9 +109,11 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     async check() {
       const query = { text: "select 1", query_timeout: shortAnswerTimeoutMs };
       await pool.query(query).catch((error: unknown) => Promise.reject(faultOf(error)));
+      return writes.problem();
     },
     version: () => null,
-    runLocked: (name, waitMs, work) => runLocked(name, waitMs, (client) => work(innerScope(client))),
+    runLocked: (name, waitMs, work) =>
+      writes.watch(runLocked(name, waitMs, (client) => work(innerScope(client)))),
     async close() {
       await untilIdle(pool);
       await pool.end();

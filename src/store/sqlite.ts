@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Kysely } from "kysely";
 import type { Clock } from "../clock.ts";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { buildStoreTime, moveWaiting } from "./clock-step.ts";
-import { type Database, sqliteDialect } from "./dialect.ts";
+import { codeOf, type Database, sqliteDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { buildGroupWriter } from "./group-writer.ts";
 import { dialectOver, type Execute, type Query, type QueryAnswer } from "./kysely-dialect.ts";
@@ -14,10 +14,12 @@ import { type MadeUnit, runMadeUnit } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
-import { buildSqliteBackground, type SqliteBackground } from "./sqlite-background.ts";
+import { buildSqliteBackground } from "./sqlite-background.ts";
 import { connect, type SqliteConnection } from "./sqlite-connection.ts";
+import { buildCheckpoints, cutLog } from "./sqlite-log.ts";
 import { buildSqliteThread } from "./sqlite-thread.ts";
 import { begin } from "./work-group.ts";
+import { buildWriteCheck, probeWrite } from "./write-check.ts";
 
 /**
  * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
@@ -31,6 +33,8 @@ const commonPragmas = [
   // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
   // anew, is finished by a writer, every 125 MiB.
   "pragma wal_autocheckpoint = 16000",
+  // Where the log starts anew under steady writing, what is beyond this is cut.
+  "pragma journal_size_limit = 16777216",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
 ];
@@ -48,7 +52,10 @@ const readerPragmas = [
   "pragma temp_store = memory",
 ];
 
-const checkpointEveryMs = 1_000;
+/** With less space left than this, the next write may fail. */
+const littleBytes = 16 * 1024 * 1024;
+/** A large delivery no longer fits. */
+const noBytes = 512 * 1024;
 
 export interface SqliteOptions {
   path: string;
@@ -58,25 +65,8 @@ export interface SqliteOptions {
   unitTimeoutMs?: number;
 }
 
-/** Starts a checkpoint on the background thread, at most one a second: its syncs would hold the loop. */
-function buildCheckpoint(background: SqliteBackground, log: Log): () => void {
-  let nextAt = performance.now() + checkpointEveryMs;
-  let isRunning = false;
-  return () => {
-    if (isRunning || performance.now() < nextAt) return;
-    isRunning = true;
-    background
-      .execute({ sql: "pragma wal_checkpoint(passive)", parameters: [] })
-      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "a database checkpoint failed"))
-      .finally(() => {
-        isRunning = false;
-        nextAt = performance.now() + checkpointEveryMs;
-      });
-  };
-}
-
 /** All else is read: a write that begins otherwise is refused by the reader, and does not go unnoticed. */
-const writes = /^(?:insert|update|delete) /;
+const changes = /^(?:insert|update|delete) /;
 const changesConfiguration =
   /^(?:insert into|update|delete from) "(?:projects|project_secrets|webhook_configs)"/;
 
@@ -107,12 +97,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
   const file = resolve(path);
   const connection = openWriter(file);
   await migrateAlone(connection);
+  cutLog(connection, log);
   const reader = connect(file, { readonly: true });
   for (const pragma of readerPragmas) reader.run(pragma);
   const wal = await open(`${file}-wal`, "r+");
 
   const background = buildSqliteBackground(file);
-  const checkpoint = buildCheckpoint(background, log);
+  const checkpoints = buildCheckpoints(background, async () => (await wal.stat()).size, log);
   const version = buildVersion();
   const writer = version.watch(connection);
   let inside = buildInnerScope(writer);
@@ -121,12 +112,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     connection: writer,
     async write(units) {
       const outcomes = await thread.write(units);
-      checkpoint();
+      checkpoints.written();
       return outcomes;
     },
     async sync() {
       await wal.datasync();
-      checkpoint();
+      checkpoints.written();
     },
     onCommit: version.committed,
     unitTimeoutMs,
@@ -136,8 +127,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     },
   });
   const execute: Execute = async <R>(query: Query) => {
-    if (!writes.test(query.sql)) return reader.execute<R>(query);
-    const [answer] = await group.write([query]);
+    if (!changes.test(query.sql)) return reader.execute<R>(query);
+    const [answer] = await writes.watch(group.write([query]));
     return answer as QueryAnswer<R>;
   };
 
@@ -145,10 +136,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     db: databaseOver(execute),
     lists: databaseOver((query) => background.execute(query)),
     execute,
-    executeTogether: group.write,
+    executeTogether: (unit) => writes.watch(group.write(unit)),
     dialect: sqliteDialect,
-    transact: (work) => group.run(() => work(inside.scope)),
+    transact: (work) => writes.watch(group.run(() => work(inside.scope))),
   };
+  const writes = buildWriteCheck({
+    isRefusal,
+    space: () => spaceOf(dirname(file)),
+    probe: () => probeWrite(scope),
+  });
   const now = buildStoreTime(clock, (ms) => scope.transact((inner) => moveWaiting(inner, ms)), log);
   return {
     scope,
@@ -158,17 +154,34 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     async check() {
       group.check();
       reader.execute({ sql: "select 1", parameters: [] });
+      return writes.problem();
     },
     runLocked: (_name, _waitMs, work) => work(scope),
     async close() {
+      checkpoints.close();
       await group.close();
       await thread.stop("The database is closed.");
       await background.close();
       reader.close();
+      cutLog(connection, log);
       await wal.close();
       writer.close();
     },
   };
+}
+
+/** Some file systems keep a part for root: only what is left for everybody is taken as enough. */
+async function spaceOf(folder: string): Promise<"enough" | "little" | "none"> {
+  const { bavail, bfree, bsize } = await statfs(folder);
+  if (bfree * bsize < noBytes) return "none";
+  return bavail * bsize < littleBytes ? "little" : "enough";
+}
+
+/** SQLite's names for a disk that takes nothing. */
+const refusals = /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/;
+
+function isRefusal(error: unknown): boolean {
+  return refusals.test(codeOf(error)) || (error instanceof Fault && refusals.test(codeOf(error.cause)));
 }
 
 function databaseOver(execute: Execute): Database {

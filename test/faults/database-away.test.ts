@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
+import pg from "pg";
 import { startApiServer } from "../support/api-server.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { makeHook } from "../support/hook.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const databases = await availableDatabases();
@@ -43,6 +45,44 @@ test.each(postgres)(
     expect((await server.admin.request("GET", "/api/projects")).status).toBe(200);
     await server.stop();
     proxy.stop();
+    await database.remove();
+  },
+  60_000,
+);
+
+test.each(postgres)(
+  "a $name that only reads is not called ready, and is again when it takes writes",
+  async ({ make }) => {
+    const database = await make();
+    const server = await startApiServer({ "database.url": database.url });
+    const { deliver } = await makeHook(server, { debounceSeconds: 0 });
+    const admin = new pg.Client({ connectionString: database.url });
+    await admin.connect();
+    const setReadOnly = async (value: "on" | "off") => {
+      const name = new URL(database.url).pathname.slice(1);
+      await admin.query("set default_transaction_read_only = off");
+      await admin.query(`alter database ${name} set default_transaction_read_only = ${value}`);
+      await admin.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'slipway' and datname = current_database()",
+      );
+    };
+    const push = { payload: { event: "push", ref: "refs/heads/main" } };
+    const ready = () => server.anonymous.request("GET", "/readyz");
+    expect((await deliver(push)).status).toBe(202);
+
+    await setReadOnly("on");
+    await eventually("deliveries fail", async () => (await deliver(push)).status === 500);
+    const refused = await ready();
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      "the database cannot be written: its disk may be full, or it only reads\n",
+    ]);
+
+    await setReadOnly("off");
+    await eventually("ready again", async () => (await ready()).status === 200);
+    expect((await deliver(push)).status).toBe(202);
+    await admin.end();
+    await server.stop();
     await database.remove();
   },
   60_000,

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { makeHook, type TestHook } from "../support/hook.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+import { canMount, makeSmallDisk, type SmallDisk } from "../support/small-disk.ts";
+
+const push = { payload: { event: "push", ref: "refs/heads/main", message: "x".repeat(20_000) } };
+const walMaxBytes = 1024 * 1024;
+
+describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
+  let disk: SmallDisk;
+  let server: ServerProcess;
+  let hook: TestHook;
+  const settings = { "runner-enabled": "false", "webhook-limit-per-minute": "100000" };
+  const readyz = async () => {
+    const response = await fetch(`${server.url}/readyz`);
+    return { status: response.status, text: await response.text() };
+  };
+  const walBytes = () => statSync(join(disk.path, "slipway.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
+  beforeAll(async () => {
+    disk = await makeSmallDisk(48);
+    server = await startServerProcess(disk.path, settings);
+    hook = await makeHook(server, { debounceSeconds: 0 });
+  }, 60_000);
+  afterAll(async () => {
+    await server.end("SIGKILL");
+    await disk.remove();
+  });
+
+  test("is not ready, also before the first delivery fails; is ready again by itself once there is space", async () => {
+    expect((await hook.deliver(push)).status).toBe(202);
+    expect((await readyz()).status).toBe(200);
+    for (let round = 0; round < 2; round++) {
+      disk.fill();
+      expect(await readyz()).toMatchObject({ status: 503 });
+      expect((await readyz()).text).toBe(
+        "the database cannot be written: its disk may be full, or it only reads\n",
+      );
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+      await eventually("deliveries fail", async () => (await hook.deliver(push)).status === 500);
+      expect((await readyz()).status).toBe(503);
+      disk.free();
+      await eventually("the server is ready again", async () => (await readyz()).status === 200);
+      expect((await hook.deliver(push)).status).toBe(202);
+    }
+  }, 60_000);
+
+  test("writes nothing for being asked whether it is ready while there is space", async () => {
+    const before = walBytes();
+    const { mtimeMs } = statSync(join(disk.path, "slipway.db-wal"));
+    for (let asked = 0; asked < 200; asked++) expect((await readyz()).status).toBe(200);
+    expect([walBytes(), statSync(join(disk.path, "slipway.db-wal")).mtimeMs]).toEqual([before, mtimeMs]);
+  }, 60_000);
+
+  test("does not write for every question while it is full", async () => {
+    disk.fill();
+    await eventually("the server says that it is not ready", async () => (await readyz()).status === 503);
+    const startedAt = performance.now();
+    for (let asked = 0; asked < 300; asked++) expect((await readyz()).status).toBe(503);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    disk.free();
+    await eventually("the server is ready again", async () => (await readyz()).status === 200);
+  }, 60_000);
+
+  test("gives the space of its log back when nothing is written, and at a restart", async () => {
+    const burst = () => Promise.all(Array.from({ length: 60 }, () => hook.deliver(push)));
+    await burst();
+    expect(walBytes()).toBeGreaterThan(walMaxBytes);
+    await eventually("the log is short again", () => walBytes() <= walMaxBytes);
+    await server.end("SIGKILL");
+    await leaveLongLog(join(disk.path, "slipway.db"));
+    expect(walBytes()).toBeGreaterThan(20 * walMaxBytes);
+    disk.fill();
+    server = await startServerProcess(disk.path, settings);
+    expect(walBytes()).toBeLessThanOrEqual(walMaxBytes);
+    expect((await readyz()).status).toBe(200);
+    await server.end("SIGTERM");
+    expect(walBytes()).toBeLessThanOrEqual(walMaxBytes);
+    disk.free();
+    server = await startServerProcess(disk.path, settings);
+  }, 120_000);
+});
+
+/** A log of 24 MB whose pages are all in the database: a process that is killed leaves it so. */
+async function leaveLongLog(path: string): Promise<void> {
+  const program = `
+    import { Database } from "bun:sqlite";
+    const file = new Database(${JSON.stringify(path)});
+    file.run("pragma wal_autocheckpoint = 0");
+    for (let round = 0; round < 24; round++)
+      file.run("insert into meta (name, value) values ('long', ?) on conflict do update set value = excluded.value", [
+        String.fromCharCode(97 + round).repeat(1024 * 1024),
+      ]);
+    file.prepare("pragma wal_checkpoint(passive)").all();
+    process.kill(process.pid, "SIGKILL");`;
+  await Bun.spawn([process.execPath, "-e", program]).exited;
+}
