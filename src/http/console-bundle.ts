@@ -1,16 +1,11 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { compressFile, type StaticFile } from "./static-file.ts";
 
-/** One file of the console, compressed once, when it is bundled. */
-export interface ConsoleAsset {
+/** One file of the console. */
+export interface ConsoleAsset extends StaticFile {
   /** As in the address: `/assets/main-1a2b3c4d.js`; the page itself is `/`. */
   path: string;
-  contentType: string;
-  etag: string;
-  br: Uint8Array<ArrayBuffer>;
-  gzip: Uint8Array<ArrayBuffer>;
 }
 
 /** Name of the bundle inside a compiled executable. */
@@ -93,18 +88,8 @@ function pageOf(template: string, files: BuiltFile[]): string {
   });
 }
 
-const compressBrotli = promisify(brotliCompress);
-const compressGzip = promisify(gzip);
-
 async function compress(path: string, contentType: string, content: Uint8Array): Promise<ConsoleAsset> {
-  const [br, zipped] = await Promise.all([
-    compressBrotli(content, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
-    }),
-    compressGzip(content, { level: 9 }),
-  ]);
-  const etag = `"${new Bun.CryptoHasher("sha256").update(content).digest("base64url").slice(0, 22)}"`;
-  return { path, contentType, etag, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
+  return { path, ...(await compressFile(contentType, content)) };
 }
 
 function formatBundle(assets: ConsoleAsset[]): string {

@@ -1,7 +1,7 @@
-import { gunzipSync } from "node:zlib";
 import { type ConsoleAsset, loadConsole } from "./console-bundle.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
+import { fileResponse } from "./static-file.ts";
 
 /** Scripts only from our own files; styles may be inline, because the component library positions elements that way. */
 const securityHeaders = {
@@ -23,6 +23,8 @@ const securityHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
+const retryAfterMs = 5_000;
+
 /** Folders of the server's own; a page address never starts with them. */
 const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
 
@@ -33,10 +35,13 @@ const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
 export function consolePages(rootDir: string): Handler {
   let loading: Promise<Map<string, ConsoleAsset>> | null = null;
   const assets = () => {
-    loading ??= loadConsole(rootDir).then((list) => new Map(list.map((asset) => [asset.path, asset])));
-    // A bundle that failed is tried again at the next request, not remembered as a failure.
+    if (loading) return loading;
+    loading = loadConsole(rootDir).then((list) => new Map(list.map((asset) => [asset.path, asset])));
+    // A bundle that failed is tried again, but not by every request of a stranger: bundling is costly.
     loading.catch(() => {
-      loading = null;
+      setTimeout(() => {
+        loading = null;
+      }, retryAfterMs).unref();
     });
     return loading;
   };
@@ -45,38 +50,17 @@ export function consolePages(rootDir: string): Handler {
     const { pathname } = addressOf(request);
     if (pathname.startsWith("/assets/")) {
       const asset = (await assets()).get(pathname);
-      return asset ? answer(request, asset, "public, max-age=31536000, immutable") : undefined;
+      return asset
+        ? fileResponse(request, asset, "public, max-age=31536000, immutable", securityHeaders)
+        : undefined;
     }
     if (notPages.test(pathname) || !wantsPage(request)) return undefined;
     const page = (await assets()).get("/");
-    return page ? answer(request, page, "no-cache") : undefined;
+    return page ? fileResponse(request, page, "no-cache", securityHeaders) : undefined;
   };
 }
 
 function wantsPage(request: Request): boolean {
   const accept = request.headers.get("accept") ?? "";
   return accept.includes("text/html") || (accept === "*/*" && addressOf(request).pathname === "/");
-}
-
-function answer(request: Request, asset: ConsoleAsset, cacheControl: string): Response {
-  const headers = new Headers({
-    ...securityHeaders,
-    "content-type": asset.contentType,
-    "cache-control": cacheControl,
-    etag: asset.etag,
-    vary: "Accept-Encoding",
-  });
-  if (isUnchanged(request.headers.get("if-none-match"), asset.etag))
-    return new Response(null, { status: 304, headers });
-  const accepted = request.headers.get("accept-encoding") ?? "";
-  const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : null;
-  if (encoding) headers.set("content-encoding", encoding);
-  const body = encoding ? asset[encoding] : gunzipSync(asset.gzip);
-  headers.set("content-length", String(body.length));
-  return new Response(request.method === "HEAD" ? null : body, { headers });
-}
-
-/** Proxies that compress mark a tag as weak. */
-function isUnchanged(ifNoneMatch: string | null, etag: string): boolean {
-  return (ifNoneMatch ?? "").split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }

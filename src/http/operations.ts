@@ -21,11 +21,12 @@ export interface OperationsOptions {
 
 /** What operators and orchestrators ask. */
 export function operationRoutes({ metrics, metricsToken, keyless, checks }: OperationsOptions): Routes {
+  const missingParts = checks.map((check) => sharedWhileAsked(() => withinTime(check)));
   return {
     // The process only: a broker or database that is away must not restart the fleet.
     "/livez": () => plain("ok"),
     "/readyz": async () => {
-      const missing = (await Promise.all(checks.map(withinTime))).filter((text) => text !== null);
+      const missing = (await Promise.all(missingParts.map((ask) => ask()))).filter((text) => text !== null);
       return missing.length === 0 ? plain("ready") : plain(missing.join("\n"), 503);
     },
     "/metrics": async (request, server) => {
@@ -42,6 +43,17 @@ export function operationRoutes({ metrics, metricsToken, keyless, checks }: Oper
 function plain(text: string, status = 200): Response {
   const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
   return new Response(`${text}\n`, { status, headers });
+}
+
+/** Anybody may ask, and a check reaches the database: those who ask together get one answer. */
+function sharedWhileAsked<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | null = null;
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = null;
+    });
+    return asked;
+  };
 }
 
 async function withinTime(check: () => Promise<string | null>): Promise<string | null> {

@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { version } from "../../version.ts";
 import { csrfHeader, sessionCookie } from "../auth.ts";
+import { compressFile, fileResponse } from "../static-file.ts";
 import type { ApiEnv } from "./context.ts";
 import { type ApiDocument, docsPage, docsPolicy } from "./docs-page.ts";
 
@@ -21,14 +22,30 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });
   register("securitySchemes", "cookie", { type: "apiKey", in: "cookie", name: sessionCookie });
-  let document: ApiDocument | null = null;
-  const documented = () => {
-    document ??= app.getOpenAPI31Document({
-      openapi: "3.1.0",
-      info: { title: "Slipway", version, description: about },
-    }) as unknown as ApiDocument;
-    return document;
+  const document = once(
+    () =>
+      app.getOpenAPI31Document({
+        openapi: "3.1.0",
+        info: { title: "Slipway", version, description: about },
+      }) as unknown as ApiDocument,
+  );
+  // Anybody may read both, so they are made once, not for each who asks.
+  const json = once(() => compressFile("application/json", encoded(JSON.stringify(document()))));
+  const page = once(() => compressFile("text/html; charset=UTF-8", encoded(docsPage(document()))));
+  app.get("/api/openapi.json", async (c) => fileResponse(c.req.raw, await json(), "no-cache"));
+  app.get("/docs", async (c) =>
+    fileResponse(c.req.raw, await page(), "no-cache", { "content-security-policy": docsPolicy }),
+  );
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
-  app.get("/api/openapi.json", (c) => c.json(documented()));
-  app.get("/docs", (c) => c.html(docsPage(documented()), 200, { "content-security-policy": docsPolicy }));
+}
+
+function encoded(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }

@@ -27,7 +27,7 @@ export function prepareRequests(deps: ApiDeps) {
       c.res = thrownResponse(thrown, deps.log, requestId);
     }
     c.header("x-request-id", requestId);
-    c.header("cache-control", "no-store");
+    if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
     c.header("x-content-type-options", "nosniff");
     const durationMs = Math.round(performance.now() - startedAt);
     const { method, path } = c.req;

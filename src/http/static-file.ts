@@ -1,0 +1,64 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants, gunzipSync, gzip } from "node:zlib";
+
+/** Content that is the same for everybody, compressed once: a request costs no more than sending it. */
+export interface StaticFile {
+  contentType: string;
+  etag: string;
+  br: Uint8Array<ArrayBuffer>;
+  gzip: Uint8Array<ArrayBuffer>;
+}
+
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+export async function compressFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
+  const [br, zipped] = await Promise.all([
+    compressBrotli(content, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+    }),
+    compressGzip(content, { level: 9 }),
+  ]);
+  const etag = `"${new Bun.CryptoHasher("sha256").update(content).digest("base64url").slice(0, 22)}"`;
+  return { contentType, etag, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
+}
+
+/** Files that somebody asked for uncompressed, which few clients do. */
+const plainContent = new WeakMap<StaticFile, Uint8Array<ArrayBuffer>>();
+
+function plainOf(file: StaticFile): Uint8Array<ArrayBuffer> {
+  const known = plainContent.get(file);
+  if (known) return known;
+  const content = Uint8Array.from(gunzipSync(file.gzip));
+  plainContent.set(file, content);
+  return content;
+}
+
+/** Answers in the encoding that the client accepts, or 304 when it has the file already. */
+export function fileResponse(
+  request: Request,
+  file: StaticFile,
+  cacheControl: string,
+  more: Record<string, string> = {},
+): Response {
+  const headers = new Headers({
+    ...more,
+    "content-type": file.contentType,
+    "cache-control": cacheControl,
+    etag: file.etag,
+    vary: "Accept-Encoding",
+  });
+  if (isUnchanged(request.headers.get("if-none-match"), file.etag))
+    return new Response(null, { status: 304, headers });
+  const accepted = request.headers.get("accept-encoding") ?? "";
+  const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : null;
+  if (encoding) headers.set("content-encoding", encoding);
+  const body = encoding ? file[encoding] : plainOf(file);
+  headers.set("content-length", String(body.length));
+  return new Response(request.method === "HEAD" ? null : body, { headers });
+}
+
+/** Proxies that compress mark a tag as weak. */
+function isUnchanged(ifNoneMatch: string | null, etag: string): boolean {
+  return (ifNoneMatch ?? "").split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+}
