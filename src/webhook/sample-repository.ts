@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "../errors.ts";
 
 /** A small repository on this machine, to watch a deploy without having one. */
@@ -47,8 +47,17 @@ export async function makeSampleRepository(path: string): Promise<SampleReposito
   };
 }
 
-export function removeSampleRepository(path: string): void {
-  rmSync(path, { recursive: true, force: true });
+/**
+ * The folder of a sample, from its clone address: a direct child of the samples folder with a name that only samples
+ * get. Null for any other address, so that a project whose address was changed never names what is deleted.
+ */
+export function sampleFolderOf(cloneUrl: string, samplesDir: string): string | null {
+  const folder = dirname(cloneUrl);
+  const isOwn =
+    cloneUrl === join(folder, "repository") &&
+    dirname(folder) === resolve(samplesDir) &&
+    /^sample-[0-9a-f]{6}$/.test(basename(folder));
+  return isOwn ? folder : null;
 }
 
 async function git(cwd: string, ...args: string[]): Promise<string> {

@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 import { rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "./management.ts";
-import { makeSampleRepository, removeSampleRepository } from "./sample-repository.ts";
+import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
 
 export interface MadeSample {
   project: Project;
@@ -37,6 +37,7 @@ export interface SamplesOptions {
 /** More would be somebody's script gone wild. */
 const maxSamples = 20;
 const deliveriesAtOnce = 500;
+const projectsAtOnce = 200;
 
 const stages: Project["stages"] = {
   build: {
@@ -80,6 +81,15 @@ export function buildSamples(options: SamplesOptions): Samples {
     return { deliveryId: answer.deliveryId, taskId: answer.taskId ?? null };
   }
 
+  /** Version 0.1.0 let people set the address of a sample, also to the repository of another one. */
+  async function isUsed(cloneUrl: string): Promise<boolean> {
+    for (let page = 1; ; page++) {
+      const { items } = await store.projects.list({}, { page, pageSize: projectsAtOnce });
+      if (items.some((project) => project.git.url === cloneUrl)) return true;
+      if (items.length < projectsAtOnce) return false;
+    }
+  }
+
   return {
     async create() {
       const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
@@ -110,9 +120,11 @@ export function buildSamples(options: SamplesOptions): Samples {
     async remove(project) {
       await store.projects.delete(project.id);
       while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
-      removeSampleRepository(dirname(project.git.url));
-      for (const kept of [`cache/project-${project.id}.git`, `work/project-${project.id}`])
-        rmSync(join(options.runnerDir, kept), { recursive: true, force: true });
+      const folder = sampleFolderOf(project.git.url, samplesDir);
+      const ownFolder = folder !== null && !(await isUsed(project.git.url)) ? [folder] : [];
+      const kept = [`cache/project-${project.id}.git`, `work/project-${project.id}`];
+      for (const path of [...ownFolder, ...kept.map((each) => join(options.runnerDir, each))])
+        rmSync(path, { recursive: true, force: true });
     },
   };
 }

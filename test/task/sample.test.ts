@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 
 let server: DeployServer;
@@ -43,3 +51,35 @@ test("only a sample is deleted as one", async () => {
   const projectId = await server.project("https://git.example.com/shop.git", {});
   expect((await server.admin.request("DELETE", `/api/samples/${projectId}`)).status).toBe(409);
 });
+
+test("the address of a sample cannot be changed, so that nothing else is deleted with it", async () => {
+  const { projectId } = await server.admin.expect<{ projectId: number }>(201, "POST", "/api/samples");
+  const path = `/api/projects/${projectId}`;
+  const { git } = await server.admin.expect<{ git: { url: string } }>(200, "GET", path);
+  for (const url of ["git@git.example.com:x.git", join(server.dataDir, "samples/x.git")]) {
+    const refused = await server.admin.request("PATCH", path, { git: { url } });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain("cannot be changed in a sample project");
+  }
+  await server.admin.expect(200, "PATCH", path, { name: "Renamed", git: { url: git.url, ref: "main" } });
+  await server.admin.expect(204, "DELETE", path);
+  expect(existsSync(git.url)).toBe(false);
+  expect(existsSync(join(server.dataDir, "slipway.db"))).toBe(true);
+}, 60_000);
+
+test("a sample whose folder was replaced by a link takes the link alone with it", async () => {
+  const { projectId } = await server.admin.expect<{ projectId: number }>(201, "POST", "/api/samples");
+  const { git } = await server.admin.expect<{ git: { url: string } }>(
+    200,
+    "GET",
+    `/api/projects/${projectId}`,
+  );
+  const foreign = join(server.dataDir, "foreign");
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, "kept"), "");
+  rmSync(dirname(git.url), { recursive: true });
+  symlinkSync(foreign, dirname(git.url));
+  await server.admin.expect(204, "DELETE", `/api/projects/${projectId}`);
+  expect(existsSync(dirname(git.url))).toBe(false);
+  expect(readdirSync(foreign)).toEqual(["kept"]);
+}, 60_000);

@@ -144,6 +144,8 @@ export async function startOn(
   const child = Bun.spawn(
     [process.execPath, main, "start", "--config", settingsFile, "--data-dir", dataDir],
     {
+      // Never this repository: a program that deletes its working folder must not find it there.
+      cwd: dataDir,
       env: { PATH: process.env.PATH ?? "", HOME: dataDir, ...env, ...settings },
       stdin: "ignore",
       stdout: log,

@@ -158,6 +158,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       const { before, change, project } = await store.transaction(async (held) => {
         const before = found(await held.projects.hold(id), `project ${name}`);
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
+        if (before.sample) refuseOtherAddress(before, git?.url);
         const change: ProjectChange = {
           ...onlyGiven(body),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
@@ -183,6 +184,15 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       await auditProject(c, "project.delete", project);
       return c.body(null, 204);
     });
+}
+
+/** The folder of a sample is deleted with it, so its address stays that of this folder. */
+function refuseOtherAddress({ name, git }: Project, url: string | undefined): void {
+  if (url === undefined || url === git.url) return;
+  const message = "cannot be changed in a sample project; add a project for another repository";
+  throw new Fault("invalid", `${name} is a sample project: git.url ${message}.`, {
+    fields: [{ field: "git.url", message }],
+  });
 }
 
 /**
