@@ -5,11 +5,13 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { Fault } from "../errors.ts";
 import { buildLog, type Log } from "../log.ts";
+import type { Task, TaskStage } from "../model/task.ts";
 import { buildSecrets } from "../secrets.ts";
-import { backUp, restore } from "../store/backup.ts";
+import { backUp, type Restored, restore } from "../store/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/data-key.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
 import { resealAll, rotateKeyFile } from "../store/key-rotation.ts";
+import { endStages } from "../task/stages.ts";
 
 export function databaseUrlOf(config: Config): string {
   return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;
@@ -26,8 +28,17 @@ export async function backUpData(config: Config, path: string): Promise<{ rows: 
   });
 }
 
+export interface RestoreChoices {
+  /** Tasks that were queued or running in the original run here too. */
+  keepQueue: boolean;
+}
+
 /** Brings a backup back into an empty database, and its key file into data.dir. */
-export async function restoreData(config: Config, path: string): Promise<{ rows: number }> {
+export async function restoreData(
+  config: Config,
+  path: string,
+  { keepQueue }: RestoreChoices,
+): Promise<Restored> {
   const databaseUrl = databaseUrlOf(config);
   // Opened once for its schema alone.
   const store = await openStore({ url: databaseUrl, log: quietLog() });
@@ -39,7 +50,17 @@ export async function restoreData(config: Config, path: string): Promise<{ rows:
       if (key !== null && config["data.encryptionKey"] === undefined)
         await restoreKeyFile(config["data.dir"], key);
     },
+    endTask: keepQueue ? null : ({ stages }) => canceledByRestore(stages, new Date()),
   });
+}
+
+function canceledByRestore(stages: TaskStage[], now: Date): Partial<Task> {
+  return {
+    state: "canceled",
+    reason: "restored from backup",
+    finishedAt: now,
+    stages: endStages(stages, "canceled", now),
+  };
 }
 
 /** A new key file; or, where the key is a setting, all secrets sealed with `nextKey`, which the setting must name next. */

@@ -19,11 +19,16 @@ export function addDataCommands(program: Command): void {
   addSettings(program.command("restore"))
     .description("bring a backup back into an empty database, SQLite or PostgreSQL")
     .argument("<file>", "a file that `slipway backup` wrote")
+    .option(
+      "--keep-queue",
+      "keep tasks that were queued or running, so that they run here; else they are canceled",
+    )
     .option("--json", "print JSON")
     .action(async (file: string, options: Options) => {
       const [config, { restoreData }] = await Promise.all([configFrom(options), import("../app/data.ts")]);
-      const { rows } = await restoreData(config, resolve(file));
-      print(options, { rows }, () => `Restored ${rows} rows.`);
+      const keepQueue = options.keepQueue === true;
+      const restored = await restoreData(config, resolve(file), { keepQueue });
+      print(options, restored, () => restoredText(restored));
     });
   const key = program.command("key").description("the key that seals stored secrets");
   addSettings(key.command("rotate"))
@@ -36,4 +41,9 @@ export function addDataCommands(program: Command): void {
       const { resealed } = await rotateDataKey(config, nextKey);
       print(options, { resealed }, () => `Sealed ${resealed} secrets with the new key.`);
     });
+}
+
+function restoredText({ rows, canceledTasks }: { rows: number; canceledTasks: number }): string {
+  if (canceledTasks === 0) return `Restored ${rows} rows.`;
+  return `Restored ${rows} rows. ${canceledTasks} tasks that were queued or running are canceled; restore with --keep-queue to run them here.`;
 }

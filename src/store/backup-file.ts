@@ -4,6 +4,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault, messageOf } from "../errors.ts";
+import { randomToken } from "../secrets.ts";
 import type { StoredRow } from "./row.ts";
 import type { BackupTable } from "./schema.ts";
 
@@ -35,11 +36,17 @@ export interface BackupWriter {
   abandon(): Promise<void>;
 }
 
-/** Only its owner may read it: it holds the key. It appears under its name once it is complete. */
-export function writeBackupFile(path: string): BackupWriter {
-  const partial = `${path}.partial`;
+/**
+ * Only its owner may read it: it holds the key. It appears under its name once it is complete. Until then it is a new
+ * file with a name that nobody can foresee: a file or a link that is already there is never written to.
+ */
+export async function createBackupFile(path: string): Promise<BackupWriter> {
+  const partial = `${path}.${randomToken(6, "hex")}.partial`;
+  const handle = await open(partial, "wx", 0o600).catch((cause: unknown) => {
+    throw new Fault("invalid", `The backup ${path} cannot be written: ${messageOf(cause)}`, { cause });
+  });
   const gzip = createGzip({ level: 6 });
-  const file = createWriteStream(partial, { mode: 0o600 });
+  const file = createWriteStream(partial, { fd: handle.fd, autoClose: false });
   gzip.pipe(file);
   const failure = new Promise<never>((_, reject) => {
     gzip.once("error", reject);
@@ -51,9 +58,9 @@ export function writeBackupFile(path: string): BackupWriter {
       if (!gzip.write(`${JSON.stringify(line)}\n`)) await Promise.race([once(gzip, "drain"), failure]);
     },
     async finish() {
+      const written = once(file, "finish");
       gzip.end();
-      await Promise.race([once(file, "close"), failure]);
-      const handle = await open(partial, "r+");
+      await Promise.race([written, failure]);
       await handle.sync();
       await handle.close();
       await rename(partial, path);
@@ -61,6 +68,8 @@ export function writeBackupFile(path: string): BackupWriter {
     async abandon() {
       gzip.destroy();
       file.destroy();
+      // After `finish` it is closed already.
+      await handle.close().catch(() => {});
       await rm(partial, { force: true });
     },
   };

@@ -1,4 +1,4 @@
-import { type Kysely, Migrator } from "kysely";
+import { type Kysely, type Migration, Migrator } from "kysely";
 import { Fault, messageOf } from "../errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { initial } from "./migrations/0001-initial.ts";
@@ -11,32 +11,36 @@ import { queueIndex } from "./migrations/0007-queue-index.ts";
 import { replacedDeliveries } from "./migrations/0008-replaced-deliveries.ts";
 import { runnerRights } from "./migrations/0009-runner-rights.ts";
 
-const migrationsFor = (dialect: Dialect) => ({
-  "0001-initial": initial(dialect),
-  "0002-outgoing-calls": outgoingCalls(dialect),
-  "0003-lean-indexes": leanIndexes,
-  "0004-window-index": windowIndex,
-  "0005-code-end": codeEnd,
-  "0006-attempts": attempts,
-  "0007-queue-index": queueIndex,
-  "0008-replaced-deliveries": replacedDeliveries,
-  "0009-runner-rights": runnerRights,
-});
+const migrations = {
+  "0001-initial": initial,
+  "0002-outgoing-calls": outgoingCalls,
+  "0003-lean-indexes": () => leanIndexes,
+  "0004-window-index": () => windowIndex,
+  "0005-code-end": () => codeEnd,
+  "0006-attempts": () => attempts,
+  "0007-queue-index": () => queueIndex,
+  "0008-replaced-deliveries": () => replacedDeliveries,
+  "0009-runner-rights": () => runnerRights,
+} as const satisfies Record<string, (dialect: Dialect) => Migration>;
+
+/** The schemas of all versions, oldest first. */
+export const schemas = Object.keys(migrations);
 
 /** Names the schema that this version works with. */
-export const lastMigration: keyof ReturnType<typeof migrationsFor> = "0009-runner-rights";
+export const lastMigration = schemas.at(-1) ?? "";
 
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
  * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
- * also compiled to one file.
+ * also compiled to one file. `schema` is that of this version unless a test names an earlier one.
  */
-export async function migrate<S>(db: Kysely<S>, dialect: Dialect): Promise<void> {
+export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastMigration): Promise<void> {
+  const made = Object.entries(migrations).map(([name, make]) => [name, make(dialect)] as const);
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => migrationsFor(dialect) },
+    provider: { getMigrations: async () => Object.fromEntries(made) },
   });
-  const { error, results } = await migrator.migrateToLatest();
+  const { error, results } = await migrator.migrateTo(schema);
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === "Error")?.migrationName ?? "the schema";
   throw new Fault(

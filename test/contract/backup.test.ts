@@ -1,11 +1,16 @@
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { Kysely } from "kysely";
 import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/backup.ts";
-import { lastMigration } from "../../src/store/migrate.ts";
+import { sqliteDialect } from "../../src/store/dialect.ts";
+import { dialectOver, type Execute, type Query } from "../../src/store/kysely-dialect.ts";
+import { lastMigration, migrate, schemas } from "../../src/store/migrate.ts";
+import type { StoredRow } from "../../src/store/row.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {
@@ -34,7 +39,7 @@ const backUpOf = async (database: TestDatabase, path = fileIn()) => {
   return { path, rows };
 };
 const restoreInto = (database: TestDatabase, path: string) =>
-  restore({ databaseUrl: database.url, path, onKey: async () => {} });
+  restore({ databaseUrl: database.url, path, onKey: async () => {}, endTask: null });
 /** All rows of a backup by table, as text: what two backups are compared by. */
 const contentOf = async (path: string) => {
   const lines = gunzipSync(await readFile(path))
@@ -49,6 +54,29 @@ const contentOf = async (path: string) => {
     ({ table }) => table,
   );
 };
+
+/** The columns of each table in a database with this schema. */
+async function columnsOf(schema: string): Promise<Map<string, Set<string>>> {
+  const database = new Database(":memory:");
+  const execute: Execute = async <R>({ sql, parameters }: Query) => ({
+    rows: database.query(sql).all(...(parameters as string[])) as R[],
+    changes: 0,
+    newId: 0,
+  });
+  const db = new Kysely<unknown>({ dialect: dialectOver("sqlite", execute) });
+  await migrate(db, sqliteDialect, schema);
+  const tables = database.query("select name from sqlite_master where type = 'table'").all() as {
+    name: string;
+  }[];
+  return new Map(
+    tables.map(({ name }) => {
+      const columns = database.query(`select name from pragma_table_info('${name}')`).all() as {
+        name: string;
+      }[];
+      return [name, new Set(columns.map((column) => column.name))];
+    }),
+  );
+}
 
 /** Puts something into every table. */
 async function fill(store: Store): Promise<void> {
@@ -127,7 +155,7 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
     const { path, rows } = await backUpOf(source);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     const store = await target.open();
-    expect(await restoreInto(target, path)).toEqual({ rows });
+    expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
     const [before, after] = [await contentOf(path), await contentOf((await backUpOf(target)).path)];
     expect(Object.keys(before)).toHaveLength(17);
     expect(after).toEqual(before);
@@ -174,17 +202,58 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     await target.remove();
   }, 60_000);
 
-  test("of an earlier schema is restored all the same", async () => {
-    const [source, target] = [await make(), await make()];
+  test.each(schemas)(
+    "with the schema %s is restored",
+    async (schema) => {
+      const [source, target] = [await make(), await make()];
+      await fill(await source.open());
+      await target.open();
+      const { path } = await backUpOf(source);
+      const columns = await columnsOf(schema);
+      const lines = gunzipSync(await readFile(path))
+        .toString()
+        .trim()
+        .split("\n");
+      let rows = 0;
+      // As a version with that schema wrote it: without the tables and columns that came later.
+      const earlier = lines.flatMap((text): object[] => {
+        const line = JSON.parse(text) as { format?: string; end?: true; table: string; rows: StoredRow[] };
+        if (line.format !== undefined) return [{ ...line, schema }];
+        if (line.end) return [{ end: true, rows }];
+        const known = columns.get(line.table);
+        if (known === undefined) return [];
+        rows += line.rows.length;
+        const withoutLater = (row: StoredRow) =>
+          Object.fromEntries(Object.entries(row).filter(([name]) => known.has(name)));
+        return [{ table: line.table, rows: line.rows.map(withoutLater) }];
+      });
+      await writeFile(path, gzipSync(earlier.map((line) => `${JSON.stringify(line)}\n`).join("")));
+      expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
+      await source.remove();
+      await target.remove();
+    },
+    60_000,
+  );
+
+  test("never writes to a file or through a link that is already there", async () => {
+    const source = await make();
     await fill(await source.open());
-    await target.open();
-    const { path, rows } = await backUpOf(source);
-    const text = gunzipSync(await readFile(path)).toString();
-    const earlier = text.replace(lastMigration, "0001-initial").replaceAll(/,"ends_at":(null|\d+)/g, "");
-    await writeFile(path, gzipSync(earlier));
-    expect(await restoreInto(target, path)).toEqual({ rows });
+    const path = fileIn();
+    const victim = join(folder, `victim ${crypto.randomUUID()}`);
+    await writeFile(victim, "untouched");
+    await symlink(victim, path);
+    await symlink(victim, `${path}.partial`);
+    await backUpOf(source, path);
+    expect(await readFile(victim, "utf8")).toBe("untouched");
+    expect((await lstat(path)).isFile()).toBe(true);
+    expect((await lstat(path)).mode & 0o777).toBe(0o600);
+    expect((await readdir(folder)).filter((name) => name.endsWith(".partial"))).toEqual([
+      basename(`${path}.partial`),
+    ]);
+    await rm(`${path}.partial`);
+    const nowhere = join(folder, "nowhere", "a.backup");
+    expect(String(await failureOf(backUpOf(source, nowhere)))).toContain("cannot be written");
     await source.remove();
-    await target.remove();
   }, 60_000);
 
   test("is not restored into a database that holds something, nor when it is cut or of another schema", async () => {

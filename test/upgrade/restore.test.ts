@@ -28,6 +28,7 @@ describe.each(pairs)("a backup that version 0.1.0 made of %s", (from, to) => {
     mkdirSync(dataDir, { recursive: true });
     const restored = await buildCli(env)(["restore", backupOf(from), "--data-dir", dataDir]);
     expect(restored).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(restored.stdout).toContain("12 tasks that were queued or running are canceled");
     const server = await startOn({ dataDir, env });
     try {
       const api = callerWith(server.url, facts.apiTokens.admin);
@@ -36,6 +37,21 @@ describe.each(pairs)("a backup that version 0.1.0 made of %s", (from, to) => {
         secretNames: ["DEPLOY_KEY", "OTHER"],
         git: { credentialSet: true },
       });
+      const { tasks } = facts;
+      for (const task of ["queued", "queuedLabelled", "windowed", "dispatched", "running", "canceling"])
+        expect(await api("GET", `/api/tasks/${tasks[task]}`)).toMatchObject({
+          state: "canceled",
+          reason: "restored from backup",
+        });
+      expect(await api("GET", `/api/tasks/${tasks.success}`)).toMatchObject({ state: "success", reason: "" });
+      // The window has ended with its task: the next push makes a task of its own.
+      const { url } = await api<{ url: string }>("GET", `/api/projects/${facts.ids.windowed}/webhook`);
+      const pushed = await fetch(server.url + new URL(url).pathname, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ event: "push", ref: "refs/heads/main", commit: "1".repeat(40) }),
+      });
+      expect(await pushed.json()).toMatchObject({ status: "accepted" });
       const { username, password } = { username: "ann", password: facts.passwords.ann };
       await callerWith(server.url, "")("POST", "/api/auth/login", { username, password });
     } finally {
@@ -43,4 +59,28 @@ describe.each(pairs)("a backup that version 0.1.0 made of %s", (from, to) => {
       await database?.remove();
     }
   });
+});
+
+test("a restore with --keep-queue runs what was queued in the original", async () => {
+  const facts = factsOf("SQLite");
+  const dataDir = join(folder, "kept", "data");
+  mkdirSync(dataDir, { recursive: true });
+  const slipway = buildCli({});
+  const restored = await slipway([
+    "restore",
+    backupOf("SQLite"),
+    "--keep-queue",
+    "--json",
+    "--data-dir",
+    dataDir,
+  ]);
+  expect(restored.json()).toMatchObject({ canceledTasks: 0 });
+  const server = await startOn({ dataDir, env: {} });
+  try {
+    const api = callerWith(server.url, facts.apiTokens.admin);
+    for (const task of ["queued", "queuedLabelled"])
+      expect(await api("GET", `/api/tasks/${facts.tasks[task]}`)).toMatchObject({ state: "queued" });
+  } finally {
+    await server.stop();
+  }
 });
