@@ -8,6 +8,7 @@ import { answersReady } from "./setups/slipway-process.ts";
 import type { World } from "./setups/world.ts";
 
 const recoverLimitMs = 120_000;
+const usesAfterSilence = 4;
 /** A part that broke a moment ago may be noticed late; one that is broken for this many tries is reported wrongly. */
 const triesWhileBroken = 4;
 const betweenTriesMs = 1_000;
@@ -25,9 +26,9 @@ export class Probes implements Probe {
   }
 
   /** Waits for every part, and uses each instance at the moment in which it says that it is ready. */
-  async untilRecovered(): Promise<Violation[]> {
+  async untilRecovered(isSilent: boolean): Promise<Violation[]> {
     const found = await Promise.all([
-      ...this.#world.instances.map((instance) => this.#useWhenReady(instance)),
+      ...this.#world.instances.map((instance) => this.#useWhenReady(instance, isSilent)),
       ...this.#world.parts.map(async (part): Promise<Violation[]> => {
         if (await until(() => part.isReady(), recoverLimitMs)) return [];
         return [
@@ -46,17 +47,17 @@ export class Probes implements Probe {
     return found.flat();
   }
 
-  async #useWhenReady(instance: Instance): Promise<Violation[]> {
-    // That it never becomes ready is reported for the part.
-    if (!(await until(() => answersReady(instance.url), recoverLimitMs, 10))) return [];
-    const problem = await this.#use(instance);
-    if (problem === null) return [];
-    return [
-      violation(
-        "ready-but-unusable",
-        `${instance.part.name} at the moment of its first /readyz 200: ${problem}`,
-      ),
-    ];
+  /** After a silent fault a few uses may fail, because a connection that is dead is found by them. */
+  async #useWhenReady(instance: Instance, isSilent: boolean): Promise<Violation[]> {
+    let problem: string | null = null;
+    for (let attempt = 0; attempt < (isSilent ? usesAfterSilence : 1); attempt++) {
+      // That it never becomes ready is reported for the part.
+      if (!(await until(() => answersReady(instance.url), recoverLimitMs, 10))) return [];
+      problem = await this.#use(instance);
+      if (problem === null) return [];
+    }
+    const text = `${instance.part.name} at the moment of its first /readyz 200: ${problem}`;
+    return [violation("ready-but-unusable", text)];
   }
 
   async #watchBroken(instance: Instance): Promise<Violation[]> {

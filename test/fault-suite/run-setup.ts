@@ -1,3 +1,5 @@
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Api } from "./load/api.ts";
 import { makeCommits } from "./load/commits.ts";
 import { DeployLoad } from "./load/deploy-load.ts";
@@ -24,6 +26,8 @@ export interface SetupRun {
   /** null: until the duration is over. */
   lastRound: number | null;
   durationMs: number;
+  /** Folder that keeps the logs of a round with violations. */
+  logs: string;
   print(line: string): void;
   onRound(result: RoundResult): void;
 }
@@ -132,6 +136,7 @@ class Rounds {
     const history = await this.#settle(beganAt, windows);
     violations.push(...reconcile(history));
     this.#deploy?.endRound(history);
+    if (violations.length > 0) this.#keepEvidence(round, history);
     for (const line of violationLines(violations)) this.#timeline.add(`VIOLATION ${line}`);
     this.#timeline.add(`round ${round} is over: ${windows.length} faults, ${violations.length} violations`);
     return {
@@ -152,6 +157,17 @@ class Rounds {
     };
   }
 
+  /** The history and the logs of all parts, beside the results: the folder of the run is thrown away. */
+  #keepEvidence(round: number, history: History): void {
+    const { setup, seed, logs } = this.#run;
+    const folder = join(logs, `${setup}-${seed}-${round}`);
+    mkdirSync(folder, { recursive: true });
+    for (const file of readdirSync(this.#world.folder).filter((name) => name.endsWith(".log")))
+      copyFileSync(join(this.#world.folder, file), join(folder, file));
+    writeFileSync(join(folder, "history.json"), JSON.stringify(history, null, 1));
+    this.#timeline.add(`history and logs are in ${folder}`);
+  }
+
   async #inject(
     { kind, target }: ScheduledFault,
     random: Random,
@@ -167,7 +183,7 @@ class Rounds {
       const text = error instanceof Error ? error.message : String(error);
       found.push(violation("not-recovered", `${kind.name} of ${target} could not end: ${text}`));
     }
-    found.push(...(await this.#probes.untilRecovered()));
+    found.push(...(await this.#probes.untilRecovered(kind.isSilent ?? false)));
     window.to = elapsedMs();
     this.#timeline.add(`recovered ${((window.to - window.from) / 1000).toFixed(1)} s after the beginning`);
     return found;
@@ -185,11 +201,13 @@ class Rounds {
           await this.#deploy?.addTo(history);
           await this.#push?.addTo(history);
           const open = reconcile(history).filter((each) => !isFinal(each));
-          if (elapsedMs() > nextNoteAt && open.length > 0) {
+          const missing = this.#push?.disconnected ?? [];
+          if (elapsedMs() > nextNoteAt && open.length + missing.length > 0) {
             nextNoteAt = elapsedMs() + noteEveryMs;
-            this.#timeline.add(`not settled: ${open.length}, such as ${open[0]?.promise}: ${open[0]?.text}`);
+            const notes = [...missing, ...violationLines(open)];
+            this.#timeline.add(`not settled: ${notes.slice(0, 4).join("; ")}`);
           }
-          return open.length === 0 && (this.#push?.areConnected() ?? true);
+          return open.length + missing.length === 0;
         } catch (error) {
           problem = error instanceof Error ? error.message : String(error);
           return false;

@@ -53,6 +53,7 @@ async function run(options: SuiteOptions): Promise<number> {
           (options.resume ? nextRound(earlier, setup, options.seed) : 0),
         lastRound: options.round,
         durationMs: options.durationMs,
+        logs: `${options.results}.logs`,
         print: (line) => {
           if (!options.quiet || / (round|VIOLATION) /.test(line)) console.log(line);
         },

@@ -13,6 +13,8 @@ export interface Probe {
 export interface FaultKind {
   name: string;
   about: string;
+  /** No connection ends when it begins, so that the other side can learn of it only by use. */
+  isSilent?: boolean;
   /** Names of what it can hit in this set-up; none: it cannot occur there. */
   targets(world: World): string[];
   inject(world: World, target: string, random: Random, probe: Probe): Promise<Violation[] | undefined>;

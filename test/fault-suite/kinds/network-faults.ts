@@ -5,6 +5,7 @@ function network(name: LinkState, about: string, longestMs: number): FaultKind {
   return {
     name,
     about,
+    isSilent: name !== "cut",
     targets: (world) => world.links.map((link) => link.name),
     async inject(world, target, random) {
       const link = linkNamed(world, target);

@@ -54,6 +54,7 @@ const killStarting: FaultKind = {
 const stop: FaultKind = {
   name: "stop",
   about: "SIGSTOP for 1 to 4 s",
+  isSilent: true,
   targets: everyPart,
   async inject(world, target, random) {
     await pause(partNamed(world, target), random.between(1_000, 4_000));
@@ -64,6 +65,7 @@ const stop: FaultKind = {
 const stopBeyondLease: FaultKind = {
   name: "stop-beyond-lease",
   about: "SIGSTOP longer than a lease, or than others wait for a sign of life; of a runner the runner alone",
+  isSilent: true,
   targets: everyPart,
   async inject(world, target, random) {
     const part = partNamed(world, target);

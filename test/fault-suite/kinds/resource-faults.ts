@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../setups/part.ts";
 import { answersReady } from "../setups/slipway-process.ts";
@@ -47,23 +47,30 @@ const readOnlyDisk: FaultKind = {
 
 const fewFiles: FaultKind = {
   name: "few-files",
-  about: "the limit of open files is what is open, and one more",
+  about: "the limit of open files leaves room for at most one more",
   targets: instanceNames,
   async inject(world, target, random) {
     const pid = partNamed(world, target).pids()[0] ?? 0;
-    const open = readdirSync(`/proc/${pid}/fd`).length;
-    limitFiles(pid, `${open + 1}:`);
+    const before =
+      /^Max open files\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))?.[1] ?? "1024";
+    limitFiles(pid, lowestFreeFile(pid) + random.between(0, 1));
     await Bun.sleep(random.between(2_000, 5_000));
-    limitFiles(pid, "65536:");
+    limitFiles(pid, Number(before));
     return undefined;
   },
 };
 
-function limitFiles(pid: number, limit: string): void {
-  Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}`], {
-    stdout: "ignore",
-    stderr: "ignore",
-  });
+/** The limit is compared with the number of a new file, which is the lowest that is free. */
+function lowestFreeFile(pid: number): number {
+  const taken = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let free = 0;
+  while (taken.has(free)) free++;
+  return free;
+}
+
+function limitFiles(pid: number, limit: number): void {
+  const { exitCode } = Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]);
+  if (exitCode !== 0) throw new Error(`prlimit could not set ${limit} open files.`);
 }
 
 const fakeTimeLibraries = [

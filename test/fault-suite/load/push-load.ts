@@ -70,8 +70,11 @@ export class PushLoad {
     });
   }
 
-  areConnected(): boolean {
-    return this.#clients.every(({ isWanted, record }) => isWanted === record.isOpen);
+  /** Clients that should be connected and are not. */
+  get disconnected(): string[] {
+    return this.#clients
+      .filter(({ isWanted, record }) => isWanted !== record.isOpen)
+      .map(({ record, state }) => `${record.identity.name} (${state})`);
   }
 
   async addTo(history: History): Promise<void> {

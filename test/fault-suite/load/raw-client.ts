@@ -56,6 +56,9 @@ export function rawClient(identity: ClientIdentity, instances: Instance[], rando
     get isWanted() {
       return isWanted;
     },
+    get state() {
+      return socket === null ? "waiting" : `ready state ${socket.readyState}`;
+    },
     open() {
       if (isWanted) return;
       isWanted = true;

@@ -7,6 +7,8 @@ import { type ClientIdentity, ClientRecord } from "./client-record.ts";
 export interface LoadClient {
   readonly record: ClientRecord;
   readonly isWanted: boolean;
+  /** For people: why it is not connected. */
+  readonly state: string;
   open(): void;
   close(): void;
 }
@@ -65,6 +67,9 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
     record,
     get isWanted() {
       return isWanted;
+    },
+    get state() {
+      return `${push.status.state}, ${push.status.reason}`;
     },
     open() {
       isWanted = true;
