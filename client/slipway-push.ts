@@ -76,8 +76,12 @@ const maxChannelQueryLength = 8000;
 /** A connection that lasted this long proves that the server is well: pauses start small again. */
 const steadyMs = 10_000;
 
-/** 40xx: do not reconnect unchanged · 42xx and 1012: within a second · all else: back off. */
-export function closeRuleOf(code: number): "stop" | "backOff" | "soon" {
+/** In a row; another code would not be accepted either. */
+const maxRefusedCodes = 3;
+
+/** 4001: with a new code · other 40xx: do not reconnect unchanged · 42xx and 1012: within a second · all else: back off. */
+export function closeRuleOf(code: number): "newCode" | "stop" | "backOff" | "soon" {
+  if (code === 4001) return "newCode";
   if (code >= 4000 && code < 4100) return "stop";
   if (code === 1012 || (code >= 4200 && code < 4300)) return "soon";
   return "backOff";
@@ -93,6 +97,8 @@ export class SlipwayPush {
   /** Counts attempts, so that what an older attempt still reports is ignored. */
   #attempt = 0;
   #failures = 0;
+  #refusedCodes = 0;
+  #acceptsMessages = true;
   #lastId: string | null = null;
   #wasOpen = false;
   #openedAt = 0;
@@ -139,6 +145,7 @@ export class SlipwayPush {
   open(): void {
     if (this.#status.state !== "closed") return;
     this.#failures = 0;
+    this.#refusedCodes = 0;
     globalThis.addEventListener?.("online", this.#retryNow);
     void this.#connect();
   }
@@ -148,9 +155,9 @@ export class SlipwayPush {
     this.#end("closed by the application", 1000);
   }
 
-  /** False when the connection is not open: nothing is queued here. */
+  /** False when the connection is not open, or the gateway accepts no client messages: nothing is queued here. */
   send(data: string): boolean {
-    return this.#write({ type: "message", data });
+    return this.#acceptsMessages && this.#write({ type: "message", data });
   }
 
   /** Remembered and restored after each reconnect; a refusal comes as `problem`. */
@@ -166,9 +173,8 @@ export class SlipwayPush {
   async #connect(): Promise<void> {
     const attempt = ++this.#attempt;
     this.#become("connecting", "connecting");
-    this.#restartTimer(this.#options.connectTimeoutMs, () =>
-      this.#lost(attempt, 1006, `no answer within ${this.#options.connectTimeoutMs} ms`),
-    );
+    const { connectTimeoutMs: ms } = this.#options;
+    this.#restartTimer(ms, () => this.#lost(attempt, 1006, `no answer within ${ms} ms`));
     try {
       const code = await this.#options.code();
       if (attempt !== this.#attempt) return;
@@ -192,10 +198,10 @@ export class SlipwayPush {
   }
 
   #channelsThatFit(): Set<string> {
-    let length = 0;
+    let room = maxChannelQueryLength;
     const fits = (channel: string) => {
-      length += encodeURIComponent(channel).length + "&channel=".length;
-      return length <= maxChannelQueryLength;
+      room -= encodeURIComponent(channel).length + "&channel=".length;
+      return room >= 0;
     };
     return new Set(this.channels.filter(fits));
   }
@@ -223,19 +229,17 @@ export class SlipwayPush {
     const reconnected = this.#wasOpen;
     const unasked = this.channels.filter((channel) => !asked.has(channel));
     this.#wasOpen = true;
+    this.#refusedCodes = 0;
+    this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
-    // Where a later resume starts even if no message arrives until then.
     if (frame.recovered !== true && typeof frame.lastId === "string") this.#lastId = frame.lastId;
     this.#become("open", "connected");
     // What was joined or left while the handshake was under way, and what did not fit into its address.
     for (const channel of unasked) this.#write({ type: "join", channel });
     for (const channel of asked) if (!this.#channels.has(channel)) this.#write({ type: "leave", channel });
-    this.#emit("open", {
-      connectionId: textOf(frame.connectionId),
-      userId: textOf(frame.userId),
-      reconnected,
-      recovered: !reconnected || (frame.recovered === true && unasked.length === 0),
-    });
+    const recovered = !reconnected || (frame.recovered === true && unasked.length === 0);
+    const [connectionId, userId] = [textOf(frame.connectionId), textOf(frame.userId)];
+    this.#emit("open", { connectionId, userId, reconnected, recovered });
   }
 
   #deliver(frame: Frame): void {
@@ -244,19 +248,14 @@ export class SlipwayPush {
     this.#seenIds.add(id);
     if (this.#seenIds.size > rememberedIds) this.#seenIds.delete(this.#seenIds.values().next().value ?? "");
     this.#lastId = id;
-    this.#emit("message", {
-      id,
-      targetType: frame.targetType as PushMessage["targetType"],
-      target: textOf(frame.target),
-      data: textOf(frame.data),
-      ts: Number(frame.ts),
-    });
+    const targetType = frame.targetType as PushMessage["targetType"];
+    const [target, data] = [textOf(frame.target), textOf(frame.data)];
+    this.#emit("message", { id, targetType, target, data, ts: Number(frame.ts) });
   }
 
   #refused(frame: Frame): void {
     const channel = typeof frame.channel === "string" ? frame.channel : null;
-    // A refused channel would be refused again after each reconnect.
-    if (channel !== null) this.#channels.delete(channel);
+    if (channel !== null) this.#channels.delete(channel); // It would be refused again after each reconnect.
     this.#emit("problem", { code: textOf(frame.code), message: textOf(frame.message), channel });
   }
 
@@ -266,27 +265,29 @@ export class SlipwayPush {
     this.#dropSocket();
     const rule = closeRuleOf(code);
     const why = reason || `the connection ended (${code})`;
-    if (rule === "stop") {
-      this.#end(why, code);
-      return;
-    }
+    const isLastCode = rule === "newCode" && ++this.#refusedCodes >= maxRefusedCodes;
+    if (rule === "stop" || isLastCode) this.#end(why, code);
+    else this.#waitAfter(rule, why, code);
+  }
+
+  #waitAfter(rule: ReturnType<typeof closeRuleOf>, why: string, closeCode: number): void {
     if (this.#openedAt > 0 && Date.now() - this.#openedAt >= steadyMs) this.#failures = 0;
     this.#openedAt = 0;
     const { minDelayMs, maxDelayMs, random } = this.#options;
     const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** this.#failures);
     // "Soon" spreads over the whole second, so that a drained server's clients do not come back as one.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
-    if (rule === "backOff") this.#failures = Math.min(this.#failures + 1, 30);
+    if (rule !== "soon") this.#failures = Math.min(this.#failures + 1, 30);
     this.#restartTimer(delayMs, () => void this.#connect());
-    this.#become("waiting", why, { closeCode: code, retryAt: Date.now() + delayMs });
+    this.#become("waiting", why, { closeCode, retryAt: Date.now() + delayMs });
   }
 
   #end(reason: string, code: number | null): void {
     this.#attempt++;
     this.#dropSocket();
     globalThis.removeEventListener?.("online", this.#retryNow);
-    if (this.#status.state !== "closed")
-      this.#become("closed", reason, code === null ? {} : { closeCode: code });
+    const more = code === null ? {} : { closeCode: code };
+    if (this.#status.state !== "closed") this.#become("closed", reason, more);
   }
 
   #dropSocket(): void {
@@ -327,8 +328,7 @@ export class SlipwayPush {
       try {
         (listener as (event: PushEvents[E]) => void)(value);
       } catch (error) {
-        // Reported, but a listener's mistake must not stop the reconnects.
-        queueMicrotask(() => Promise.reject(error));
+        queueMicrotask(() => Promise.reject(error)); // Reported; it must not stop the reconnects.
       }
     }
   }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** One registry per app, so that two apps in one process (tests) do not meet. Each part adds its own metrics to it. */
 export type Metrics = Registry;
@@ -9,5 +9,20 @@ const eventLoopMonitoringPrecision = 100;
 export function buildMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "slipway_", eventLoopMonitoringPrecision });
+  replaceHeap(registry);
   return registry;
+}
+
+/** The library takes the whole data segment for it, of which the runtime reserves gigabytes that it never uses. */
+function replaceHeap(registry: Metrics): void {
+  const name = "slipway_process_heap_bytes";
+  registry.removeSingleMetric(name);
+  new Gauge({
+    name,
+    help: "JavaScript heap size in bytes.",
+    registers: [registry],
+    collect() {
+      this.set(process.memoryUsage().heapTotal);
+    },
+  });
 }

@@ -22,13 +22,22 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
     refusalOf(head) {
       const given = keyOf(head);
       if (given === null)
-        return fail(401, 40101, "An api key is needed: Authorization: Bearer or X-API-Key.");
+        return unauthorized("", "An api key is needed: Authorization: Bearer or X-API-Key.");
       const digest = digestOf(given);
       // Each is compared, so that the time does not tell which one it was.
       const matches = digests.filter((known) => timingSafeEqual(known, digest));
-      return matches.length > 0 ? null : fail(401, 40101, "The api key is wrong.");
+      return matches.length > 0 ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
     },
   };
+}
+
+/**
+ * The reason stands in a header too: the HTTP client of the JDK, which Feign uses by default, drops the body of a 401
+ * when it has streamed a request body.
+ */
+function unauthorized(error: string, message: string): Response {
+  const challenge = `Bearer realm="slipway", ${error}error_description="${message}"`;
+  return fail(401, 40101, message, { "www-authenticate": challenge });
 }
 
 export function keyOf({ authorization, apiKey }: FeignHead): string | null {

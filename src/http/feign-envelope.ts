@@ -1,8 +1,14 @@
 import type { Fault } from "../errors.ts";
 
 /** The success envelope, field for field. */
-export function succeed(data: unknown, headers?: Record<string, string>): Response {
-  return answerJson(successBody(data), 200, headers);
+export function succeed(data: unknown): Response {
+  return answerJson(successBody(data), 200);
+}
+
+/** Of an order about connections: `msg` says how many it concerns, as callers by Feign see no headers. */
+export function succeedForConnections(data: string, count: number): Response {
+  const msg = `${count} ${count === 1 ? "connection" : "connections"} on this instance`;
+  return answerJson(successBody(data, msg), 200, { "x-push-connections": String(count) });
 }
 
 /**
@@ -21,8 +27,8 @@ export function publishSuccess(text: string): (id: string, receivers: number | n
   };
 }
 
-function successBody(data: unknown): string {
-  return `{"code":0,"successful":true,"msg":null,"data":${JSON.stringify(data)},"encrypt":false}`;
+function successBody(data: unknown, msg: string | null = null): string {
+  return `{"code":0,"successful":true,"msg":${JSON.stringify(msg)},"data":${JSON.stringify(data)},"encrypt":false}`;
 }
 
 /** The failure envelope: exactly three fields. */

@@ -8,7 +8,7 @@ import { clientMessageStream } from "./client-message-stream.ts";
 import { connectionsReport } from "./connections-report.ts";
 import type { CallerRules } from "./deploy-service-mark.ts";
 import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./feign-bodies.ts";
-import { fail, failUnavailable, publishSuccess, succeed } from "./feign-envelope.ts";
+import { fail, failUnavailable, publishSuccess, succeed, succeedForConnections } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler, Routes } from "./server.ts";
@@ -112,7 +112,7 @@ async function disconnect(gateway: Gateway, request: Request, head: FeignHead): 
   const order = await readDisconnect(request, head);
   if (order instanceof Response) return order;
   const count = await gateway.control.disconnect(order.who, order.closeCode);
-  return succeed("disconnect success", { "x-push-connections": String(count) });
+  return succeedForConnections("disconnect success", count);
 }
 
 async function moveChannel(
@@ -127,7 +127,7 @@ async function moveChannel(
   const isConsole = isConsoleChannel(order.channel) || isConsoleUser(order.userId);
   if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
   const count = await gateway.control[move](order.userId, order.channel);
-  return succeed(`${move} success`, { "x-push-connections": String(count) });
+  return succeedForConnections(`${move} success`, count);
 }
 
 async function grant(
@@ -139,8 +139,8 @@ async function grant(
   const order = await readGrant(request, head);
   if (order instanceof Response) return order;
   if (isConsoleUser(order.userId) && !callers.mayActForConsole(head)) return belongsToConsole();
-  await gateway.control.grant(order.userId, order.channels);
-  return succeed("grant success");
+  const count = await gateway.control.grant(order.userId, order.channels);
+  return succeedForConnections("grant success", count);
 }
 
 function belongsToConsole(): Response {

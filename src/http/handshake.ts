@@ -21,6 +21,7 @@ export interface HandshakeOptions {
 
 /** `GET /ws`: from request to socket, or to the refusal. */
 export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): Handler {
+  const isDebug = options.log.isLevelEnabled("debug");
   return (request, server) => {
     try {
       const arrival = arrivalOf(request, server);
@@ -74,6 +75,10 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
   }
 
   function refuse(request: Request, server: Server<unknown>, reason: RefusalReason): Response | undefined {
+    if (isDebug) {
+      const address = options.clientAddressOf(request, server);
+      options.log.debug({ reason, status: refusals[reason].status, address }, "connection refused");
+    }
     const isTold = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
     if (!isTold) return refusalResponse(reason);
     const rejection = gateway.newConnections.refused(refusals[reason]);

@@ -24,7 +24,7 @@ export function localPushDesk(gateway: Gateway): PushDesk {
     disconnect: (who, closeCode) => gateway.control.disconnect(who, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
     online: async () => gateway.connections.onlineUsers(),
-    grant: (userId, channels) => gateway.control.grant(userId, channels),
+    grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
   };
 }
 

@@ -37,9 +37,12 @@ export class Control {
     return concerned;
   }
 
+  /** Answers how many connections of the user are members here; over a queue, how many will be if they have room. */
   async join(userId: string, channel: string): Promise<number> {
+    const { bus, connections } = this.#parts;
     await this.#order({ type: "join", userId, channel });
-    return this.#parts.connections.countOfUser(userId);
+    if (bus.name !== "local") return connections.countOfUser(userId);
+    return connections.ofUser(userId).filter(({ data }) => data.channels?.has(channel)).length;
   }
 
   async leave(userId: string, channel: string): Promise<number> {
@@ -54,8 +57,9 @@ export class Control {
   }
 
   /** Rights changed, in either direction: from now on exactly these names and globs. */
-  async grant(userId: string, channels: string[]): Promise<void> {
+  async grant(userId: string, channels: string[]): Promise<number> {
     await this.#order({ type: "grant", userId, channels });
+    return this.#parts.connections.countOfUser(userId);
   }
 
   apply(message: ControlMessage): void {

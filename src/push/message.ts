@@ -179,6 +179,8 @@ export interface Welcome {
   userId: string;
   kind: "normal" | "temporary";
   channels: string[];
+  /** Whether client messages are accepted (push.accept-client-message). */
+  acceptsMessages: boolean;
   /** How often a ping comes, so that a client can notice its absence. */
   pingIntervalMs: number;
   /** When a temporary connection ends, in milliseconds since the epoch; null: no end. */

@@ -1,6 +1,7 @@
 import { alreadyPublished, type Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import type { Log } from "../log.ts";
 import type { Hub } from "./hub.ts";
 import { fingerprintOf, type Idempotency } from "./idempotency.ts";
 import { type BroadcastMessage, isLongerThan, keyOf, maxIdLength } from "./message.ts";
@@ -14,6 +15,7 @@ export interface PublisherParts {
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
+  log: Log;
   node: string;
   newId: () => string;
   maxMessageBytes: number;
@@ -37,12 +39,14 @@ const maxWaitingBytes = 64 * 1024 * 1024;
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #isLocal: boolean;
+  readonly #isDebug: boolean;
   readonly #inFlight = new Map<string, InFlight>();
   #seq = 0;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
     this.#isLocal = parts.bus.name === "local";
+    this.#isDebug = parts.log.isLevelEnabled("debug");
   }
 
   get successText(): string {
@@ -54,7 +58,8 @@ export class Publisher {
    * not be put on the bus.
    */
   publish(request: PublishRequest): Published | Promise<Published> {
-    return this.#send(request, undefined);
+    const publishing = this.#send(request, undefined);
+    return this.#isDebug ? this.#logged(request, publishing) : publishing;
   }
 
   /** A repeat of a key answers what its first message was answered, without publishing again. */
@@ -65,17 +70,33 @@ export class Publisher {
     const earlier = this.#earlier(idempotencyKey);
     if (earlier && earlier.fingerprint !== fingerprint)
       return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
-    if (earlier) return earlier.published;
+    if (earlier) {
+      if (this.#isDebug) this.#parts.log.debug({ id: (await earlier.published).id }, "publish repeated");
+      return earlier.published;
+    }
     const published = Promise.resolve(this.#send(request, idempotencyKey));
     this.#inFlight.set(idempotencyKey, { fingerprint, published });
     const { idempotency, steady } = this.#parts;
     try {
       const { id, receivers } = await published;
       idempotency.published(idempotencyKey, receivers, steady.now());
+      if (this.#isDebug) this.#log(request, { id, receivers });
       return { id, receivers };
     } finally {
       this.#inFlight.delete(idempotencyKey);
     }
+  }
+
+  async #logged(request: PublishRequest, publishing: Published | Promise<Published>): Promise<Published> {
+    const published = await publishing;
+    this.#log(request, published);
+    return published;
+  }
+
+  /** Never the data. */
+  #log({ targetType, target, data }: PublishRequest, published: Published): void {
+    const bytes = Buffer.byteLength(data);
+    this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");
   }
 
   /** Delivered here already, or on its way: two equal requests may arrive together. */

@@ -1,8 +1,9 @@
 import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
 import type { Admission } from "./admission.ts";
 import { type Channels, joinRefusalTexts } from "./channels.ts";
 import type { ClientMessages } from "./client-messages.ts";
-import { closeCodes, type Socket } from "./connection.ts";
+import { type Connection, closeCodes, type Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { Drain } from "./drain.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -28,6 +29,7 @@ export interface SocketEventParts {
   sendBuffers: SendBuffers;
   losses: Pick<Losses, "isNothingAwaited">;
   figures: PushFigures;
+  log: Log;
   clock: Clock;
   wallTimeOf: (steadyMs: number) => number;
   pingIntervalMs: number;
@@ -36,9 +38,11 @@ export interface SocketEventParts {
 /** What happens to a socket between its upgrade and its end. */
 export class SocketEvents {
   readonly #parts: SocketEventParts;
+  readonly #isDebug: boolean;
 
   constructor(parts: SocketEventParts) {
     this.#parts = parts;
+    this.#isDebug = parts.log.isLevelEnabled("debug");
   }
 
   opened(socket: Socket): void {
@@ -54,6 +58,7 @@ export class SocketEvents {
     if (data.kind === "normal") presence.opened(data.userId);
     const refusedChannels = this.#joinFirst(socket);
     hub.enter(socket, this.#greet(socket, refusedChannels));
+    if (this.#isDebug) this.#logOpened(socket);
     if (drain.isRefusing) socket.close(closeCodes.restart, "the server is restarting");
   }
 
@@ -77,7 +82,23 @@ export class SocketEvents {
     admission.release();
     hub.leave(socket);
     countClose(figures, code);
+    if (this.#isDebug) this.#logClosed(data, code);
     if (data.kind === "normal") presence.closed(data.userId);
+  }
+
+  #logOpened({ data, remoteAddress }: Socket): void {
+    const { id, userId, kind, isV1, channels } = data;
+    const protocol = isV1 ? "slipway.v1" : "raw";
+    this.#parts.log.debug(
+      { connectionId: id, userId, kind, protocol, channels: [...(channels ?? [])], peer: remoteAddress },
+      "connection opened",
+    );
+  }
+
+  #logClosed({ id, userId, openedAtMs }: Connection, closeCode: number): void {
+    const { log, clock } = this.#parts;
+    const openMs = Math.round(clock.now() - openedAtMs);
+    log.debug({ connectionId: id, userId, closeCode, openMs }, "connection closed");
   }
 
   /** Channels of the handshake: those that the verify answer joins were put first and checked there. */
@@ -94,7 +115,7 @@ export class SocketEvents {
 
   /** Tells a `slipway.v1` client where it stands; answers the position in the ring from which it hears. */
   #greet(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
-    const { ring, losses, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
+    const { ring, losses, clientMessages, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
     const { data } = socket;
     if (!data.isV1) return ring.end;
     const resume = data.resumeId === null ? null : ring.find(data.resumeId, clock.now());
@@ -106,6 +127,7 @@ export class SocketEvents {
         userId: data.userId,
         kind: data.kind,
         channels: [...(data.channels ?? [])],
+        acceptsMessages: clientMessages.isAccepting,
         pingIntervalMs,
         expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
         recovered: (resume?.isComplete ?? false) && losses.isNothingAwaited,

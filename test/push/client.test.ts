@@ -98,10 +98,62 @@ test("a reconnect that could not recover says so, and the next resume starts whe
   expect(server.handshakes[2]?.get("resume")).toBe("m9");
 });
 
-test("40xx stops, 42xx and 1012 come back within a second, all else backs off", () => {
-  expect([4000, 4001, 4002, 4003, 4004, 4099].map(closeRuleOf)).toEqual(Array(6).fill("stop"));
+test("40xx stops, 4001 asks for a new code, 42xx and 1012 come back within a second, all else backs off", () => {
+  expect([4000, 4002, 4003, 4004, 4099].map(closeRuleOf)).toEqual(Array(5).fill("stop"));
+  expect(closeRuleOf(4001)).toBe("newCode");
   expect([1012, 4201, 4299].map(closeRuleOf)).toEqual(Array(3).fill("soon"));
   expect([1000, 1006, 1009, 1011, 4100, 4102, 4301].map(closeRuleOf)).toEqual(Array(7).fill("backOff"));
+});
+
+test("a refused code is followed by a new one", async () => {
+  const server = gateway();
+  const { onConnect } = server;
+  server.onConnect = () => server.closeAll(4001, "The code was not accepted; get a new one.");
+  let count = 0;
+  const push = client(server, {
+    code: () => {
+      if (++count === 3) server.onConnect = onConnect;
+      return `code-${count}`;
+    },
+  });
+  push.open();
+  await next(push, "open");
+  expect(server.handshakes.map((query) => query.get("code"))).toEqual(["code-1", "code-2", "code-3"]);
+  // It was accepted: later refusals are counted anew.
+  server.onConnect = () => {
+    server.onConnect = onConnect;
+    server.closeAll(4001);
+  };
+  server.closeAll(1012);
+  await next(push, "open");
+  expect(server.handshakes).toHaveLength(5);
+});
+
+test("three refused codes in a row end the attempts, until it is opened again", async () => {
+  const server = gateway();
+  server.onConnect = () => server.closeAll(4001, "The code was not accepted; get a new one.");
+  const push = client(server);
+  push.open();
+  expect(await closedStatus(push)).toMatchObject({ closeCode: 4001 });
+  expect(server.handshakes).toHaveLength(3);
+  push.open();
+  await closedStatus(push);
+  expect(server.handshakes).toHaveLength(6);
+});
+
+test("send answers false where the gateway accepts no client messages", async () => {
+  const server = gateway();
+  server.onConnect = (send) =>
+    send({ type: "welcome", connectionId: "1", userId: "ann", recovered: false, acceptsMessages: false });
+  const push = client(server);
+  push.open();
+  await next(push, "open");
+  expect(push.send("nobody reads it")).toBe(false);
+  server.onConnect = (send) =>
+    send({ type: "welcome", connectionId: "2", userId: "ann", recovered: false, acceptsMessages: true });
+  server.closeAll(1012);
+  await next(push, "open");
+  expect(push.send("hello")).toBe(true);
 });
 
 test("a kicked client stays away until it is opened again", async () => {

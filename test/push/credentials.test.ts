@@ -32,9 +32,35 @@ describe("with api-keys", () => {
       { authorization: "Bearer old keyy" },
     ];
     for (const headers of wrong) expect(await codeOf(headers)).toEqual([401, 40101]);
+    // The JDK's client, and with it Feign's, drops the body of a 401 to a streamed request; the header reaches it.
+    const answers = await Promise.all([
+      push.publish({ targetType: "all", data: "x" }),
+      push.publish({ targetType: "all", data: "x" }, { "x-api-key": "wrong" }),
+    ]);
+    expect(answers.map(({ headers }) => headers.get("www-authenticate"))).toEqual([
+      'Bearer realm="slipway", error_description="An api key is needed: Authorization: Bearer or X-API-Key."',
+      'Bearer realm="slipway", error="invalid_token", error_description="The api key is wrong."',
+    ]);
     expect(await codeOf({}, "/feign/nothing")).toEqual([401, 40101]);
   });
 });
+
+test.if(Bun.which("javac") !== null)(
+  "the reason of a 401 reaches a Java client that streams its request",
+  async () => {
+    push = await startPushApp({ "push.api-keys": ["key"] });
+    const source = new URL("../fixtures/StreamedPost.java", import.meta.url).pathname;
+    const java = Bun.spawn(["java", source, `${push.url}/feign/publish`], {
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    const [status, body, challenge] = (await new Response(java.stdout).text()).split("\n");
+    // Should the JDK hand the body over one day, the documents can say so.
+    expect([status, body]).toEqual(["401", "no body"]);
+    expect(challenge).toContain('error_description="An api key is needed');
+  },
+  60_000,
+);
 
 describe("without api-keys", () => {
   test("only callers inside internal-networks: outside 403 and 40302", async () => {

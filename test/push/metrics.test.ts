@@ -51,6 +51,16 @@ describe("metrics", () => {
     );
   });
 
+  test("the heap is what the program uses, not what the runtime reserves", async () => {
+    push = await startPushApp();
+    const [heap, resident] = await Promise.all([
+      push.metric("slipway_process_heap_bytes"),
+      push.metric("slipway_process_resident_memory_bytes"),
+    ]);
+    expect(heap).toBeGreaterThan(100_000);
+    expect(heap).toBeLessThanOrEqual(resident);
+  });
+
   test("a close without a code, and every code that /feign/disconnect takes, is counted under its own", async () => {
     push = await startPushApp();
     const client = await PushClient.open(`${push.wsUrl}?code=ann`);

@@ -97,6 +97,7 @@ describe("Idempotency-Key", () => {
     const again = await push.publish(body, key);
     expect(again.status).toBe(200);
     expect(again.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
+    expect([first, again].map(({ headers }) => headers.get("x-push-receivers"))).toEqual(["1", "1"]);
     expect(await outcome(await push.publish({ ...body, data: "other" }, key))).toEqual([409, 40901]);
     expect(await outcome(await push.publish(body, { "idempotency-key": "k".repeat(256) }))).toEqual([
       400, 40005,
@@ -156,6 +157,7 @@ describe("other operations", () => {
     expect(first.closed).toBeNull();
     expect(await (await push.post("/feign/disconnect", { userId: "lea" })).json()).toMatchObject({
       successful: true,
+      msg: "1 connection on this instance",
       data: "disconnect success",
     });
     expect((await first.ended()).code).toBe(4004);
@@ -164,6 +166,30 @@ describe("other operations", () => {
     expect(await outcome(await push.post("/feign/disconnect", { userId: "a", code: 1006 }))).toEqual([
       400, 40007,
     ]);
+  });
+
+  test("disconnect, join, leave and grant say how many connections they concern", async () => {
+    const clients = [
+      await PushClient.open(`${push.wsUrl}?code=noa`),
+      await PushClient.open(`${push.wsUrl}?code=noa`),
+    ];
+    const orders: [path: string, order: object][] = [
+      ["channels/join", { userId: "noa", channel: "room" }],
+      ["channels/leave", { userId: "noa", channel: "room" }],
+      ["channels/grant", { userId: "noa", channels: ["room"] }],
+      ["disconnect", { userId: "noa" }],
+    ];
+    for (const [path, order] of orders) {
+      const answer = await push.post(`/feign/${path}`, order);
+      expect([path, answer.headers.get("x-push-connections")]).toEqual([path, "2"]);
+      expect(await answer.json()).toMatchObject({ code: 0, msg: "2 connections on this instance" });
+    }
+    for (const client of clients) await client.ended();
+    const nobody = await push.post("/feign/channels/join", { userId: "nobody", channel: "room" });
+    expect(await nobody.json()).toMatchObject({
+      msg: "0 connections on this instance",
+      data: "join success",
+    });
   });
 
   test("GET /feign/connections answers counts by kind, channels and buffers", async () => {

@@ -24,6 +24,7 @@ describe("frames", () => {
     expect(client.socket.protocol).toBe("slipway.v1");
     const [welcome] = await client.heardType("welcome");
     expect(welcome).toMatchObject({ userId: "ann", kind: "normal", channels: [], recovered: false });
+    expect(welcome?.acceptsMessages).toBe(false);
     const before = Date.now();
     const sent = await push.publish({ targetType: "user", target: "ann", data: 'a "quoted"\n text 🥊' });
     const [message] = await client.heardType("message");

@@ -10,6 +10,8 @@ export interface PushProcess {
   readonly url: string;
   readonly pid: number;
   isRunning(): boolean;
+  /** The end of what it wrote. */
+  output(): string;
   isReady(): Promise<boolean>;
   start(): Promise<void>;
   end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
@@ -45,6 +47,7 @@ export async function startPushProcess(name: string, settings: Record<string, st
     get pid() {
       return child.pid;
     },
+    output: () => output,
     isRunning: () => child.exitCode === null && child.signalCode === null,
     isReady: async () => {
       const answer = await fetch(`http://${address}/readyz`).catch(() => null);

@@ -1,0 +1,83 @@
+import { afterEach, expect, test } from "bun:test";
+import { eventually } from "../support/eventually.ts";
+import { PushClient } from "../support/push-client.ts";
+import { type PushProcess, startPushProcess } from "../support/push-process.ts";
+import { startVerifyService } from "../support/verify-service.ts";
+
+const stops: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+interface Line {
+  msg: string;
+  [field: string]: unknown;
+}
+
+async function startGateway(level: string): Promise<{ gateway: PushProcess; lines(): Line[] }> {
+  const verify = startVerifyService();
+  stops.push(() => verify.stop());
+  verify.answer = (code) =>
+    code.startsWith("bad") ? new Response("no", { status: 401 }) : Response.json({ userId: "anna" });
+  const gateway = await startPushProcess("talks", { "push-verify-uri": verify.url, "log-level": level });
+  stops.push(() => gateway.stop());
+  const lines = () =>
+    gateway
+      .output()
+      .split("\n")
+      .filter((line) => line.startsWith("{") && line.endsWith("}"))
+      .map((line) => JSON.parse(line) as Line);
+  return { gateway, lines };
+}
+
+async function use({ url }: PushProcess): Promise<string> {
+  const wsUrl = `${url.replace("http", "ws")}/ws`;
+  const client = await PushClient.open(`${wsUrl}?code=good-secret-code&channel=news`, ["slipway.v1"]);
+  await expect(PushClient.open(`${wsUrl}?code=bad-secret-code`)).rejects.toThrow("refused");
+  const body = JSON.stringify({ targetType: "user", target: "anna", data: "private text" });
+  const headers = { "content-type": "application/json", "idempotency-key": "k" };
+  const publish = () => fetch(`${url}/feign/publish`, { method: "POST", headers, body });
+  const published = await publish();
+  await publish();
+  await fetch(`${url}/feign/publish`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  client.close();
+  await client.ended();
+  return published.headers.get("x-push-id") ?? "";
+}
+
+test("log.level debug tells of connects, closes, refused codes and publishes, and never a code or data", async () => {
+  const { gateway, lines } = await startGateway("debug");
+  const id = await use(gateway);
+  await eventually("the close is logged", () => lines().some(({ msg }) => msg === "connection closed"));
+  const of = (text: string) => lines().filter(({ msg }) => msg === text);
+  const [opened] = of("connection opened");
+  expect(opened).toMatchObject({
+    level: "debug",
+    userId: "anna",
+    kind: "normal",
+    protocol: "slipway.v1",
+    channels: ["news"],
+    peer: "127.0.0.1",
+  });
+  expect(of("connection refused")).toMatchObject([{ reason: "rejected", status: 401, address: "127.0.0.1" }]);
+  expect(of("published")).toMatchObject([
+    { id, targetType: "user", target: "anna", receivers: 1, bytes: 12 },
+    { targetType: "user" },
+  ]);
+  expect(of("publish repeated")).toMatchObject([{ id }]);
+  expect(of("connection closed")).toMatchObject([
+    { connectionId: opened?.connectionId, userId: "anna", closeCode: expect.any(Number) },
+  ]);
+  expect(gateway.output()).not.toContain("secret-code");
+  expect(gateway.output()).not.toContain("private text");
+}, 60_000);
+
+test("log.level info tells none of it", async () => {
+  const { gateway, lines } = await startGateway("info");
+  await use(gateway);
+  expect(lines().filter(({ msg }) => /^(connection|publish)/.test(msg))).toEqual([]);
+}, 60_000);
