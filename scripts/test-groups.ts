@@ -22,7 +22,7 @@ const root = resolve(import.meta.dir, "..");
 
 /** The fast one first, then the longest, then by name; what fills the machine runs last and alone. */
 const first = ["unit", "contract", "faults"];
-const alone = ["load"];
+const alone = ["fault-suite", "load"];
 
 export function runsAlone(group: Group): boolean {
   return alone.includes(group.name);

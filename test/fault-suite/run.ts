@@ -8,6 +8,7 @@ import { help, parseCommand, type SuiteOptions } from "./options.ts";
 import { reportOf } from "./report.ts";
 import { appendResult, nextRound, type RoundResult, readResults, replayCommand } from "./results.ts";
 import { runSetup } from "./run-setup.ts";
+import { missingTools } from "./tools.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
@@ -37,6 +38,10 @@ async function main(): Promise<number> {
 }
 
 async function run(options: SuiteOptions): Promise<number> {
+  const missing = await missingTools();
+  for (const text of missing) console.log(`LEFT OUT ${text}`);
+  // A green run under CI means that everything was tried.
+  if (process.env.CI && missing.length > 0) return 2;
   const earlier = readResults([options.results]);
   const results: RoundResult[] = [];
   console.log(`seed ${options.seed}, ${options.setups.join(", ")}, results in ${options.results}`);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../setups/part.ts";
 import { answersReady } from "../setups/slipway-process.ts";
+import { findFakeTime } from "../tools.ts";
 import { type FaultKind, instanceNames, partNamed } from "./fault-kind.ts";
 
 const startLimitMs = 90_000;
@@ -48,7 +49,7 @@ const readOnlyDisk: FaultKind = {
 const fewFiles: FaultKind = {
   name: "few-files",
   about: "the limit of open files leaves room for at most one more",
-  targets: instanceNames,
+  targets: (world) => (Bun.which("prlimit") ? instanceNames(world) : []),
   async inject(world, target, random) {
     const pid = partNamed(world, target).pids()[0] ?? 0;
     const before =
@@ -71,15 +72,6 @@ function lowestFreeFile(pid: number): number {
 function limitFiles(pid: number, limit: number): void {
   const { exitCode } = Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]);
   if (exitCode !== 0) throw new Error(`prlimit could not set ${limit} open files.`);
-}
-
-const fakeTimeLibraries = [
-  "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
-  "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
-];
-
-export function findFakeTime(): string | undefined {
-  return fakeTimeLibraries.find((file) => Bun.spawnSync(["test", "-e", file]).exitCode === 0);
 }
 
 function clockStep(name: string, about: string, steps: string[]): FaultKind {

@@ -1,0 +1,64 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pick } from "../support/length.ts";
+import { serviceUrl } from "../support/services.ts";
+import type { SetupName } from "./setups/world.ts";
+
+const duration = pick("120s", "20m");
+const limitMs = pick(290_000, 30 * 60_000);
+/** Consecutive runs go through the faults of one seed; after so many runs another seed begins. */
+const runsPerSeed = 5;
+const roundsPerRun = 3;
+
+/** Rises with each commit, so that CI comes round all kinds of faults within a few runs. */
+function runNumber(): number {
+  const { exitCode, stdout } = Bun.spawnSync(["git", "rev-list", "--count", "HEAD"], {
+    cwd: import.meta.dir,
+  });
+  const count = exitCode === 0 ? Number(stdout.toString()) : 0;
+  return count > 0 ? count : Math.floor(Date.now() / 86_400_000);
+}
+
+async function availableSetups(): Promise<SetupName[]> {
+  const [postgres, rabbitmq, kafka] = await Promise.all([
+    serviceUrl("postgres"),
+    serviceUrl("amqp"),
+    serviceUrl("kafka"),
+  ]);
+  return [
+    "sqlite",
+    ...(postgres ? ["postgres"] : []),
+    ...(rabbitmq ? ["rabbitmq"] : []),
+    ...(kafka ? ["kafka"] : []),
+  ].map((name) => name as SetupName);
+}
+
+test(
+  "the fault suite finds no violation in any set-up (short form)",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "slipway-fault-suite-"));
+    const number = runNumber();
+    const command = [
+      ...[process.execPath, join(import.meta.dir, "run.ts"), "--quiet"],
+      ...["--setup", (await availableSetups()).join()],
+      ...["--seed", String(Math.floor(number / runsPerSeed))],
+      ...["--first-round", String((number % runsPerSeed) * roundsPerRun)],
+      ...["--duration", duration, "--results", join(folder, "results.jsonl")],
+    ];
+    const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+    const [output, problems, exitCode] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    console.log(output + problems);
+    expect({ exitCode, hasFaults: /^[1-9]\d* faults, 0 violations$/m.test(output) }).toEqual({
+      exitCode: 0,
+      hasFaults: true,
+    });
+    rmSync(folder, { recursive: true, force: true });
+  },
+  limitMs,
+);
