@@ -56,13 +56,14 @@ export function EnvironmentSettings({ project }: { project: Project }) {
               aria-label="Name"
               placeholder="NODE_ENV"
               className="script"
+              style={{ flex: "0 1 220px" }}
               value={row.name}
               error={fault}
               onChange={(event) => change({ ...row, name: event.currentTarget.value })}
             />
             <TextInput
               aria-label={`Value of ${visible(row.name) || "the variable"}`}
-              style={{ flex: 1 }}
+              style={{ flex: "1 1 140px" }}
               value={row.value}
               onChange={(event) => change({ ...row, value: event.currentTarget.value })}
             />
