@@ -35,6 +35,16 @@ export class ApiProblem extends Error {
 /** The header tells the server that this page, and no foreign one, asks for a change. */
 export const api = hc<Api>(location.origin, { headers: { "x-slipway-csrf": "1" } }).api;
 
+/** The header of a save upon what was read; null: in any case. */
+export function onlyUpon(revision: string | null): { "if-match"?: string } {
+  return revision === null ? {} : { "if-match": revision };
+}
+
+/** Whether a save was refused because somebody else saved meanwhile. */
+export function isChangedMeanwhile(problem: unknown): boolean {
+  return problem instanceof ApiProblem && problem.status === 412;
+}
+
 type BodyOf<R> =
   R extends ClientResponse<infer B, infer S, string> ? (S extends SuccessStatus ? B : never) : never;
 type SuccessStatus = 200 | 201 | 202 | 204;

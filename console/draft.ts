@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useAct } from "./act.ts";
-import { ApiProblem } from "./api.ts";
+import { ApiProblem, isChangedMeanwhile } from "./api.ts";
 import { useUnsaved } from "./unsaved.ts";
 
 /** What somebody typed, and what the server had in those fields when they began. */
@@ -89,10 +89,6 @@ export function useDraft<Source extends { revision: string }, T extends object>(
       void send(rebased);
     },
   };
-}
-
-export function isChangedMeanwhile(problem: unknown): boolean {
-  return problem instanceof ApiProblem && problem.status === 412;
 }
 
 function conflict(): ApiProblem {

@@ -1,12 +1,13 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { usePageNumber } from "./address.ts";
-import type { untilFilled } from "./live.ts";
+
+type IntervalOf<T> = (query: { state: { data: T | undefined } }) => number | false;
 
 /** The page of a list that the address bar names. The one before stays in view until it has come. */
 export function useListPage<T extends { total: number }>(
   key: readonly [string, ...unknown[]],
   read: (page: number) => Promise<T>,
-  { refetchInterval = false }: { refetchInterval?: number | false | ReturnType<typeof untilFilled> } = {},
+  { refetchInterval = false }: { refetchInterval?: number | false | IntervalOf<T> } = {},
 ) {
   const page = usePageNumber();
   return useQuery({

@@ -141,6 +141,11 @@ export function usePolling(isCovered = true): number | false {
   return isCovered ? false : slowPollMs;
 }
 
+/** For `refetchInterval`: no channel tells that a runner appeared, or that the reason to wait is another one. */
+export function whileWaiting(tasks: { waiting?: string | undefined }[], otherwise: number | false) {
+  return tasks.some(({ waiting }) => waiting !== undefined) ? slowPollMs : otherwise;
+}
+
 /** For `refetchInterval` of a list: as long as it is empty there is no channel that could tell of its first. */
 export function untilFilled(otherwise: number | false = false) {
   return ({ state }: { state: { data: { total: number } | undefined } }) =>

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
-import { answerOf, api, queryClient } from "./api.ts";
+import { answerOf, api, onlyUpon, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Project } from "./shapes.ts";
 
@@ -32,7 +32,7 @@ export function useProjectDraft<T extends object>(
     select,
     reread: () => queryClient.fetchQuery({ ...projectQuery(id), staleTime: 0 }),
     save: (changes, revision) => {
-      const header = { "if-match": revision };
+      const header = onlyUpon(revision);
       return answerOf(api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }));
     },
     done: "Saved.",

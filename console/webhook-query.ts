@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
 import { useAct } from "./act.ts";
-import { answerOf, api, queryClient } from "./api.ts";
+import { answerOf, api, onlyUpon, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Webhook } from "./shapes.ts";
 
@@ -15,11 +15,15 @@ export function webhookQuery(projectId: number) {
 export type WebhookChange = InferRequestType<(typeof api.projects)[":id"]["webhook"]["$put"]>["json"];
 
 /** Saves in any case, or only upon a revision. */
-async function saveWebhook(projectId: number, json: WebhookChange, revision?: string): Promise<Webhook> {
+async function saveWebhook(
+  projectId: number,
+  json: WebhookChange,
+  revision: string | null,
+): Promise<Webhook> {
   const saved = await answerOf(
     api.projects[":id"].webhook.$put({
       param: { id: projectId },
-      header: revision === undefined ? {} : { "if-match": revision },
+      header: onlyUpon(revision),
       json,
     }),
   );
@@ -38,7 +42,7 @@ export const unsignedWebhooksQuery = queryOptions({
 
 export function useSaveWebhook(projectId: number, done = "Saved.") {
   return useAct(
-    ({ json, revision }: { json: WebhookChange; revision?: string }) =>
+    ({ json, revision = null }: { json: WebhookChange; revision?: string | null }) =>
       saveWebhook(projectId, json, revision),
     { done, refresh: touched },
   );

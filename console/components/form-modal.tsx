@@ -1,10 +1,11 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { ApiProblem } from "../api.ts";
+import { ApiProblem, isChangedMeanwhile, queryClient } from "../api.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
+import { Conflict } from "./save-bar.tsx";
 
 type TextName<T> = { [Name in keyof T]: string extends T[Name] ? Name : never }[keyof T] & string;
 
@@ -30,7 +31,7 @@ interface Form<T> {
   /** What the fields hold at first. */
   initial: T;
   /** Throws what the server refused. */
-  onSubmit: (value: T) => Promise<unknown>;
+  onSubmit: (value: T, isOverwriting: boolean) => Promise<unknown>;
   children: (fields: Fields<T>) => ReactNode;
 }
 
@@ -65,26 +66,32 @@ function ModalForm<T extends object>({
   onTyped,
 }: Form<T> & { onClose: () => void; onTyped: (isTyped: boolean) => void }) {
   const [value, setValue] = useState(initial);
+  const [start, setStart] = useState(initial);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
-  const isTyped = JSON.stringify(value) !== JSON.stringify(initial);
+  const isTyped = JSON.stringify(value) !== JSON.stringify(start);
   // While it is sent, its success may lead to another page.
   useUnsaved(isTyped && !isBusy);
   useEffect(() => {
     onTyped(isTyped);
     return () => onTyped(false);
   }, [isTyped, onTyped]);
-  const send = async (event: FormEvent) => {
+  const submitForm = (event: FormEvent) => {
     event.preventDefault();
     // The dialog may be opened from within another form, which would take this for its own.
     event.stopPropagation();
+    void send(false);
+  };
+  const send = async (isOverwriting: boolean) => {
     setBusy(true);
     setProblem(null);
     try {
-      await onSubmit(value);
+      await onSubmit(value, isOverwriting);
       onClose();
     } catch (thrown) {
       setProblem(thrown);
+      // What the page shows of it is old.
+      if (isChangedMeanwhile(thrown)) void queryClient.invalidateQueries();
     } finally {
       setBusy(false);
     }
@@ -106,13 +113,20 @@ function ModalForm<T extends object>({
   // Upon what is there by then: a browser fills several fields in one go.
   const set = (change: Partial<T>) => setValue((before) => ({ ...before, ...change }));
   const fields = children({ value, set, text, errorOf });
+  const isConflict = isChangedMeanwhile(problem);
+  const reload = () => {
+    setValue(initial);
+    setStart(initial);
+    setProblem(null);
+  };
   // What stands at its field is not said once more below.
   const isSaidThere = refused?.isAbout(shownPaths) ?? false;
   return (
-    <form onSubmit={send}>
+    <form onSubmit={submitForm}>
       <Stack gap="md">
         {fields}
-        {problem !== null && !isSaidThere && <Problem problem={problem} />}
+        {isConflict && <Conflict isPending={isBusy} onReload={reload} onOverwrite={() => void send(true)} />}
+        {problem !== null && !isConflict && !isSaidThere && <Problem problem={problem} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -1,6 +1,8 @@
 import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { answerOf, api } from "../api.ts";
+import { visible } from "../visible.ts";
 
 const refreshMs = 30_000;
 
@@ -13,10 +15,17 @@ export function IsolationNotice() {
   });
   if (!data?.isExposed) return null;
   return (
-    <Alert color="lamp" variant="light" role="note" mb="md" title="Scripts are not isolated">
-      People who manage a project, without being administrators, can read what the user of the runner{" "}
-      <span className="foreign">{data.notIsolated.join(", ")}</span> can read: for a local runner also the
-      keys and the database of this server. See docs/security.md for what to do about it.
+    <Alert
+      color="lamp"
+      variant="light"
+      role="note"
+      aria-label="Scripts are not isolated"
+      className="page-warning"
+    >
+      <b>Scripts are not isolated</b> on{" "}
+      <span className="foreign">{visible(data.notIsolated.join(", "))}</span>: people who manage a project
+      without being administrators can read what the runner's user can read, on the local runner also the keys
+      and the database of this server. See docs/security.md and <Link href="/runners">Runners</Link>.
     </Alert>
   );
 }

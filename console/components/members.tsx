@@ -29,11 +29,11 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
           json: { permission: member.permission },
         }),
       ),
-    { done: "The member was saved.", refresh: ["members"] },
+    { done: "The member was saved.", refresh: ["members", "runners"] },
   );
   const remove = useAct(
     (member: number) => answerOf(endpoint[":userId"].$delete({ param: { id, userId: member } })),
-    { done: "The member was removed.", refresh: ["members"] },
+    { done: "The member was removed.", refresh: ["members", "runners"] },
   );
   const add = useAct(async () => {
     const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));

@@ -38,9 +38,9 @@ export function TaskState({ task }: { task: Task }) {
 export function TaskTimes({ task }: { task: Task }) {
   if (task.startedAt === null) {
     return (
-      <span className="nowrap" title={task.waiting}>
-        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`}
-        {task.waiting !== undefined && " · no runner"} · <Moment at={task.createdAt} />
+      <span className="nowrap">
+        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`} ·{" "}
+        <Moment at={task.createdAt} />
       </span>
     );
   }
@@ -49,6 +49,12 @@ export function TaskTimes({ task }: { task: Task }) {
       <Moment at={task.startedAt} /> · <Elapsed from={task.startedAt} to={task.finishedAt} />
     </span>
   );
+}
+
+/** Why no runner takes it, while that is so. */
+export function Waiting({ task }: { task: Task }) {
+  if (task.waiting === undefined) return null;
+  return <div className="waiting">{visible(task.waiting)}</div>;
 }
 
 /** Who or what started it; where a project always builds its own branch, by a push to which other one. */

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useAct } from "../act.ts";
 import { useTurnPage } from "../address.ts";
-import { answerOf, api } from "../api.ts";
+import { answerOf, api, onlyUpon } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -94,11 +94,11 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
 /** Which runners its projects may ask for. */
 function GroupLabels({ group }: { group: Group }) {
   const save = useAct(
-    (labels: string[] | null) =>
+    ({ labels, revision }: { labels: string[] | null; revision: string | null }) =>
       answerOf(
         api.groups[":id"].$patch({
           param: { id: group.id },
-          header: { "if-match": group.revision },
+          header: onlyUpon(revision),
           json: { labels },
         }),
       ),
@@ -110,8 +110,10 @@ function GroupLabels({ group }: { group: Group }) {
       submit="Save the labels"
       label="Labels"
       button={{ size: "compact-sm", variant: "default" }}
-      initial={{ isAny: group.labels === null, labels: group.labels ?? [] }}
-      onSubmit={({ isAny, labels }) => save.mutateAsync(isAny ? null : labels)}
+      initial={{ isAny: group.labels === null, labels: group.labels ?? [], revision: group.revision }}
+      onSubmit={({ isAny, labels, revision }, isOverwriting) =>
+        save.mutateAsync({ labels: isAny ? null : labels, revision: isOverwriting ? null : revision })
+      }
     >
       {({ value, set, errorOf }) => (
         <>

@@ -7,9 +7,9 @@ import { answerOf, api } from "../api.ts";
 import { OutcomeBars } from "../components/outcome-bars.tsx";
 import { PageHead, Panel } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
-import { Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
+import { Commit, TaskState, TaskTimes, Waiting } from "../components/task-parts.tsx";
 import { TryIt } from "../components/try-it.tsx";
-import { usePolling } from "../live.ts";
+import { usePolling, whileWaiting } from "../live.ts";
 import { usePushStats } from "../push-stats.ts";
 import { meQuery } from "../session.ts";
 import type { Task } from "../shapes.ts";
@@ -86,7 +86,7 @@ function TaskPanel({
       const items = pages.flatMap((page) => page.items).sort((a, b) => b.id - a.id);
       return { items: items.slice(0, shown), total: pages.reduce((sum, page) => sum + page.total, 0) };
     },
-    refetchInterval,
+    refetchInterval: ({ state: { data } }) => whileWaiting(data?.items ?? [], refetchInterval),
   });
   return (
     <Panel
@@ -113,6 +113,7 @@ function TaskPanel({
                     <TaskState task={task} />
                   </div>
                   <Commit task={task} />
+                  <Waiting task={task} />
                   <Text size="sm" c="dimmed" component="div">
                     <TaskTimes task={task} />
                   </Text>

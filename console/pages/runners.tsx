@@ -1,7 +1,7 @@
 import { Button, Code, Group, MultiSelect, NumberInput, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAct } from "../act.ts";
-import { answerOf, api } from "../api.ts";
+import { answerOf, api, onlyUpon } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -43,11 +43,7 @@ export default function Runners() {
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
           { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
           { title: "Labels", cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
-          {
-            title: "Scripts",
-            cell: (runner) => (runner.isolated ? "isolated" : "not isolated"),
-            visibleFrom: "lg",
-          },
+          { title: "Scripts", cell: (runner) => <Isolation runner={runner} /> },
           {
             title: "Seen",
             cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
@@ -77,17 +73,20 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
   );
 }
 
+function Isolation({ runner: { isolated } }: { runner: Runner }) {
+  return (
+    <span className="state" data-tone={isolated ? "success" : "warning"}>
+      <span className="state-dot" aria-hidden="true" />
+      {isolated ? "isolated" : "not isolated"}
+    </span>
+  );
+}
+
 function EditRunner({ runner }: { runner: Runner }) {
   const groups = useGroups();
   const save = useAct(
-    (json: Pick<Runner, "labels" | "groupIds">) =>
-      answerOf(
-        api.runners[":id"].$patch({
-          param: { id: runner.id },
-          header: { "if-match": runner.revision },
-          json,
-        }),
-      ),
+    ({ revision, ...json }: Pick<Runner, "labels" | "groupIds"> & { revision: string | null }) =>
+      answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header: onlyUpon(revision), json })),
     { done: `${runner.name} was changed.`, refresh: ["runners"] },
   );
   return (
@@ -96,8 +95,10 @@ function EditRunner({ runner }: { runner: Runner }) {
       submit="Save the runner"
       label="Edit"
       button={{ size: "compact-sm", variant: "default" }}
-      initial={{ labels: runner.labels, groupIds: runner.groupIds }}
-      onSubmit={(value) => save.mutateAsync(value)}
+      initial={{ labels: runner.labels, groupIds: runner.groupIds, revision: runner.revision }}
+      onSubmit={(value, isOverwriting) =>
+        save.mutateAsync({ ...value, revision: isOverwriting ? null : value.revision })
+      }
     >
       {({ value, set, errorOf }) => (
         <>
@@ -163,7 +164,7 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
     refresh: ["runners"],
   });
   return (
-    <Group gap={6} wrap="nowrap">
+    <Group gap={6} className="row-actions">
       <Button
         size="compact-sm"
         variant="default"

@@ -10,7 +10,7 @@ import { PageHead } from "../components/page.tsx";
 import { LoadedPage } from "../components/query.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { Cause, Commit } from "../components/task-parts.tsx";
-import { useLiveProjects, usePolling } from "../live.ts";
+import { useLiveProjects, usePolling, whileWaiting } from "../live.ts";
 import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Task } from "../shapes.ts";
@@ -20,8 +20,11 @@ import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
 
 export default function TaskPage({ id }: { id: number }) {
-  const refetchInterval = usePolling();
-  const task = useQuery({ ...taskQuery(id), refetchInterval });
+  const polling = usePolling();
+  const task = useQuery({
+    ...taskQuery(id),
+    refetchInterval: ({ state: { data } }) => whileWaiting(data === undefined ? [] : [data], polling),
+  });
   return (
     <LoadedPage query={task} title={`Task ${id}`} list={{ href: "/tasks", label: "All tasks" }}>
       {(loaded) => <TaskView task={loaded} />}
@@ -84,7 +87,7 @@ function TaskView({ task }: { task: Task }) {
         )}
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">
-            {task.waiting}
+            {visible(task.waiting)}
           </Alert>
         )}
         <Stages task={task} log={log} />

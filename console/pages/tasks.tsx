@@ -5,9 +5,9 @@ import { useAllProjects } from "../all-projects.ts";
 import { answerOf, api } from "../api.ts";
 import { List } from "../components/list.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
-import { Cause, Commit, TaskState, TaskTimes } from "../components/task-parts.tsx";
+import { Cause, Commit, TaskState, TaskTimes, Waiting } from "../components/task-parts.tsx";
 import { useListPage } from "../list-page.ts";
-import { usePolling } from "../live.ts";
+import { usePolling, whileWaiting } from "../live.ts";
 import type { Task } from "../shapes.ts";
 
 const states: Task["state"][] = [
@@ -46,7 +46,7 @@ export function TaskList({
   const [filters, change] = useAddressFilters(["state"]);
   const state = states.find((each) => each === filters.state);
   const [, go] = useLocation();
-  const refetchInterval = usePolling(isCovered);
+  const polling = usePolling(isCovered);
   const query = useListPage(
     ["tasks", projectId ?? "all", filters],
     (page) =>
@@ -60,7 +60,7 @@ export function TaskList({
           },
         }),
       ),
-    { refetchInterval },
+    { refetchInterval: ({ state: { data } }) => whileWaiting(data?.items ?? [], polling) },
   );
   return (
     <>
@@ -105,7 +105,16 @@ export function TaskList({
                 },
               ]
             : []),
-          { title: "Commit", cell: (task) => <Commit task={task} />, isWhole: true },
+          {
+            title: "Commit",
+            cell: (task) => (
+              <>
+                <Commit task={task} />
+                <Waiting task={task} />
+              </>
+            ),
+            isWhole: true,
+          },
           { title: "Cause", cell: (task) => <Cause task={task} />, visibleFrom: "lg" },
           { title: "When", cell: (task) => <TaskTimes task={task} /> },
           { title: "No.", cell: (task) => <span className="figures">{task.id}</span>, visibleFrom: "md" },

@@ -86,7 +86,7 @@ function UserMenu({ user }: { user: User }) {
   const change = useAct(
     (json: { role?: User["role"]; disabled?: boolean }) =>
       answerOf(api.users[":id"].$patch({ param, header: {}, json })),
-    { done: `${user.username} was changed.`, refresh: ["users"] },
+    { done: `${user.username} was changed.`, refresh: ["users", "runners"] },
   );
   const endSessions = useAct(() => answerOf(api.users[":id"].sessions.$delete({ param })), {
     done: `${user.username} is signed out everywhere.`,

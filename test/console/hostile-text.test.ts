@@ -15,8 +15,11 @@ const reversal = "\u202e\u2066\u200ffdp.exe";
 const foreignFields = new Set([
   ...["name", "message", "ref", "triggeredBy", "author", "reason", "causeRef", "url", "username", "subject"],
   ...["project_name", "commit_message", "event", "host_delivery_id", "remote_ip", "remoteIp", "userAgent"],
-  ...["projectName", "value", "pattern", "detail", "text", "body", "hint", "address", "title"],
+  ...["projectName", "value", "pattern", "detail", "text", "body", "hint", "address", "title", "waiting"],
 ]);
+
+/** Lists of such text. */
+const foreignLists = new Set(["labels", "users", "notIsolated"]);
 
 beforeAll(async () => {
   [browser, scene] = await Promise.all([startBrowser(), startScene()]);
@@ -42,8 +45,7 @@ afterAll(async () => {
 /** The answer as if strangers had written all that they can write. */
 function poisoned(value: unknown, field = ""): unknown {
   if (typeof value === "string") return foreignFields.has(field) ? value + reversal : value;
-  if (Array.isArray(value))
-    return value.map((each) => poisoned(each, field === "labels" ? "name" : field === "users" ? "name" : ""));
+  if (Array.isArray(value)) return value.map((each) => poisoned(each, foreignLists.has(field) ? "name" : ""));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [

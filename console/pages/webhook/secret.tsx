@@ -1,14 +1,13 @@
 import { Alert, Button, Checkbox, Group, PasswordInput, Text } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
-import { answerOf, api, queryClient } from "../../api.ts";
+import { answerOf, api, isChangedMeanwhile, queryClient } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel, Problem } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Conflict } from "../../components/save-bar.tsx";
-import { isChangedMeanwhile } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";

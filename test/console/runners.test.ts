@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { userPassword } from "../support/api-server.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole, wide } from "../support/console-page.ts";
+import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+
+let browser: Browser;
+let server: DeployServer;
+let repository: GitRepository;
+let view: ConsolePage;
+
+beforeAll(async () => {
+  [browser, server, repository] = await Promise.all([startBrowser(), startDeployServer(), makeRepository()]);
+  await repository.push({ "index.html": "<h1>Shop</h1>" }, { message: "Open the shop" });
+  view = await openConsole(browser, server.url);
+}, 120_000);
+
+afterAll(async () => {
+  expect(view.faults).toEqual([]);
+  await browser.close();
+  await server.stop();
+  server.remove();
+  repository.remove();
+}, 60_000);
+
+const notice = (page: Page) => page.getByRole("note", { name: "Scripts are not isolated" });
+
+test("a task that no runner may take says why, in lists and on its page, until one may", async () => {
+  const { page, go } = view;
+  const projectId = await server.project(
+    repository.url,
+    { build: "echo built" },
+    { labels: ["gpu", "arm64"] },
+  );
+  const { id } = await server.run(projectId);
+  const reason = "waiting: no runner has the labels gpu, arm64";
+  for (const path of ["/", "/tasks", `/projects/${projectId}/tasks`]) {
+    await go(path);
+    await page.locator("main .waiting", { hasText: reason }).first().waitFor();
+  }
+  await go(`/tasks/${id}`);
+  const note = page.getByRole("note").filter({ hasText: reason });
+  await note.waitFor();
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { labels: ["gpu"] });
+  await page.getByRole("note").filter({ hasText: "no runner has the labels gpu" }).waitFor();
+  await note.waitFor({ state: "detached" });
+  await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { labels: [] });
+  await page.getByText("built").first().waitFor();
+  expect(await page.locator("main").getByText("no runner has").count()).toBeLessThanOrEqual(1);
+}, 90_000);
+
+test("runners say whether their scripts are isolated, on wide and narrow screens", async () => {
+  for (const viewport of [wide.viewport, { width: 390, height: 844 }]) {
+    const { page, go, close } = await openConsole(browser, server.url, { viewport });
+    await go("/runners");
+    await page.getByRole("row").filter({ hasText: "local" }).getByText("not isolated").waitFor();
+    const isWiderThanScreen = await page.evaluate(
+      () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    );
+    expect(isWiderThanScreen).toBe(false);
+    await close();
+  }
+}, 60_000);
+
+test("as soon as somebody who is no admin may manage a project, admins are told on every page", async () => {
+  const { page, go } = view;
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: "shared",
+    git: { url: "https://git.example.com/shared.git" },
+  });
+  await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: userPassword });
+  await go(`/projects/${id}/settings`);
+  await page.getByPlaceholder("username").fill("ann");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const permission = page.getByRole("combobox", { name: "Permission of ann" });
+  await permission.waitFor();
+  expect(await notice(page).count()).toBe(0);
+  await permission.click();
+  await page.getByRole("option", { name: "manage" }).click();
+  await notice(page).getByText("local", { exact: false }).first().waitFor();
+  for (const path of ["/", "/projects", "/tasks", "/users", "/nowhere"]) {
+    await go(path);
+    await notice(page).waitFor();
+  }
+  const ann = await openConsole(browser, server.url, wide, { username: "ann", password: userPassword });
+  await ann.go("/projects");
+  await ann.page.getByRole("link", { name: "shared" }).waitFor();
+  expect(await notice(ann.page).count()).toBe(0);
+  await ann.close();
+  await go(`/projects/${id}/settings`);
+  await page.getByRole("button", { name: "Remove ann" }).click();
+  await notice(page).waitFor({ state: "detached" });
+}, 90_000);
+
+test("the labels of a runner that somebody else changed meanwhile are not overwritten unasked", async () => {
+  const { page, go } = view;
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/runners", {
+    name: "build-2",
+    labels: ["linux"],
+  });
+  const labels = async () =>
+    (await server.admin.expect<{ labels: string[] }>(200, "GET", `/api/runners/${id}`)).labels;
+  await go("/runners");
+  await page.getByRole("row").filter({ hasText: "build-2" }).getByRole("button", { name: "Edit" }).click();
+  const dialog = page.getByRole("dialog");
+  const field = dialog.getByRole("combobox", { name: "Labels" });
+  await field.fill("mine");
+  await field.press("Enter");
+  await server.admin.expect(200, "PATCH", `/api/runners/${id}`, { labels: ["theirs"] });
+  // The list behind the dialog is read every few seconds: what is typed still builds on what was opened.
+  await page.waitForTimeout(6000);
+  await dialog.getByRole("button", { name: "Save the runner" }).click();
+  const conflict = dialog.getByRole("alert").filter({ hasText: "Somebody else saved this meanwhile" });
+  await conflict.waitFor();
+  expect(await labels()).toEqual(["theirs"]);
+  await conflict.getByRole("button", { name: "Reload" }).click();
+  await dialog.getByText("theirs", { exact: true }).waitFor();
+  await field.fill("mine");
+  await field.press("Enter");
+  await dialog.getByRole("button", { name: "Save the runner" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await labels()).toEqual(["theirs", "mine"]);
+}, 60_000);
