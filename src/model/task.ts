@@ -162,11 +162,12 @@ export interface TaskKeeper {
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
   /**
-   * Queued tasks that must start before this one, plus one: those ahead of it in order that may start by the time it
-   * may, but of another project only the first one, and none while that project is busy.
+   * For each task by its id: queued tasks that must start before it, plus one: those ahead of it in order that may start
+   * by the time it may, but of another project only the first one, and none while that project is busy. Tasks that are
+   * no longer queued are left out.
    */
-  position(task: InQueue, now: Date): Promise<number>;
-  /** The same in its two parts: tasks of its own project, and other projects. */
+  positions(tasks: readonly InQueue[], now: Date): Promise<Map<number, number>>;
+  /** The same of one task, in its two parts: tasks of its own project, and other projects. */
   ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
   /** Of all tasks that are with a runner. */
   leases(): Promise<Lease[]>;

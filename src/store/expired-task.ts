@@ -1,13 +1,15 @@
 import { type Expression, type SqlBool, sql } from "kysely";
 import type { ExpiredTaskKeeper } from "../model/expired-task.ts";
 import type { Scope } from "./scope.ts";
+import { deleteLogRows } from "./task-log.ts";
 import { isUnfinished } from "./task-shape.ts";
 
 /**
  * Goes through the tasks by their numbers, which grow with their time: the old ones stand first, and no index beyond
  * the table's own is needed. Of what stays there are two for each project at most.
  */
-export function buildExpiredTaskKeeper({ db, lists, dialect }: Scope): ExpiredTaskKeeper {
+export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
+  const { db, lists, dialect } = scope;
   return {
     async after(afterId, before, limit) {
       const rows = await lists
@@ -27,24 +29,7 @@ export function buildExpiredTaskKeeper({ db, lists, dialect }: Scope): ExpiredTa
         .execute();
       return { ids: found.map((row) => row.id), lastId: rows.at(-1)?.id ?? null };
     },
-    async deleteLogs(ids, limit) {
-      const result = await db
-        .deleteFrom("task_logs")
-        .where((eb) =>
-          eb(
-            eb.refTuple("task_id", "first_index"),
-            "in",
-            eb
-              .selectFrom("task_logs")
-              .select(["task_id", "first_index"])
-              .where(dialect.isAmong("task_id", ids))
-              .limit(limit)
-              .$asTuple("task_id", "first_index"),
-          ),
-        )
-        .executeTakeFirst();
-      return Number(result.numDeletedRows);
-    },
+    deleteLogs: (ids, limit) => deleteLogRows(scope, ids, limit),
     async delete(ids, before) {
       const result = await db
         .deleteFrom("tasks")

@@ -4,6 +4,7 @@ import { fixedQuery } from "./fixed-query.ts";
 import { pageOf } from "./page.ts";
 import { flag, json, plain, rowShape, time } from "./row.ts";
 import { orFault, type Scope } from "./scope.ts";
+import { deleteLogRows } from "./task-log.ts";
 
 const shape = rowShape<Project, "projects">({
   id: plain(),
@@ -21,6 +22,8 @@ const shape = rowShape<Project, "projects">({
 });
 
 const tasksPerBatch = 50;
+/** A row is up to a quarter of a megabyte. */
+const logRowsPerBatch = 20;
 
 const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("projects").selectAll().where("id", "=", id),
@@ -117,13 +120,26 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
 
 /**
  * A project may have many tasks with long logs. Deleting them with it in one statement would hold up all who write; so
- * they go before it, a few at a time.
+ * they go before it, a few rows at a time.
  */
-async function deleteTasks({ db }: Scope, projectId: number): Promise<void> {
-  const some = db.selectFrom("tasks").select("id").where("project_id", "=", projectId).limit(tasksPerBatch);
+async function deleteTasks({ db, dialect }: Scope, projectId: number): Promise<void> {
   for (;;) {
-    const { numDeletedRows } = await db.deleteFrom("tasks").where("id", "in", some).executeTakeFirstOrThrow();
-    if (numDeletedRows < tasksPerBatch) return;
-    await new Promise((resolve) => setImmediate(resolve));
+    const some = await db
+      .selectFrom("tasks")
+      .select("id")
+      .where("project_id", "=", projectId)
+      .orderBy("id")
+      .limit(tasksPerBatch)
+      .execute();
+    const ids = some.map(({ id }) => id);
+    if (ids.length === 0) return;
+    while ((await deleteLogRows({ db, dialect }, ids, logRowsPerBatch)) === logRowsPerBatch) await nextTurn();
+    await db.deleteFrom("tasks").where(dialect.isAmong("id", ids)).execute();
+    await nextTurn();
   }
+}
+
+/** Between two batches others write. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -133,19 +133,30 @@ interface Standing {
   may_start_at: number;
 }
 
-const isAhead = ({ id, priority, may_start_at }: Standing) => sql<SqlBool>`ahead.state = 'queued'
+/** The same as columns of a query. */
+type StandingColumns = { [Name in keyof Standing]: RawBuilder<number> };
+
+const isAhead = ({
+  id,
+  priority,
+  may_start_at,
+}: Standing | StandingColumns) => sql<SqlBool>`ahead.state = 'queued'
   and (ahead.priority > ${priority} or (ahead.priority = ${priority} and ahead.id < ${id}))
   and (ahead.not_before is null or ahead.not_before <= ${may_start_at})`;
+
+const othersAhead = (
+  task: Standing | StandingColumns,
+) => sql`(select count(*) from waiting where waiting.project_id <> ${task.project_id} and ${projectIsFree}
+  and exists (select 1 from tasks as ahead where ahead.project_id = waiting.project_id and ${isAhead(task)}))`;
+
+const ownAhead = (task: Standing | StandingColumns) =>
+  sql`(select count(*) from tasks as ahead where ahead.project_id = ${task.project_id} and ${isAhead(task)})`;
 
 const countAhead = fixedQuery(
   ["project_id", "id", "priority", "may_start_at"],
   (_, task: Standing, dialect) =>
     sql<{ others: number; own: number }>`with ${waitingProjects(dialect)}
-    select
-      (select count(*) from waiting where waiting.project_id <> ${task.project_id} and ${projectIsFree}
-        and exists (select 1 from tasks as ahead where ahead.project_id = waiting.project_id and ${isAhead(task)})
-      ) as others,
-      (select count(*) from tasks as ahead where ahead.project_id = ${task.project_id} and ${isAhead(task)}) as own`,
+    select ${othersAhead(task)} as others, ${ownAhead(task)} as own`,
 );
 
 /**
@@ -164,4 +175,24 @@ export async function aheadOf(
     may_start_at: Math.max(now.getTime(), task.notBefore?.getTime() ?? 0),
   });
   return { own: row?.own ?? 0, others: row?.others ?? 0 };
+}
+
+/** In one query, where lists run: a page of queued tasks would hold the loop for as long as all its positions take. */
+export async function positionsOf(
+  { lists, dialect }: Scope,
+  tasks: readonly InQueue[],
+  now: Date,
+): Promise<Map<number, number>> {
+  const nowMs = now.getTime();
+  const asked: StandingColumns = {
+    project_id: sql.ref("asked.project_id"),
+    id: sql.ref("asked.id"),
+    priority: sql.ref("asked.priority"),
+    may_start_at: sql`case when asked.not_before > ${nowMs} then asked.not_before else ${nowMs} end`,
+  };
+  const ids = tasks.map(({ id }) => id);
+  const { rows } = await sql<{ id: number; ahead: number }>`with ${waitingProjects(dialect)}
+    select asked.id, ${othersAhead(asked)} + ${ownAhead(asked)} as ahead
+    from tasks as asked where ${dialect.isAmong("asked.id", ids)} and asked.state = 'queued'`.execute(lists);
+  return new Map(rows.map(({ id, ahead }) => [id, ahead + 1]));
 }

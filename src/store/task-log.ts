@@ -84,3 +84,27 @@ function readLines(firstIndex: number, lines: string): LogLine[] {
     text,
   }));
 }
+
+/** Deletes at most `limit` rows of these tasks' logs; answers how many. */
+export async function deleteLogRows(
+  { db, dialect }: Pick<Scope, "db" | "dialect">,
+  taskIds: readonly number[],
+  limit: number,
+): Promise<number> {
+  const result = await db
+    .deleteFrom("task_logs")
+    .where((eb) =>
+      eb(
+        eb.refTuple("task_id", "first_index"),
+        "in",
+        eb
+          .selectFrom("task_logs")
+          .select(["task_id", "first_index"])
+          .where(dialect.isAmong("task_id", taskIds))
+          .limit(limit)
+          .$asTuple("task_id", "first_index"),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}

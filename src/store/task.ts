@@ -5,7 +5,7 @@ import { newIdIn } from "./made-unit.ts";
 import { insertTask, noProject, queuedTask } from "./new-task.ts";
 import { cappedCount } from "./page.ts";
 import { orFault, type Scope } from "./scope.ts";
-import { aheadOf, claimTask } from "./task-claim.ts";
+import { aheadOf, claimTask, positionsOf } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
@@ -86,10 +86,7 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
-    async position(task, now) {
-      const { own, others } = await aheadOf(scope, task, now);
-      return own + others + 1;
-    },
+    positions: (tasks, now) => positionsOf(scope, tasks, now),
     ahead: (task, now) => aheadOf(scope, task, now),
     async leases() {
       const rows = await db

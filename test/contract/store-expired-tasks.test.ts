@@ -46,6 +46,28 @@ describe.each(await availableDatabases())("finished tasks past their time on $na
     expect(await clean()).toEqual([]);
   });
 
+  test("that go with their project go in small steps too, between which others write", async () => {
+    const projectId = await addProject();
+    const rows = 40;
+    for (let each = 0; each < 5; each++) {
+      const id = await addTask(projectId, sampleTime);
+      for (let index = 0; index < rows; index++)
+        await store.tasks.appendLog(id, [{ index, stage: "build", at: sampleTime, text: "x".repeat(1_000) }]);
+    }
+    let writesBeside = 0;
+    let isOver = false;
+    const deleting = store.projects.delete(projectId).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await store.meta.set("beside", String(writesBeside));
+      if (!isOver) writesBeside++;
+    }
+    expect(await deleting).toBe(true);
+    expect(writesBeside).toBeGreaterThanOrEqual(5);
+    expect((await store.tasks.list({ projectId }, { page: 1, pageSize: 10 })).total).toBe(0);
+  });
+
   test("stay when they are the last of their project, live, unfinished, or finished only lately", async () => {
     const [quiet, busy] = [await addProject(), await addProject()];
     const last = await addTask(quiet, sampleTime);

@@ -87,7 +87,7 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     const webhook = await store.tasks.create(sampleTask({ projectId: first }));
     const sameProject = await store.tasks.create(sampleTask({ projectId: first, priority: 5 }));
     const waiting = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
-    expect(await store.tasks.position(webhook, sampleTime)).toBe(2);
+    expect(await store.tasks.positions([webhook], sampleTime)).toEqual(new Map([[webhook.id, 2]]));
     expect((await claimWith())?.id).toBe(sameProject.id);
     expect(await claimWith()).toBeNull();
     expect(await store.tasks.nextNotBefore(sampleTime)).toEqual(later);
@@ -106,7 +106,10 @@ describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
     const nextOfFirst = await store.tasks.create(sampleTask({ projectId: first }));
     const debounced = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
     const last = await store.tasks.create(sampleTask({ projectId: third }));
-    const positionOf = (task: Task) => store.tasks.position(task, sampleTime);
+    const positionOf = async (task: Task) => {
+      const all = await store.tasks.positions([ofFirst, nextOfFirst, debounced, last], sampleTime);
+      return all.get(task.id);
+    };
     expect(await positionOf(ofFirst)).toBe(1);
     expect(await positionOf(nextOfFirst)).toBe(2);
     // Of the first project only one task can be with a runner; the second project waits for its time.

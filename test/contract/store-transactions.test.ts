@@ -97,7 +97,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", ({ 
     const open = await openTransaction("writing");
     const reads: Record<string, Promise<unknown>> = {
       "the place in the queue": store.tasks.ahead(task, now),
-      "the position of a task": store.tasks.position(task, now),
+      "the position of a task": store.tasks.positions([task], now),
       "a claim that finds nothing": store.tasks.claim(full),
       "the unfinished tasks": store.tasks.unfinishedOfProject(projectId),
       "the debounce look-up": store.deliveries.lastAccepted(projectId, { since: now, now }),

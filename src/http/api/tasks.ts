@@ -3,7 +3,7 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
-import { logLineJson, taskJson } from "../../task/task-json.ts";
+import { logLineJson, type TaskJson, taskJson } from "../../task/task-json.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import type { WaitingOf } from "../../task/waiting.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
@@ -123,13 +123,36 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
   const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
 
-  async function written(task: Task) {
-    if (task.state !== "queued") return taskJson(task);
+  /** What is the same for all queued tasks of a page is asked once: a page of them costs about as much as one. */
+  async function writtenAll(page: Task[]): Promise<TaskJson[]> {
+    const queued = page.filter(({ state }) => state === "queued");
+    if (queued.length === 0) return page.map((task) => taskJson(task));
     const now = await store.now();
-    const queuePosition = await tasks.position(task, now);
-    const project = await store.projects.byId(task.projectId);
-    const waiting = project === null ? null : await waitingOf(store, project, now);
-    return taskJson(task, { queuePosition, ...(waiting === null ? {} : { waiting: waiting.text }) });
+    const positions = await tasks.positions(queued, now);
+    const waiting = await waitingByProject(queued, now);
+    return page.map((task) => {
+      if (task.state !== "queued") return taskJson(task);
+      const text = waiting.get(task.projectId);
+      return taskJson(task, {
+        queuePosition: positions.get(task.id) ?? 1,
+        ...(text === undefined ? {} : { waiting: text }),
+      });
+    });
+  }
+
+  async function waitingByProject(queued: Task[], now: Date): Promise<Map<number, string>> {
+    const texts = new Map<number, string>();
+    for (const projectId of new Set(queued.map((task) => task.projectId))) {
+      const project = await store.projects.byId(projectId);
+      const waiting = project === null ? null : await waitingOf(store, project, now);
+      if (waiting !== null) texts.set(projectId, waiting.text);
+    }
+    return texts;
+  }
+
+  async function written(task: Task): Promise<TaskJson> {
+    const [one] = await writtenAll([task]);
+    return one ?? taskJson(task);
   }
 
   async function authorized(
@@ -166,7 +189,7 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
-      return c.json({ ...list, items: await Promise.all(list.items.map(written)) }, 200);
+      return c.json({ ...list, items: await writtenAll(list.items) }, 200);
     })
     .openapi(getTask, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "view");

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { openStore } from "../../src/store/database.ts";
+import { sampleProject, sampleTask } from "../support/samples.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+const projects = 400;
+const tasksPerProject = 25;
+
+describe("a server with ten thousand queued tasks", () => {
+  let dataDir: string;
+  let server: ServerProcess;
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "slipway-queue-"));
+    const store = await openStore({
+      url: `sqlite:${join(dataDir, "slipway.db")}`,
+      log: pino({ level: "silent" }),
+    });
+    for (let each = 0; each < projects; each++) {
+      const { id: projectId } = await store.projects.create(sampleProject());
+      await Promise.all(
+        Array.from({ length: tasksPerProject }, () => store.tasks.create(sampleTask({ projectId }))),
+      );
+    }
+    await store.close();
+    server = await startServerProcess(dataDir, { "runner-enabled": "false" });
+  }, 120_000);
+  afterAll(async () => {
+    await server.end("SIGKILL");
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** The longest that a request which does nothing waited while `work` went on. */
+  async function longestWaitMs(work: Promise<unknown>): Promise<number> {
+    let isOver = false;
+    let longest = 0;
+    void work.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      const startedAt = performance.now();
+      await fetch(`${server.url}/livez`);
+      longest = Math.max(longest, performance.now() - startedAt);
+      await Bun.sleep(2);
+    }
+    await work;
+    return longest;
+  }
+
+  test("answers others while it lists the queue with the position of each task", async () => {
+    interface Listed {
+      items: { id: number; queuePosition: number }[];
+    }
+    const list = (page: number) =>
+      server.admin.expect<Listed>(200, "GET", `/api/tasks?state=queued&pageSize=200&page=${page}`);
+    const newest = await list(1);
+    const positions = newest.items.map(({ queuePosition }) => queuePosition);
+    // The newest task is the last of its project, and of each other project the first one starts before it.
+    expect(Math.max(...positions)).toBe(tasksPerProject + projects - 1);
+    expect(await longestWaitMs(list(2))).toBeLessThan(100);
+  }, 60_000);
+});
