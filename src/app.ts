@@ -79,6 +79,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       async stop() {
         state = "draining";
         await Promise.all(parts.map((part) => part.drain?.()));
+        for (const part of parts) part.release?.();
         await stopServer(server);
         await closeAll();
         log.info("stopped");

@@ -115,6 +115,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
         tasks.drain();
         localRunner?.drain();
       },
+      release: () => tasks.release(),
       async close() {
         await expiredSessions.close();
         await consoleAccess.close();

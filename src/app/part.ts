@@ -29,6 +29,8 @@ export interface Part {
   warnings: string[];
   /** Takes no more work and finishes what is in hand, while the server still serves. */
   drain?(): Promise<void>;
+  /** Answers requests that only wait for news, right before the server closes: they would hold it up. */
+  release?(): void;
   /** Closes what it opened, after the server has closed. */
   close(): Promise<void>;
 }

@@ -32,6 +32,8 @@ export interface TaskPart {
   start(): Promise<void>;
   /** Gives out no more work; what runs stays with its runner. */
   drain(): void;
+  /** Answers calls of runners that only wait for news. */
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -103,6 +105,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
       if (config["tasks.retentionDays"] > 0) retention.start();
     },
     drain: () => dispatch.close(),
+    release: () => calls.release(),
     async close() {
       dispatch.close();
       reaper.stop();

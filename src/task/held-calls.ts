@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
 import type { Project } from "../model/project.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers, Store } from "../model/store.ts";
@@ -24,6 +25,8 @@ export interface HeldCalls {
   log(runner: Runner, request: LogRequest): Promise<HeldAnswer>;
   stage(runner: Runner, request: StageRequest): Promise<HeldAnswer>;
   finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer>;
+  /** Answers the beats that wait, and refuses those that come: the server is about to close. */
+  release(): void;
 }
 
 export interface HeldCallsParts {
@@ -49,6 +52,7 @@ type Change = Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 
 export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts): HeldCalls {
   const watch = buildSilenceWatch(clock.elapsed);
+  const released = new AbortController();
 
   /** Renews the lease and applies `set`, only while the caller still holds the task. */
   async function renew(keepers: Keepers, runner: Runner, held: Held, set: Change = {}): Promise<Task | null> {
@@ -90,14 +94,18 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
 
   return {
     async beat(runner, request, signal) {
+      // An answer at once would be followed by the next beat at once, over a connection that is still open.
+      if (released.signal.aborted)
+        throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
+      const isOver = AbortSignal.any([signal, released.signal]);
       const endsAt = performance.now() + request.waitMs;
       await seen(runner);
       let task = await renew(store, runner, request);
       while (task) {
         const answer = await answerFor(task);
         const leftMs = endsAt - performance.now();
-        if (!answer.continue || leftMs <= 0 || signal.aborted) return answer;
-        await wakeups.wait(taskTopic(task.id), Math.min(leftMs, lookEveryMs), signal);
+        if (!answer.continue || leftMs <= 0 || isOver.aborted) return answer;
+        await wakeups.wait(taskTopic(task.id), Math.min(leftMs, lookEveryMs), isOver);
         const seen = await store.tasks.byId(task.id);
         task = seen && seen.leaseHash === task.leaseHash && !isFinished(seen.state) ? seen : null;
       }
@@ -179,6 +187,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       events.finished(done);
       return { continue: false };
     },
+    release: () => released.abort(),
   };
 }
 
