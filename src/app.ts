@@ -5,7 +5,7 @@ import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { operationRoutes } from "./http/operations.ts";
-import { type Handler, listenOn, type Routes, stopServer } from "./http/server.ts";
+import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { OwnCodes } from "./push/code-verifier.ts";
@@ -18,6 +18,8 @@ export interface App {
   port: number;
   facts: string[];
   warnings: string[];
+  /** Every route that is matched before the pages of the console, as `POST /path`, or `* /path` for any method. */
+  routes: string[];
   /** Stops in order: takes no more work, finishes what is in hand, closes. */
   stop(): Promise<void>;
 }
@@ -50,20 +52,21 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       parts.push(deploy);
     }
 
+    const routes: Routes = Object.assign(
+      {},
+      ...parts.map((part) => part.routes),
+      operationRoutes({
+        metrics,
+        metricsToken: config["metrics.token"],
+        keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
+        checks: [
+          async () => (state === "serving" ? null : state),
+          ...parts.map((part) => () => part.missing()),
+        ],
+      }),
+    );
     const server = listenOn(config["server.listen"], {
-      routes: Object.assign(
-        {},
-        ...parts.map((part) => part.routes),
-        operationRoutes({
-          metrics,
-          metricsToken: config["metrics.token"],
-          keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
-          checks: [
-            async () => (state === "serving" ? null : state),
-            ...parts.map((part) => () => part.missing()),
-          ],
-        }),
-      ) as Routes,
+      routes,
       fetch: fallThrough(parts),
       log,
       ...(push?.websocket ? { websocket: push.websocket } : {}),
@@ -76,6 +79,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       port: server.port ?? 0,
       facts: [...parts.flatMap((part) => part.facts), ...openEndpoints(config, role)],
       warnings: [...parts.flatMap((part) => part.warnings), ...openWarnings(config, role)],
+      routes: routeNames(routes),
       async stop() {
         state = "draining";
         await Promise.all(parts.map((part) => part.drain?.()));

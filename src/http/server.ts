@@ -15,6 +15,13 @@ export type Routes = Record<
   Handler | Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Handler>>
 >;
 
+/** `POST /path` for each method of a route, or `* /path` where it takes any. */
+export function routeNames(routes: Routes): string[] {
+  return Object.entries(routes).flatMap(([path, handler]) =>
+    typeof handler === "function" ? [`* ${path}`] : Object.keys(handler).map((method) => `${method} ${path}`),
+  );
+}
+
 export interface HttpParts {
   routes: Routes;
   /** Answers all that no route matched. */

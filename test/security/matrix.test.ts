@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
+import { type ApiServer, startApiServer, userPassword } from "../support/api-server.ts";
+import {
+  apiAccess,
+  expectedOutcome,
+  type Held,
+  type Outcome,
+  outcomeOf,
+  type Side,
+} from "../support/endpoint-access.ts";
+import {
+  buildPermissionScene,
+  destroys,
+  endsTheSession,
+  type PermissionScene,
+} from "../support/permission-scene.ts";
+import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
+
+const apiKey = "the-key-of-a-service";
+const metricsToken = "the-token-of-prometheus";
+
+/** Everybody who can reach the port. `account` and permissions are what the management API knows of them. */
+const callers = {
+  anonymous: { account: "none", project: "", group: "" },
+  /** A user of the application, with a code for the push gateway and nothing else. */
+  "app user": { account: "none", project: "", group: "" },
+  viewer: { account: "user", project: "view", group: "" },
+  manager: { account: "user", project: "manage", group: "" },
+  runner: { account: "none", project: "", group: "" },
+  /** Another service, with a key of push.api-keys. */
+  service: { account: "none", project: "", group: "" },
+  prometheus: { account: "none", project: "", group: "" },
+  admin: { account: "admin", project: "manage", group: "manage" },
+} as const satisfies Record<string, Held>;
+type CallerName = keyof typeof callers;
+const callerNames = Object.keys(callers) as CallerName[];
+
+/**
+ * Who may call each route of the server itself, beside the management API. A route that is missing here fails the
+ * first test: say who may call it.
+ */
+const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | CallerName> = {
+  "* /livez": "everybody",
+  "* /readyz": "everybody",
+  "* /docs": "everybody",
+  "* /metrics": "prometheus",
+  "* /ws": "code",
+  "* /feign": "service",
+  "* /feign/*": "service",
+  "* /feign/publish": "service",
+  "* /feign/getOnlineUsers": "service",
+  "* /feign/disconnect": "service",
+  "* /feign/connections": "service",
+  "* /feign/channels/join": "service",
+  "* /feign/channels/leave": "service",
+  "* /feign/channels/grant": "service",
+  "* /feign/client-messages": "service",
+  "* /api/hooks/git": "hook",
+  "* /api/hooks/git/*": "hook",
+  "POST /api/runner/hello": "runner",
+  "POST /api/runner/claim": "runner",
+  "POST /api/runner/beat": "runner",
+  "POST /api/runner/log": "runner",
+  "POST /api/runner/stage": "runner",
+  "POST /api/runner/finish": "runner",
+  "* /api/*": "api",
+};
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+let server: ApiServer;
+let scene: PermissionScene;
+/** The secret that each caller has; it is sent in every place where one could be looked for. */
+const secrets = { anonymous: "", service: apiKey, prometheus: metricsToken } as Record<CallerName, string>;
+
+async function newCode(): Promise<string> {
+  const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+    userId: "customer-7",
+  });
+  return code;
+}
+
+async function tokenOf(username: string): Promise<string> {
+  const body = { username, password: userPassword };
+  const { token } = await server.anonymous.expect<{ token: string }>(200, "POST", "/api/auth/login", body);
+  return token;
+}
+
+beforeAll(async () => {
+  server = await startApiServer(
+    {
+      "push.api-keys": [apiKey],
+      "metrics.token": metricsToken,
+      "push.drain-delay": 0,
+      "push.drain-period": 0,
+    },
+    systemClock,
+    "start",
+  );
+  const viewer = await server.newUser("viewer");
+  const manager = await server.newUser("manager");
+  await server.newUser("boss", "admin");
+  secrets.viewer = await tokenOf("viewer");
+  secrets.manager = await tokenOf("manager");
+  secrets.admin = await tokenOf("boss");
+  secrets["app user"] = await newCode();
+  const runner = await server.admin.expect<{ token: string }>(201, "POST", "/api/runners", {
+    name: "matrix",
+  });
+  secrets.runner = runner.token;
+  scene = await buildPermissionScene(server, [
+    { noun: "project", userId: viewer.id, permission: "view" },
+    { noun: "project", userId: manager.id, permission: "manage" },
+  ]);
+}, 60_000);
+afterAll(() => server.stop());
+
+function headersOf(caller: CallerName): Record<string, string> {
+  const secret = secrets[caller];
+  return secret === "" ? {} : { authorization: `Bearer ${secret}`, "x-api-key": secret };
+}
+
+/** Ends a stream that would go on for ever. */
+async function statusOf(caller: CallerName, method: string, path: string): Promise<number> {
+  const controller = new AbortController();
+  const answer = await fetch(server.url + path, {
+    method,
+    headers: headersOf(caller),
+    signal: controller.signal,
+    redirect: "manual",
+  });
+  controller.abort();
+  return answer.status;
+}
+
+const isRefused = (status: number) => status === 401 || status === 403;
+
+test("every route of the server has an expectation, and every expectation a route", () => {
+  expect(Object.keys(routeAccess).sort()).toEqual([...server.app.routes].sort());
+});
+
+test("every endpoint of the management API has an expectation, and every expectation an endpoint", () => {
+  expect(Object.keys(apiAccess).sort()).toEqual(scene.endpoints.map(({ key }) => key).sort());
+});
+
+describe("each route admits exactly whom it should, by any method", () => {
+  for (const [route, access] of Object.entries(routeAccess)) {
+    if (access === "api" || access === "code" || access === "hook") continue;
+    test(`${route}: ${access}`, async () => {
+      const [only = "", pattern = ""] = route.split(" ");
+      const path = pattern.replace("*", "anything");
+      const seen: Record<string, string> = {};
+      const wanted: Record<string, string> = {};
+      for (const method of only === "*" ? methods : [only])
+        for (const caller of callerNames) {
+          const name = `${caller}, ${method}`;
+          const isAdmitted = access === "everybody" || access === caller;
+          const status = await statusOf(caller, method, path);
+          expect([name, status < 500]).toEqual([name, true]);
+          seen[name] = isRefused(status) ? "refused" : "admitted";
+          wanted[name] = isAdmitted ? "admitted" : "refused";
+        }
+      expect(seen).toEqual(wanted);
+    }, 30_000);
+  }
+});
+
+describe("each endpoint of the management API admits exactly whom it should", () => {
+  const sides: Side[] = ["own", "foreign"];
+  for (const [key, expectation] of Object.entries(apiAccess)) {
+    test(`${key}: ${expectation}`, async () => {
+      const [method = "", path = ""] = key.split(" ");
+      const seen: Record<string, Outcome> = {};
+      const wanted: Record<string, Outcome> = {};
+      for (const side of sides)
+        for (const caller of callerNames) {
+          const outcome = expectedOutcome(callers[caller], method, expectation, side);
+          if (endsTheSession.has(key) && outcome === "allowed") continue;
+          const answer = await server.anonymous.request(
+            method,
+            scene.concrete(path, side),
+            undefined,
+            headersOf(caller),
+          );
+          wanted[`${caller}, ${side}`] = outcome;
+          seen[`${caller}, ${side}`] = outcomeOf(answer);
+          if (destroys.has(key) && outcome === "allowed") await scene.make(side);
+        }
+      expect(seen).toEqual(wanted);
+    }, 30_000);
+  }
+});
+
+test("a WebSocket is opened by a code alone, once, and by no other secret", async () => {
+  const opened: Record<string, number> = {};
+  for (const caller of callerNames) {
+    const code = caller === "app user" ? await newCode() : secrets[caller];
+    const socket = new RawSocket(server.app.port);
+    socket.request("GET", `/ws?code=${code}`, { ...upgradeHeaders, ...headersOf(caller) });
+    opened[caller] = (await socket.answer()).status;
+    socket.end();
+    const again = new RawSocket(server.app.port);
+    again.request("GET", `/ws?code=${code}`, upgradeHeaders);
+    expect([400, 401]).toContain((await again.answer()).status);
+    again.end();
+  }
+  const refused = Object.fromEntries(
+    callerNames.map((caller) => [caller, caller === "anonymous" ? 400 : 401]),
+  );
+  expect(opened).toEqual({ ...refused, "app user": 101 });
+});
+
+test("a hook admits everybody who has its address, by POST, and tells nobody else whether there is one", async () => {
+  const { key } = await server.admin.expect<{ key: string }>(
+    200,
+    "GET",
+    `/api/projects/${scene.ids.own.project}/webhook`,
+  );
+  for (const caller of callerNames) {
+    expect([caller, await statusOf(caller, "POST", `/api/hooks/git/${key}`)]).toEqual([caller, 400]);
+    for (const path of [
+      "/api/hooks/git",
+      "/api/hooks/git/",
+      "/api/hooks/git/unknown",
+      `/api/hooks/git/${key}x`,
+    ])
+      expect([caller, path, await statusOf(caller, "POST", path)]).toEqual([caller, path, 404]);
+    for (const method of methods.filter((name) => name !== "POST"))
+      expect([method, await statusOf(caller, method, `/api/hooks/git/${key}`)]).toEqual([method, 405]);
+  }
+});
+
+test("what no route matches is the console's page for a browser and 404 for everybody else", async () => {
+  for (const caller of callerNames) {
+    for (const path of [
+      "/nothing",
+      "/assets/nothing.js",
+      "/api/nothing",
+      "/api/runner/nothing",
+      "/.env",
+      "/data/slipway.db",
+    ])
+      for (const method of methods)
+        expect([caller, method, path, await statusOf(caller, method, path)]).toEqual([
+          caller,
+          method,
+          path,
+          404,
+        ]);
+  }
+  const page = await server.anonymous.request("GET", "/projects/1", undefined, { accept: "text/html" });
+  expect(page.status).toBe(200);
+});
+
+test("other spellings of a guarded path are not a way around its guard", async () => {
+  const guarded = ["/feign/getOnlineUsers", "/metrics", "/api/users", "/api/runner/claim"];
+  for (const path of guarded) {
+    const spellings = [
+      `/${path}`,
+      `${path}/`,
+      `/.${path}`,
+      `/x/..${path}`,
+      path.toUpperCase(),
+      path.replace("/", "/%2e/"),
+      `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`,
+      path.replace(/\/([^/]*)$/, "%2F$1"),
+      `${path};x`,
+      `${path}%00`,
+      `${path}?x=/livez`,
+    ];
+    for (const spelling of spellings) {
+      const socket = new RawSocket(server.app.port);
+      socket.request("GET", spelling, { Accept: "*/*" });
+      const { status, body } = await socket.answer();
+      socket.end();
+      const isSafe = [400, 401, 403, 404, 405].includes(status);
+      expect([spelling, isSafe, body.includes('successful":true')]).toEqual([spelling, true, false]);
+    }
+  }
+});

@@ -1,0 +1,127 @@
+import type { Answer } from "./api-server.ts";
+
+/**
+ * Who may call which endpoint of the management API, written down by hand and apart from the code that decides it. An
+ * endpoint that is missing here fails test/api/permissions.test.ts and test/security/matrix.test.ts: say who may call
+ * it. A scope after the comma is what an API token needs where it is not the usual one (read for GET, admin for
+ * "admin", write for the rest).
+ */
+export const apiAccess: Record<string, string> = {
+  "POST /api/auth/login": "anonymous",
+  "POST /api/auth/logout": "session",
+  "GET /api/auth/me": "signed-in",
+  "POST /api/auth/password": "session",
+  "GET /api/auth/sessions": "session",
+  "DELETE /api/auth/sessions/{id}": "session",
+  "GET /api/users": "admin",
+  "POST /api/users": "admin",
+  "GET /api/users/{id}": "admin",
+  "GET /api/users/by-name/{username}": "signed-in",
+  "PATCH /api/users/{id}": "admin",
+  "DELETE /api/users/{id}": "admin",
+  "DELETE /api/users/{id}/sessions": "admin",
+  "GET /api/groups": "signed-in",
+  "POST /api/groups": "admin",
+  "GET /api/groups/{id}": "group view",
+  "PATCH /api/groups/{id}": "group manage",
+  "DELETE /api/groups/{id}": "admin",
+  "GET /api/groups/{id}/members": "group view",
+  "PUT /api/groups/{id}/members/{userId}": "group manage",
+  "DELETE /api/groups/{id}/members/{userId}": "group manage",
+  "GET /api/projects": "signed-in",
+  "POST /api/projects": "signed-in",
+  "GET /api/projects/{id}": "project view",
+  "PATCH /api/projects/{id}": "project manage",
+  "DELETE /api/projects/{id}": "project manage",
+  "GET /api/projects/{id}/members": "project view",
+  "PUT /api/projects/{id}/members/{userId}": "project manage",
+  "DELETE /api/projects/{id}/members/{userId}": "project manage",
+  "PUT /api/projects/{id}/secrets/{name}": "project manage",
+  "DELETE /api/projects/{id}/secrets/{name}": "project manage",
+  "PUT /api/projects/{id}/credential": "project manage",
+  "DELETE /api/projects/{id}/credential": "project manage",
+  "GET /api/projects/{id}/keys": "project view",
+  "PUT /api/projects/{id}/keys/{kind}": "project manage",
+  "DELETE /api/projects/{id}/keys/{kind}": "project manage",
+  "GET /api/projects/{id}/webhook": "project view",
+  "PUT /api/projects/{id}/webhook": "project manage",
+  "POST /api/projects/{id}/webhook/generate-secret": "project manage",
+  "POST /api/projects/{id}/webhook/reset-key": "project manage",
+  "POST /api/projects/{id}/webhook/test": "project manage",
+  "POST /api/projects/{id}/webhook/what-if": "project view, read",
+  "GET /api/webhooks/deliveries": "signed-in",
+  "GET /api/webhooks/deliveries/{id}": "project view",
+  "GET /api/webhooks/stats": "signed-in",
+  "GET /api/webhooks/unsigned": "signed-in",
+  "POST /api/webhooks/deliveries/{id}/replay": "admin",
+  "POST /api/webhooks/deliveries/replay": "admin",
+  "POST /api/samples": "admin",
+  "DELETE /api/samples/{id}": "project manage",
+  "POST /api/projects/{id}/tasks": "project manage",
+  "GET /api/tasks": "signed-in",
+  "GET /api/tasks/{id}": "project view",
+  "GET /api/tasks/{id}/log": "project view",
+  "POST /api/tasks/{id}/cancel": "project manage",
+  "POST /api/tasks/{id}/rerun": "project manage",
+  "GET /api/project-tasks": "signed-in",
+  "POST /api/push/codes": "signed-in",
+  "GET /api/push/verify": "anonymous",
+  "POST /api/push/verify": "anonymous",
+  "POST /api/push/publish": "admin, publish",
+  "POST /api/push/disconnect": "admin",
+  "GET /api/push/connections": "admin",
+  "GET /api/push/online": "admin",
+  "GET /api/tokens": "signed-in",
+  "POST /api/tokens": "signed-in, admin",
+  "DELETE /api/tokens/{id}": "signed-in, admin",
+  "GET /api/runners": "admin",
+  "POST /api/runners": "admin",
+  "GET /api/runners/isolation": "admin",
+  "GET /api/runners/{id}": "admin",
+  "PATCH /api/runners/{id}": "admin",
+  "POST /api/runners/{id}/reset-token": "admin",
+  "DELETE /api/runners/{id}": "admin",
+  "GET /api/audit": "admin",
+};
+
+/** What a caller holds: an account or none, permissions for the own project and group, the scope of a token. */
+export interface Held {
+  account: "none" | "user" | "admin";
+  project: string;
+  group: string;
+  scope?: string;
+}
+
+export type Outcome = "allowed" | "401" | "403" | "404";
+/** Of foreign projects and groups nobody but an admin holds anything. */
+export type Side = "own" | "foreign";
+
+/** The rule in words: the credential, then the kind of caller, then the scope, then the thing. */
+export function expectedOutcome(held: Held, method: string, expectation: string, side: Side): Outcome {
+  const [access = "", scope = access === "admin" ? "admin" : method === "GET" ? "read" : "write"] =
+    expectation.split(", ");
+  const isAdmin = held.account === "admin";
+  if (access === "anonymous") return "allowed";
+  if (held.account === "none") return "401";
+  if (access === "session" && held.scope) return "403";
+  if (access === "admin" && !isAdmin) return "403";
+  if (held.scope && !covers(held.scope, scope)) return "403";
+  const [noun, needed] = access.split(" ");
+  if (noun !== "project" && noun !== "group") return "allowed";
+  const permission = side === "own" || isAdmin ? held[noun] : "";
+  if (permission === "") return "404";
+  return permission === needed || permission === "manage" ? "allowed" : "403";
+}
+
+function covers(held: string, needed: string): boolean {
+  return held === "admin" || held === needed || (held === "write" && needed === "read");
+}
+
+/** Input is checked after the permission, so that a wrong body, or a thing inside that is missing, proves the way in. */
+export function outcomeOf({ status, text }: Pick<Answer, "status" | "text">): Outcome {
+  if (status === 401) return "401";
+  if (status === 403) return "403";
+  if (status === 404 && text.includes("that you may see")) return "404";
+  if (status >= 500) throw new Error(`answered ${status}: ${text}`);
+  return "allowed";
+}
