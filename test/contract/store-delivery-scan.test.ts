@@ -54,6 +54,23 @@ describe.each(await availableDatabases())(
     const overtaken = async (...ids: number[]) =>
       (await store.deliveries.overtaken(ids)).toSorted((a, b) => a - b);
 
+    test.each([
+      ["a NUL", "one \u0000 two"],
+      ["half a character", "one \ud83d two"],
+      ["the other half", "one \ude00 two"],
+      ["text that looks like such an escape", "one \\u0000 \\ud83d two \\"],
+      ["whole characters beyond the first plane", "one \u{1f600} two"],
+    ])("a message with %s keeps nobody from seeing what was overtaken", async (_name, message) => {
+      const project_id = await addProject();
+      const event = normalized({ ref: "main", rawRef: "refs/heads/main", message });
+      const [old, next, other] = [
+        await add({ project_id, created_at: at(1), normalized: event }),
+        await add({ project_id, created_at: at(2), normalized: event }),
+        await add({ project_id, created_at: at(3), normalized: { ...event, rawRef: "refs/tags/main" } }),
+      ];
+      expect(await overtaken(old, next, other)).toEqual([old]);
+    });
+
     test("a delivery is overtaken by a newer accepted one of the same project and ref", async () => {
       const [project_id, other] = [await addProject(), await addProject()];
       const before = await add({ project_id, created_at: at(1) });
