@@ -258,7 +258,16 @@ export const settings = {
     undefined,
     "Address of the deploy service, for `slipway runner`.",
   ),
-  "runner.token": secret(text, undefined, "Token of this runner, for `slipway runner`."),
+  "runner.token": secret(
+    text,
+    undefined,
+    "Token of this runner, for `slipway runner`. Better kept in a file, see runner.tokenFile.",
+  ),
+  "runner.tokenFile": setting(
+    text,
+    undefined,
+    "File with the token of this runner, read once at its start; `/dev/stdin` and `/dev/fd/3` read an open file. Unset: `runner-token` in `$CREDENTIALS_DIRECTORY` of systemd, if it is there.",
+  ),
   "runner.labels": setting(
     listOf(text),
     [],
@@ -313,3 +322,15 @@ export function environmentName(key: string): string {
 export function flagName(key: string): string {
   return environmentName(key).slice("SLIPWAY_".length).toLowerCase().replaceAll("_", "-");
 }
+
+/** Every way in which a secret comes into a process at its start: by the settings, and beside them. */
+export const startSecrets = {
+  variables: [
+    ...settingKeys.filter((key) => settings[key].secret).map(environmentName),
+    "SLIPWAY_ADMIN_PASSWORD",
+    "SLIPWAY_TOKEN",
+    "SLIPWAY_API_KEY",
+    "PGPASSWORD",
+  ],
+  flags: [...settingKeys.filter((key) => settings[key].secret).map(flagName), "token"],
+};

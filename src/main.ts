@@ -8,7 +8,11 @@ import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.
 import { addPushCommands } from "./cli/push-commands.ts";
 import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
+import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";
+
+reachLoopbackDirectly();
+
 import { visibleText } from "./visible-text.ts";
 
 const program = new Command("slipway")

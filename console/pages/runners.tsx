@@ -53,8 +53,8 @@ export default function Runners() {
         ]}
       />
       <ShownOnce title="The runner's token" label="the token" value={token} onDone={() => setToken(null)}>
-        It is shown this once. On the other machine:
-        <pre className="source">{`SLIPWAY_RUNNER_SERVER=${location.origin} \\\nSLIPWAY_RUNNER_TOKEN=… slipway runner`}</pre>
+        It is shown this once. Put it into a file on the other machine, then:
+        <pre className="source">{`slipway runner --server ${location.origin} \\\n  --token-file /etc/slipway/runner.token`}</pre>
       </ShownOnce>
     </>
   );

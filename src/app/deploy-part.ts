@@ -65,7 +65,8 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       baseUrl: baseUrl.current,
       ownUrl: () => ownUrl.current().url,
     });
-    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners) : null;
+    const localRunner =
+      push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners, secrets) : null;
     const codes = buildPushCodes(store.pushCodes, clock);
     const desk = pushDeskOf(config, push);
     const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });

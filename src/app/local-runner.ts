@@ -11,12 +11,13 @@ import {
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { newToken } from "../account/credential.ts";
+import { startSecrets } from "../config.ts";
+import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { RunnerKeeper } from "../model/runner.ts";
 import { ownCommand } from "../own-command.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
-import type { ServerAddress } from "../runner/server-client.ts";
-import { hashToken, randomToken } from "../secrets.ts";
+import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import type { Ground } from "./part.ts";
 
@@ -47,72 +48,149 @@ interface KnownRunner extends ProcessIdentity {
 const lookEveryMs = 1000;
 const logMaxBytes = 10 * 1024 * 1024;
 
-export function buildLocalRunner({ config, log, clock }: Ground, runners: RunnerKeeper): LocalRunner {
+/** What server and local runner know of each other, in `local.json`. The runner gets its token by a pipe. */
+interface LocalRunnerFile {
+  server: string;
+  runnerId?: number;
+  sealedToken?: string;
+  /** A runner of an earlier version that is still at work reads it here. */
+  token?: string;
+}
+
+interface Registration {
+  runnerId: number;
+  token: string;
+  readableToken: string | undefined;
+}
+
+/** What the ciphertext in the file is bound to. */
+const tokenPurpose = "local runner token";
+
+export function buildLocalRunner(
+  { config, log, clock }: Ground,
+  runners: RunnerKeeper,
+  secrets: Secrets,
+): LocalRunner {
   const files = localRunnerFiles(config["data.dir"]);
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let registration: Registration | null = null;
+  let isStopped = false;
 
   /** The token that the file and the database agree on, or a new one. */
-  async function register(): Promise<string> {
-    const kept = readJson<ServerAddress>(files.address)?.token;
+  async function register(): Promise<Registration> {
+    const file = readJson<LocalRunnerFile>(files.address);
+    const sealed = openToken(file?.sealedToken);
+    const readable = file?.token;
+    const kept = sealed ?? readable;
     const labels = config["runner.labels"];
     const concurrency = config["tasks.concurrency"];
-    const known = kept ? await runners.byTokenHash(hashToken(kept)) : null;
-    if (kept && known) {
-      // Without the setting they are those that an admin gave it in the console.
-      await runners.update(known.id, { ...(labels.length > 0 ? { labels } : {}), concurrency });
-      return kept;
+    const known =
+      (kept ? await runners.byTokenHash(hashToken(kept)) : null) ??
+      (file?.runnerId === undefined ? null : await runners.byId(file.runnerId));
+    const isInUse = isSomeoneAlive();
+    if (known === null) {
+      const token = newToken("runner");
+      const shape = { labels, concurrency, local: true, disabled: false, tokenHash: hashToken(token) };
+      const name = `local on ${hostname()} ${randomToken(3, "hex")}`;
+      const { id } = await runners.create({ ...shape, name, createdAt: new Date(clock.now()) });
+      return { runnerId: id, token, readableToken: undefined };
     }
-    const token = newToken("runner");
-    const shape = { labels, concurrency, local: true, disabled: false, tokenHash: hashToken(token) };
-    const name = `local on ${hostname()} ${randomToken(3, "hex")}`;
-    await runners.create({ ...shape, name, createdAt: new Date(clock.now()) });
-    return token;
+    // A token that scripts could read in the file of an earlier version is used no longer than its runner lives.
+    const isGood =
+      kept !== undefined && hashToken(kept) === known.tokenHash && (readable === undefined || isInUse);
+    const token = isGood ? kept : newToken("runner");
+    // Without the setting the labels are those that an admin gave it in the console.
+    const change = { ...(labels.length > 0 ? { labels } : {}), concurrency, tokenHash: hashToken(token) };
+    await runners.update(known.id, change);
+    return { runnerId: known.id, token, readableToken: isInUse ? readable : undefined };
   }
 
-  function launch(): void {
+  function openToken(sealed: string | undefined): string | undefined {
+    try {
+      return sealed === undefined ? undefined : secrets.open(tokenPurpose, sealed);
+    } catch {
+      // The data key was changed since: the runner gets a new token.
+      return undefined;
+    }
+  }
+
+  function isSomeoneAlive(): boolean {
+    const known = readJson<KnownRunner>(files.pid);
+    return known !== null && isSameProcessAlive(known);
+  }
+
+  function writeAddress(server: string, { runnerId, token, readableToken }: Registration): void {
+    const sealedToken = secrets.seal(tokenPurpose, token);
+    const file: LocalRunnerFile = { server, runnerId, sealedToken };
+    if (readableToken !== undefined) file.token = readableToken;
+    writeFileSync(files.address, JSON.stringify(file), { mode: 0o600 });
+  }
+
+  function launch(token: string): void {
     if (existsSync(files.log) && statSync(files.log).size > logMaxBytes)
       renameSync(files.log, `${files.log}.1`);
     const output = openSync(files.log, "a", 0o600);
     const child = Bun.spawn([...ownCommand(), "runner", "--local", files.address, ...settingsOf(config)], {
-      stdin: "ignore",
+      stdin: "pipe",
       stdout: output,
       stderr: output,
-      env: withoutOwnSettings(process.env),
+      env: withoutOwnSettings(environmentForOthers()),
       // A session of its own: Ctrl-C at the terminal and the end of the server's group do not reach it.
       detached: true,
     });
+    // Neither arguments nor environment nor a file: scripts of the same user could read those.
+    child.stdin.write(token);
+    void child.stdin.end();
     child.unref();
     const known: KnownRunner = { ...identityOf(child.pid), version };
     writeFileSync(files.pid, JSON.stringify(known), { mode: 0o600 });
     log.info({ pid: child.pid }, "local runner started");
   }
 
-  function keepOne(): void {
+  /** Whether a runner of this version is at work; one of another version finishes what it holds, beside its successor. */
+  function isThere(): boolean {
+    const known = readJson<KnownRunner>(files.pid);
+    const isAlive = known !== null && isSameProcessAlive(known);
+    if (isAlive && known.version === version) return true;
+    if (isAlive) process.kill(known.pid, "SIGTERM");
+    else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
+    return false;
+  }
+
+  async function keepOne(server: string): Promise<void> {
     try {
-      const known = readJson<KnownRunner>(files.pid);
-      const isAlive = known !== null && isSameProcessAlive(known);
-      if (isAlive && known.version === version) return;
-      // One of another version finishes what it holds, beside its successor.
-      if (isAlive) process.kill(known.pid, "SIGTERM");
-      else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
-      launch();
+      if (isStopped || isThere()) return;
+      // Its token was readable as long as a runner of an earlier version lived.
+      if (registration?.readableToken !== undefined) registration = null;
+      registration ??= await registerAt(server);
+      if (!isStopped) launch(registration.token);
     } catch (error) {
       log.error({ error: messageOf(error) }, "the local runner could not be started");
     }
   }
 
+  async function registerAt(server: string): Promise<Registration> {
+    const registered = await register();
+    writeAddress(server, registered);
+    return registered;
+  }
+
+  function keepOneLater(server: string): void {
+    timer = setTimeout(() => void keepOne(server).finally(() => keepOneLater(server)), lookEveryMs);
+    if (isStopped) clearTimeout(timer);
+  }
+
   return {
     async start(server) {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
-      const token = await register();
-      writeFileSync(files.address, JSON.stringify({ server, token } satisfies ServerAddress), {
-        mode: 0o600,
-      });
-      keepOne();
-      timer = setInterval(keepOne, lookEveryMs);
+      reachDirectly([new URL(server).hostname]);
+      registration = await registerAt(server);
+      await keepOne(server);
+      keepOneLater(server);
     },
     drain() {
-      clearInterval(timer);
+      isStopped = true;
+      clearTimeout(timer);
       const known = readJson<KnownRunner>(files.pid);
       rmSync(files.pid, { force: true });
       if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
@@ -134,7 +212,8 @@ function settingsOf(config: Ground["config"]): string[] {
 
 /** Keys and passwords of the server are none of the runner's business, nor of the scripts it runs. */
 function withoutOwnSettings(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SLIPWAY_")));
+  const isOurs = (name: string) => name.startsWith("SLIPWAY_") || startSecrets.variables.includes(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOurs(name)));
 }
 
 function readJson<T>(file: string): T | null {

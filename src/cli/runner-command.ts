@@ -1,11 +1,15 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { Config } from "../config.ts";
+import { type Config, startSecrets } from "../config.ts";
+import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { hideOwnProcess } from "../own-process.ts";
 import type { GuardMessage } from "../runner/guard.ts";
 import { guardCommand } from "../runner/lifeline.ts";
 import type { ServerAddress } from "../runner/server-client.ts";
+import { credentialFile, readTokenFile } from "../runner/token-file.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
@@ -21,7 +25,8 @@ export function addRunnerCommand(program: Command): void {
   addSettings(program.command("runner"))
     .description("run tasks for a deploy service: slipway runner --server URL --token T")
     .option("--server <url>", "address of the deploy service (runner.server)")
-    .option("--token <token>", "token of this runner (runner.token, better SLIPWAY_RUNNER_TOKEN)")
+    .option("--token-file <file>", "file with the token of this runner (runner.tokenFile)")
+    .option("--token <token>", "the token itself (runner.token; SLIPWAY_RUNNER_TOKEN or a file is safer)")
     .option("--labels <labels>", "labels to offer, comma-separated (runner.labels)")
     .option("--also-unlabelled", "with labels, take projects without labels too (runner.alsoUnlabelled)")
     .addOption(new Option("--local <file>").hideHelp())
@@ -30,6 +35,7 @@ export function addRunnerCommand(program: Command): void {
         ...options,
         ...aliased(options, "server", "runnerServer"),
         ...aliased(options, "token", "runnerToken"),
+        ...aliased(options, "tokenFile", "runnerTokenFile"),
         ...aliased(options, "labels", "runnerLabels"),
         ...(options.alsoUnlabelled === true ? { runnerAlsoUnlabelled: "true" } : {}),
       });
@@ -61,6 +67,9 @@ async function run(config: Config, local: string | null): Promise<void> {
     import("../runner/runner.ts"),
     import("../clock.ts"),
   ]);
+  const log = buildLog(config["log.level"], config["log.format"]);
+  const { fault } = await hideOwnProcess(startSecrets);
+  if (fault !== null) log.warn({ fault }, "scripts could read the memory of this runner, and its token");
   const drain = new AbortController();
   const abandon = new AbortController();
   let drainingSince = 0;
@@ -80,7 +89,7 @@ async function run(config: Config, local: string | null): Promise<void> {
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   await runRunner({
-    address: local === null ? remoteAddress(config) : localAddress(local),
+    address: local === null ? remoteAddress(config, log) : localAddress(local),
     labels: config["runner.labels"],
     alsoUnlabelled: config["runner.alsoUnlabelled"],
     concurrency: config["tasks.concurrency"],
@@ -88,9 +97,9 @@ async function run(config: Config, local: string | null): Promise<void> {
     workspacePolicy: config["runner.workspaces"],
     stopGraceMs: config["tasks.stopGrace"],
     version,
-    env: process.env,
+    env: environmentForOthers(),
     clock: systemClock,
-    log: buildLog(config["log.level"], config["log.format"]),
+    log,
     endsAloneAfterMs: local === null ? null : localEndsAloneAfterMs,
     // A server gives its local runner a token that is right; one that is not yet may become it.
     endsWhenRefused: local === null,
@@ -111,18 +120,37 @@ function isReplaced(addressFile: string): boolean {
   }
 }
 
-function remoteAddress(config: Config): () => ServerAddress {
+function remoteAddress(config: Config, log: Log): () => ServerAddress {
   const server = config["runner.server"];
-  const token = config["runner.token"];
+  const token = remoteToken(config, log);
   if (!server || !token)
     throw new Fault(
       "invalid",
-      "A runner needs the address of its server and a token: slipway runner --server URL --token T. Make the token under Runners in the console.",
+      "A runner needs the address of its server and a token: slipway runner --server URL --token-file FILE. Make the token under Runners in the console.",
     );
   return () => ({ server, token });
 }
 
-/** Read for each call: a server that starts again may listen on another port. */
+/** Read once: the file may belong to a user that scripts do not run as, and be out of reach later. */
+function remoteToken(config: Config, log: Log): string | undefined {
+  const path = config["runner.tokenFile"];
+  if (config["runner.token"] !== undefined && path !== undefined)
+    throw new Fault("invalid", "Set runner.token or runner.tokenFile, not both: the runner has one token.");
+  const file =
+    path ?? (config["runner.token"] ? undefined : credentialFile(process.env.CREDENTIALS_DIRECTORY));
+  if (file === undefined) return config["runner.token"];
+  const { token, isOpenToOthers } = readTokenFile(file);
+  if (isOpenToOthers)
+    log.warn({ file }, "other users of this machine can read the runner's token: chmod 600");
+  return token;
+}
+
+/** The token comes by a pipe; the address is read for each call, since a server that starts again may use another port. */
 function localAddress(file: string): () => ServerAddress {
-  return () => JSON.parse(readFileSync(file, "utf8")) as ServerAddress;
+  const { token } = readTokenFile("/dev/stdin");
+  return () => {
+    const { server } = JSON.parse(readFileSync(file, "utf8")) as Pick<ServerAddress, "server">;
+    reachDirectly([new URL(server).hostname]);
+    return { server, token };
+  };
 }

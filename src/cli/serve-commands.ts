@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import type { App, AppRole } from "../app.ts";
+import { startSecrets } from "../config.ts";
+import { hideOwnProcess } from "../own-process.ts";
 import { banner } from "./banner.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
@@ -19,6 +21,8 @@ export function addServeCommands(program: Command): void {
         // Loaded only now: the other commands start in a fraction of the time without the server's code.
         const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
         const log = buildLog(config["log.level"], config["log.format"]);
+        const { fault } = await hideOwnProcess(startSecrets);
+        if (fault !== null) log.warn({ fault }, "scripts could read the memory of this server, and its keys");
         const app = await buildApp(config, role, log);
         stopOnSignals(app);
         process.stderr.write(banner(app));

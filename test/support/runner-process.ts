@@ -7,21 +7,30 @@ const main = join(import.meta.dir, "../../src/main.ts");
 /** `slipway runner` as on another machine: its own process and its own folder. */
 export function startRunnerProcess(
   server: string,
-  token: string,
+  /** Null: the token comes in another way. */
+  token: string | null,
   concurrency: number,
   settings: Record<string, string> = {},
+  options: { flags?: string[]; stdin?: string } = {},
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-runner-"));
   const child = Bun.spawn(
-    [process.execPath, main, "runner", "--data-dir", dataDir, "--tasks-concurrency", String(concurrency)],
+    [
+      process.execPath,
+      main,
+      "runner",
+      ...["--data-dir", dataDir],
+      ...["--tasks-concurrency", String(concurrency)],
+      ...(options.flags ?? []),
+    ],
     {
-      stdin: "ignore",
+      stdin: options.stdin === undefined ? "ignore" : Buffer.from(options.stdin),
       stdout: Bun.file(join(dataDir, "runner.log")),
       stderr: "inherit",
       env: {
         PATH: process.env.PATH,
         SLIPWAY_RUNNER_SERVER: server,
-        SLIPWAY_RUNNER_TOKEN: token,
+        ...(token === null ? {} : { SLIPWAY_RUNNER_TOKEN: token }),
         ...settings,
       },
     },

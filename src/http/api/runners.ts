@@ -102,7 +102,7 @@ const createRunner = route({
   path: "/runners",
   tags,
   summary: "Register a runner",
-  description: "`token` is shown this once; give it to `slipway runner` as `runner.token`.",
+  description: "`token` is shown this once; give it to `slipway runner` in a file (`--token-file`).",
   access,
   request: {
     body: jsonBody(

@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { messageOf } from "./errors.ts";
+
+/** What this process was started with, and what of it is a secret. */
+export interface StartSecrets {
+  /** Names of environment variables. */
+  variables: readonly string[];
+  /** Long flags without their dashes, whose value is a secret. */
+  flags: readonly string[];
+}
+
+/** Scripts run as the same user: they could read the memory of this process, and what it was started with. */
+export interface Hidden {
+  /** Why other processes of the user can still read the memory of this one; null: they cannot. */
+  fault: string | null;
+}
+
+const prSetDumpable = 4;
+/** The C library of most Linux systems, and of Alpine. */
+const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
+
+/**
+ * Closes /proc/<pid>/environ, mem and fd to other processes of the same user, and wipes secrets from the memory that
+ * /proc/<pid>/environ and cmdline show, which unsetting a variable leaves as it was. Linux alone has either.
+ */
+export async function hideOwnProcess(secrets: StartSecrets): Promise<Hidden> {
+  if (process.platform !== "linux") return { fault: null };
+  try {
+    const ffi = await import("bun:ffi");
+    wipe(ffi, secrets);
+    return { fault: makeUndumpable(ffi) };
+  } catch (error) {
+    return { fault: messageOf(error) };
+  }
+}
+
+type Ffi = typeof import("bun:ffi");
+
+function makeUndumpable({ dlopen }: Ffi): string | null {
+  let fault = "no C library was found";
+  for (const library of libraries) {
+    try {
+      const { symbols, close } = dlopen(library, {
+        prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
+      });
+      const isDone = symbols.prctl(prSetDumpable, 0, 0, 0, 0) === 0;
+      close();
+      return isDone ? null : "the system refused prctl(PR_SET_DUMPABLE)";
+    } catch (error) {
+      fault = messageOf(error);
+    }
+  }
+  return fault;
+}
+
+function wipe({ toArrayBuffer }: Ffi, { variables, flags }: StartSecrets): void {
+  const { start, end, environmentAt } = startMemory();
+  const memory = new Uint8Array(toArrayBuffer(start as Parameters<Ffi["toArrayBuffer"]>[0], 0, end - start));
+  let isValueNext = false;
+  for (const { from, to, text } of entriesOf(memory)) {
+    const name = text.split("=", 1)[0] ?? "";
+    const isVariable = from >= environmentAt - start;
+    const isSecret = isVariable ? variables.includes(name) : flags.some((flag) => name === `--${flag}`);
+    const valueFrom = text.includes("=") ? from + Buffer.byteLength(name) + 1 : to;
+    if (isValueNext && !isVariable) memory.fill(starCode, from, to);
+    else if (isSecret) memory.fill(starCode, valueFrom, to);
+    isValueNext = isSecret && !isVariable && !text.includes("=");
+  }
+}
+
+const starCode = "*".charCodeAt(0);
+
+/** Where the kernel put arguments and environment: fields 48, 49, 50 and 51 of proc(5) stat. */
+function startMemory(): { start: number; end: number; environmentAt: number } {
+  const text = readFileSync("/proc/self/stat", "utf8");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [start = 0, , environmentAt = 0, end = 0] = fields.slice(45, 49).map(Number);
+  if (start === 0 || end <= start) throw new Error("the kernel does not tell where the environment is");
+  return { start, end, environmentAt };
+}
+
+function* entriesOf(memory: Uint8Array): Generator<{ from: number; to: number; text: string }> {
+  let from = 0;
+  while (from < memory.length) {
+    const zero = memory.indexOf(0, from);
+    const to = zero < 0 ? memory.length : zero;
+    yield { from, to, text: Buffer.from(memory.subarray(from, to)).toString("utf8") };
+    from = to + 1;
+  }
+}
