@@ -18,11 +18,11 @@ type Readers = Pick<Keepers, "runners" | "groups">;
 
 type Wanted = Pick<Project, "labels" | "groupId">;
 
-/** A list of runners this old still shows that a task can run; that it cannot is looked up again. */
+/** A list of runners this old still says whether one is connected; that no setting allows one is looked up again. */
 const keptMs = 1000;
 const maxRunners = 200;
 
-/** Reads the runners at most once a second while tasks find one: deliveries come by the hundred. */
+/** Reads the runners at most once a second unless settings keep all of them from a task: deliveries come by the hundred. */
 export function buildWaiting(elapsedMs: () => number = () => performance.now()): WaitingOf {
   let kept: { runners: Runner[]; readAtMs: number } | null = null;
 
@@ -38,8 +38,10 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
       project.groupId === null || project.labels.length === 0
         ? null
         : await keepers.groups.byId(project.groupId);
-    const isFresh = kept !== null && elapsedMs() - kept.readAtMs < keptMs;
-    if (kept !== null && isFresh && waitingFor(project, group, kept.runners, now) === null) return null;
+    if (kept !== null && elapsedMs() - kept.readAtMs < keptMs) {
+      const waiting = waitingFor(project, group, kept.runners, now);
+      if (!waiting?.isLasting) return waiting;
+    }
     return waitingFor(project, group, await read(keepers), now);
   };
 }

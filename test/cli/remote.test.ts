@@ -130,7 +130,10 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   expect(real.stdout).toMatch(/accepted: [\s\S]*1 found, 1 replayed\./);
   expect((await shell(["hook", "replay", String(deliveryId)])).stdout).toMatch(/delivery \d+ accepted/);
   const forced = await shell(["hook", "replay", "--project", project, "--status", "ignored", "--force"]);
-  expect([forced.exitCode, forced.stderr]).toEqual([2, expect.stringContaining("--force goes with one delivery")]);
+  expect([forced.exitCode, forced.stderr]).toEqual([
+    2,
+    expect.stringContaining("--force goes with one delivery"),
+  ]);
   await hook.deliver({ payload, headers });
   await hook.save({ enabled: false });
   const refused = await shell(["hook", "replay", "--project", project, "--status", "accepted", "--yes"]);
