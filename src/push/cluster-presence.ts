@@ -110,7 +110,8 @@ export class ClusterPresence {
   closed(userId: string): void {
     if (!this.#own.users.has(userId) || this.#parts.isOnlineHere(userId)) return;
     this.#view.leave(this.#own, userId);
-    if (!this.#joined.delete(userId)) this.#left.add(userId);
+    // A short stay is announced too: other instances report its end if this one is cut off before it can.
+    this.#left.add(userId);
   }
 
   heard(message: ControlMessage & { type: "presence" }): void {

@@ -110,9 +110,10 @@ export class ClusterView {
     else if (note.kind === "delta" && !view.isStale) {
       if (note.n !== view.n + 1) view.isStale = true;
       else {
-        for (const userId of note.left) this.leave(view, userId);
+        // A user in both lists came and went again since the last note.
         for (const [userId, occasion] of this.#stays(note.joined, note.occasions))
           this.enter(view, userId, occasion);
+        for (const userId of note.left) this.leave(view, userId);
         view.n = note.n;
       }
     }

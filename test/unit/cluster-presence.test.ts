@@ -221,6 +221,18 @@ test("a move to another instance within the grace is no event", async () => {
   expect(room.events).toEqual(["online anna"]);
 });
 
+test("a stay between two announcements ends for other services also when its instance is cut off at once", async () => {
+  const room = await roomOf("a", "b", "c");
+  room.open("a", "anna");
+  room.close("a", "anna");
+  await room.pass(500);
+  room.cutOff.add("a");
+  await room.pass(4 * beatMs);
+  room.cutOff.clear();
+  await room.pass(5 * beatMs + graceMs);
+  expect(room.lastTold().get("anna")).toBe("offline");
+});
+
 test("an idle cluster says one beat per instance and beat", async () => {
   const room = await roomOf("a", "b");
   room.said = [];
