@@ -12,6 +12,7 @@ import type {
   Topic,
 } from "./bus.ts";
 import { newBusFigures, registerBusMetrics } from "./bus-metrics.ts";
+import { reasonOf } from "./failure-reason.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import { type BrokerRecord, Inbox } from "./inbox.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
@@ -31,6 +32,8 @@ export interface BrokerLink extends SessionEvents {
   receive(topic: SharedTopic, records: BrokerRecord[]): void | Promise<void>;
   /** Asked once it is settled where reading starts, and served before it does. Null: nothing needs to be read again. */
   recall(topic: SharedTopic): RecallOrder | null;
+  /** The broker does not keep what would be read again. The session goes on without. */
+  recallRefused(cause: unknown): void;
   /** What follows may not be all that was published since the last message; said before it is received. */
   lost(topic: SharedTopic): void;
   /** The broker does not take a topic that other services read. The session goes on. */
@@ -174,6 +177,11 @@ export class BrokerBus implements Bus {
       topics: [...this.#inboxes.keys()],
       receive: (topic, records) => this.#inboxes.get(topic)?.take(records),
       recall: (topic) => this.#recallOf(topic, events),
+      recallRefused: (cause) =>
+        this.#log.warn(
+          { error: reasonOf(cause) },
+          "the broker does not keep messages with an idempotency key; an instance that starts will not know the keys",
+        ),
       lost: (topic) => this.#inboxes.get(topic)?.lost(),
       refused: (topic, cause) => {
         // With a session that ends its channels end too.

@@ -7,6 +7,11 @@ import { recallKeyed } from "./rabbitmq-recall.ts";
 /** Bounds what an instance that is held back keeps in memory: so many of the largest messages. */
 const prefetch = 256;
 
+export interface ConsumerOptions extends QueueOptions {
+  /** Whether the broker keeps messages with an idempotency key, to be read again by those that start. */
+  keepsKeyed: boolean;
+}
+
 export interface Consumption {
   /** Messages that had been waiting in the queues. */
   backlog: Backlog;
@@ -16,7 +21,7 @@ export interface Consumption {
 /** `doubts` are topics whose queue was missing; they outlive a session that ends before its queue is bound. */
 export async function consumeAll(
   connection: Connection,
-  options: QueueOptions,
+  options: ConsumerOptions,
   link: BrokerLink,
   doubts: Set<SharedTopic>,
 ): Promise<Consumption> {
@@ -30,7 +35,7 @@ export async function consumeAll(
 async function consume(
   connection: Connection,
   topic: SharedTopic,
-  options: QueueOptions,
+  options: ConsumerOptions,
   link: BrokerLink,
   doubts: Set<SharedTopic>,
   backlog: Backlog,
@@ -38,7 +43,7 @@ async function consume(
   const channel = await connection.acquire();
   const opened = await openQueue(connection, channel, topic, options, () => doubts.add(topic));
   if (doubts.delete(topic) || opened.hasDropped) link.lost(topic);
-  const order = link.recall(topic);
+  const order = options.keepsKeyed ? link.recall(topic) : null;
   if (order) await recallKeyed(connection, options.prefix, order, link.signal);
   const queue = opened.name;
   await channel.basicQos({ prefetchCount: prefetch });

@@ -1,6 +1,6 @@
 import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
 import { pause } from "../clock.ts";
-import type { RecallOrder } from "./broker-bus.ts";
+import type { BrokerLink, RecallOrder } from "./broker-bus.ts";
 
 /** Marks messages with an idempotency key, by which the broker keeps a copy of them. */
 export const keyedHeaders = { idempotent: true };
@@ -15,13 +15,35 @@ const waitForTurnMs = 100;
 const silenceMs = 1_000;
 const partSize = 1_000;
 
+/** A right is missing, or an operator has declared it with arguments of another kind. */
+const refusals = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED"]);
+
 const queueOf = (prefix: string) => `${prefix}.keyed`;
 
 /**
  * The broker itself keeps the last minutes of messages with a key, so that an instance that starts knows them also when
  * it is the only one, or lost its disk. The copy is made with the message, so that neither is there without the other.
+ * False where the broker does not let us: then an instance that starts knows no keys, and works all the same.
  */
-export async function declareKeyedQueue(channel: Channel, prefix: string): Promise<void> {
+export async function declareKeyedQueue(
+  connection: Connection,
+  prefix: string,
+  link: Pick<BrokerLink, "recallRefused">,
+): Promise<boolean> {
+  const channel = await connection.acquire({ emitErrorsFromChannel: true });
+  channel.on("error", () => {});
+  try {
+    await declare(channel, prefix);
+    await channel.close();
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof AMQPError) || !refusals.has(cause.code)) throw cause;
+    link.recallRefused(cause);
+    return false;
+  }
+}
+
+async function declare(channel: Channel, prefix: string): Promise<void> {
   const queue = queueOf(prefix);
   await channel.exchangeDeclare({ exchange: queue, type: "headers", durable: true });
   await channel.exchangeBind({ source: `${prefix}.broadcast`, destination: queue });

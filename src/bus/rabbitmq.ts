@@ -41,7 +41,8 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);
       const publisher = await RabbitmqPublisher.open(publishing, options, link);
-      const { backlog, channels } = await consumeAll(consuming, options, link, doubts);
+      const keepsKeyed = await declareKeyedQueue(consuming, options.prefix, link);
+      const { backlog, channels } = await consumeAll(consuming, { ...options, keepsKeyed }, link, doubts);
       catchUp(backlog, link);
       return {
         send: (topic, _key, message, body) => publisher.send(topic, message, body),
@@ -89,7 +90,6 @@ async function declareExchanges(connection: Connection, prefix: string): Promise
   const channel = await connection.acquire();
   for (const topic of ["broadcast", "control"] satisfies Topic[])
     await declareExchange(channel, prefix, topic);
-  await declareKeyedQueue(channel, prefix);
   await channel.close();
 }
 

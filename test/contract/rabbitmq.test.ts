@@ -247,6 +247,16 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       expect(states).toEqual([]);
     });
 
+    test("a right that is missing for the copies of keyed messages does not keep an instance from starting", async () => {
+      const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
+      await control("set_permissions", "guest", "^(?!.*keyed$)", ".*", ".*");
+      const received = start(bus);
+      await eventually("the bus is ready", () => bus.state().ready);
+      await bus.publish("broadcast", "", { id: "with a key", idempotencyKey: "k" });
+      await eventually("it arrived", () => received.length === 1);
+      await control("set_permissions", "guest", ".*", ".*", ".*");
+    }, 20_000);
+
     test("a right that is missing for other services' topics does not keep the instances from talking", async () => {
       const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
       const received = start(bus);
