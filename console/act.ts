@@ -32,6 +32,11 @@ export function tell(message: string): void {
   notifications.show({ message: visible(message), color: "tide", autoClose: 4000, withBorder: true });
 }
 
+/** Something that needs an action; stays until it is closed. */
+export function warn(message: string): void {
+  notifications.show({ message: visible(message), color: "yellow", autoClose: false, withBorder: true });
+}
+
 export function complain(problem: unknown): void {
   notifications.show({
     title: "That did not work",

@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
+import { warn } from "./act.ts";
 import { answerOf, api, onlyUpon, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Project } from "./shapes.ts";
@@ -31,9 +32,13 @@ export function useProjectDraft<T extends object>(
     source: project,
     select,
     reread: () => queryClient.fetchQuery({ ...projectQuery(id), staleTime: 0 }),
-    save: (changes, revision) => {
+    save: async (changes, revision) => {
       const header = onlyUpon(revision);
-      return answerOf(api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }));
+      const saved = await answerOf(
+        api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }),
+      );
+      for (const warning of saved.warnings) warn(warning);
+      return saved;
     },
     done: "Saved.",
     refresh: ["project", "projects"],

@@ -49,6 +49,23 @@ function localFault(path: string, rules: GitUrlRules): string | null {
   return `must start with https:// or ssh://${hint(rules)}`;
 }
 
+const defaultPorts: Record<string, string> = { https: "443", http: "80", ssh: "22", git: "9418" };
+
+/**
+ * The server that a clone address names: scheme, host and port. What was stored for one server must not be sent to
+ * another, so two ways to write the same server are equal here and everything else differs. Local repositories are one.
+ */
+export function gitOriginOf(url: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme in defaultPorts && URL.canParse(url)) {
+    const { hostname, port } = new URL(url);
+    return `${scheme}://${hostname.toLowerCase()}:${port || defaultPorts[scheme]}`;
+  }
+  const host =
+    scheme === undefined && !url.startsWith("/") ? /^(?:[^@/:]*@)?([^/:]+):/.exec(url)?.[1] : undefined;
+  return host === undefined ? "file://" : `ssh://${host.toLowerCase()}:22`;
+}
+
 function hint(rules: GitUrlRules): string {
   return rules.allowLocal ? "" : "; other addresses need the setting tasks.allowLocalRepositories";
 }

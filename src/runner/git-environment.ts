@@ -23,14 +23,36 @@ const gitSettings: Record<string, string> = {
   "init.templateDir": "",
 };
 
-/** Answers only for the project's own host, so that a redirect or a submodule elsewhere gets no credential. */
+/**
+ * Answers the exact questions of git for the project's own server alone, so that a redirect or a submodule elsewhere gets no
+ * credential. Compared as a whole line: a part could be in the user name of another server's address.
+ */
 const askpass = `#!/bin/sh
-case "$1" in
-  Username*"://$SLIPWAY_GIT_HOST'"*|Username*"@$SLIPWAY_GIT_HOST'"*) printf '%s\\n' "$SLIPWAY_GIT_USERNAME" ;;
-  Password*"://$SLIPWAY_GIT_HOST'"*|Password*"@$SLIPWAY_GIT_HOST'"*) printf '%s\\n' "$SLIPWAY_GIT_TOKEN" ;;
-  *) exit 1 ;;
-esac
+nl='
+'
+case "$nl$SLIPWAY_GIT_ASKS_USERNAME$nl" in *"$nl$1$nl"*) printf '%s\\n' "$SLIPWAY_GIT_USERNAME"; exit 0 ;; esac
+case "$nl$SLIPWAY_GIT_ASKS_PASSWORD$nl" in *"$nl$1$nl"*) printf '%s\\n' "$SLIPWAY_GIT_TOKEN"; exit 0 ;; esac
+exit 1
 `;
+
+/** How git asks for a user name and for the password of this one, one question a line. */
+function questionsFor(url: string, username: string): { username: string; password: string } {
+  const written = /^(https?:\/\/)([^/?#]*)/i.exec(url);
+  if (written === null || !URL.canParse(url)) return { username: "", password: "" };
+  const scheme = (written[1] ?? "").toLowerCase();
+  // As the address is written, and as a redirect within the server may write it.
+  const hosts = new Set([written[2] ?? "", new URL(url).host]);
+  // Newer versions of git encode the name.
+  const names = new Set(
+    [username, encodeURIComponent(username)].map((name) => (name === "" ? "" : `${name}@`)),
+  );
+  return {
+    username: [...hosts].map((host) => `Username for '${scheme}${host}': `).join("\n"),
+    password: [...hosts]
+      .flatMap((host) => [...names].map((name) => `Password for '${scheme}${name}${host}': `))
+      .join("\n"),
+  };
+}
 
 /** Passed on from the runner: how to reach the network and trust certificates. */
 const passedOn = ["PATH", ...proxyVariables, "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
@@ -67,7 +89,9 @@ export function openGitEnvironment(
     const helper = join(home, "askpass");
     writeFileSync(helper, askpass, { mode: 0o700 });
     env.GIT_ASKPASS = helper;
-    env.SLIPWAY_GIT_HOST = URL.canParse(repo.url) ? new URL(repo.url).host : "";
+    const questions = questionsFor(repo.url, repo.credential.username);
+    env.SLIPWAY_GIT_ASKS_USERNAME = questions.username;
+    env.SLIPWAY_GIT_ASKS_PASSWORD = questions.password;
     env.SLIPWAY_GIT_USERNAME = repo.credential.username;
     env.SLIPWAY_GIT_TOKEN = repo.credential.token;
   }

@@ -57,6 +57,14 @@ export function commitStatusCall(
   };
 }
 
+/** Whether a call still goes to the server of the project's repository; else it must not carry the project's token. */
+export function isStatusAddressOf(project: Pick<Project, "git">, callUrl: string): boolean {
+  const place = placeOf(project.git.url);
+  if (place === null || !URL.canParse(callUrl)) return false;
+  const apis = [place.origin, new URL(apiOf("github", place.origin)).origin];
+  return apis.includes(new URL(callUrl).origin);
+}
+
 function apiOf(host: "github" | "gitea", origin: string): string {
   if (host === "gitea") return `${origin}/api/v1`;
   return origin === "https://github.com" ? "https://api.github.com" : `${origin}/api/v3`;

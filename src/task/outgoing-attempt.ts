@@ -1,6 +1,7 @@
 import { messageOf } from "../errors.ts";
 import type { NewOutgoingCall } from "../model/outgoing-call.ts";
 import { ForbiddenAddress, type GuardedRequest } from "./guarded-request.ts";
+import { TokenWithheld } from "./outgoing-proof.ts";
 
 /** Why a call was not taken. */
 export interface AttemptFault {
@@ -25,7 +26,10 @@ export async function attemptCall(
     if (status >= 200 && status < 300) return null;
     return { text: `status ${status}`, isFinal: isFinal(status) };
   } catch (error) {
-    return { text: messageOf(error), isFinal: error instanceof ForbiddenAddress };
+    return {
+      text: messageOf(error),
+      isFinal: error instanceof ForbiddenAddress || error instanceof TokenWithheld,
+    };
   }
 }
 

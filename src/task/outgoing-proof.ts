@@ -4,14 +4,20 @@ import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import { standardDigest, standardHeaders } from "../standard-webhooks.ts";
+import { isStatusAddressOf } from "./commit-status.ts";
 
 export interface OutgoingProofParts {
-  projects: Pick<Keepers["projects"], "secrets">;
+  projects: Pick<Keepers["projects"], "secrets" | "byId">;
   secrets: Secrets;
   clock: Clock;
 }
 
-type Proven = Pick<OutgoingCall, "projectId" | "messageId" | "proof" | "body">;
+type Proven = Pick<OutgoingCall, "projectId" | "url" | "messageId" | "proof" | "body">;
+
+/** The call may not carry the token, now or later. */
+export class TokenWithheld extends Error {
+  override readonly name = "TokenWithheld";
+}
 
 /**
  * Answers the headers of one try. Signature and token are made for each: receivers refuse an old time, a key may have
@@ -24,6 +30,16 @@ export function buildOutgoingProof(parts: OutgoingProofParts) {
     return found ? parts.secrets.open(sealedPurpose.projectSecret(projectId, name), found.ciphertext) : null;
   }
 
+  /** The call may have waited while the repository moved to another server, and a token for that one was stored. */
+  async function tokenFor({ projectId, url }: Proven): Promise<string> {
+    const token = await secretOf(projectId, reservedSecrets.status);
+    if (token === null) throw new TokenWithheld("the project has no status token any more");
+    const project = await parts.projects.byId(projectId);
+    if (project === null || !isStatusAddressOf(project, url))
+      throw new TokenWithheld("the project's repository is on another server now");
+    return token;
+  }
+
   return async (call: Proven): Promise<Record<string, string>> => {
     const common = { "content-type": "application/json", "user-agent": "Slipway" };
     if (call.proof === "signature") {
@@ -31,7 +47,7 @@ export function buildOutgoingProof(parts: OutgoingProofParts) {
       const timestamp = Math.floor(parts.clock.now() / 1000);
       return { ...common, ...webhookHeaders(call.messageId, timestamp, call.body, key) };
     }
-    const token = (await secretOf(call.projectId, reservedSecrets.status)) ?? "";
+    const token = await tokenFor(call);
     if (call.proof === "private-token") return { ...common, "private-token": token };
     return { ...common, authorization: `${call.proof === "bearer" ? "Bearer" : "token"} ${token}` };
   };

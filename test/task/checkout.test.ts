@@ -184,6 +184,39 @@ describe("a repository that asks for a credential", () => {
   });
 });
 
+test("a submodule whose address carries the project's server as its user gets no credential", async () => {
+  const git = serveGit(dirname(repository.url), credential);
+  const asked: (string | null)[] = [];
+  const thief = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch(request) {
+      asked.push(request.headers.get("authorization"));
+      return new Response("", { status: 401, headers: { "www-authenticate": 'Basic realm="git"' } });
+    },
+  });
+  const outer = await makeRepository();
+  // Git quotes the address in its question: with this user the question holds that of the project's own server.
+  const user = encodeURIComponent(`x@${new URL(git.url).host}'`);
+  const modules = `[submodule "lib"]\n\tpath = lib\n\turl = http://${user}@${thief.url.host}/lib.git\n`;
+  await outer.push({ ".gitmodules": modules });
+  await outer.git("update-index", "--add", "--cacheinfo", `160000,${"1".repeat(40)},lib`);
+  await outer.git("commit", "-q", "-m", "A submodule");
+  await outer.git("push", "-q", "origin", "HEAD:refs/heads/main");
+  await outer.git("push", "-q", "--force", repository.url, "HEAD:refs/heads/thief");
+  const projectId = await server.project(`${git.url}/shop.git`, show, {
+    git: { url: `${git.url}/shop.git`, ref: "thief", submodules: true },
+  });
+  await server.admin.expect(204, "PUT", `/api/projects/${projectId}/credential`, credential);
+  const task = await server.run(projectId);
+  await server.reach(task.id, "failed");
+  expect(asked.length).toBeGreaterThan(0);
+  for (const sent of asked) expect(atob(sent?.split(" ")[1] ?? "")).not.toContain(credential.token);
+  await thief.stop(true);
+  git.stop();
+  outer.remove();
+}, 60_000);
+
 describe("submodules", () => {
   test("are fetched only when the project asks for them", async () => {
     const inner = await makeRepository();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { gitUrlFault } from "../../src/model/git-url.ts";
+import { gitOriginOf, gitUrlFault } from "../../src/model/git-url.ts";
 
 const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples" };
 
@@ -58,5 +58,32 @@ describe("a clone address", () => {
         expect(url).not.toMatch(/^-|::|\s|\p{Cc}/u);
       }),
     );
+  });
+});
+
+describe("the server of a clone address", () => {
+  test.each([
+    ["https://git.example.com/a.git", "https://GIT.example.com:443/b.git"],
+    ["ssh://git@git.example.com/a.git", "deploy@Git.Example.com:b.git"],
+    ["ssh://git.example.com:22/a.git", "git.example.com:b.git"],
+    ["/srv/a.git", "file:///srv/b.git"],
+  ])("is the same in %s and %s", (one, other) => {
+    expect(gitOriginOf(one)).toBe(gitOriginOf(other));
+  });
+
+  test.each([
+    "https://git.example.com:8443/a.git",
+    "http://git.example.com/a.git",
+    "ssh://git@git.example.com/a.git",
+    "git@git.example.com:a.git",
+    "https://git.example.com.evil.example.com/a.git",
+    "https://git.example.com./a.git",
+    "https://evil.example.com/git.example.com/a.git",
+    "https://evil.example.com#git.example.com/a.git",
+    "https://evil.example.com?git.example.com/a.git",
+    "git.example.com@evil.example.com:a.git",
+    "/git.example.com/a.git",
+  ])("is not https://git.example.com in %s", (url) => {
+    expect(gitOriginOf(url)).not.toBe(gitOriginOf("https://git.example.com/a.git"));
   });
 });

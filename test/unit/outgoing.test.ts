@@ -9,6 +9,7 @@ import { commitStatusCall } from "../../src/task/commit-status.ts";
 import { ForbiddenAddress, postGuarded } from "../../src/task/guarded-request.ts";
 import { isInternalAddress } from "../../src/task/internal-address.ts";
 import { buildOutgoingProof, webhookHeaders } from "../../src/task/outgoing-proof.ts";
+import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 
 describe("addresses inside", () => {
@@ -97,12 +98,16 @@ describe("the proof that a call is ours", () => {
       name,
       ciphertext: secrets.seal(sealedPurpose.projectSecret(7, name), value),
     }));
-  const call = { projectId: 7, messageId: "msg_1", body: "{}" };
+  const project = {
+    ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),
+  };
+  const byId = async () => ({ ...project, id: 7, liveTaskId: null });
+  const call = { projectId: 7, url: "https://api.github.com/repos/a/b", messageId: "msg_1", body: "{}" };
 
   test("is made anew for each try: a receiver refuses an old time, and a key may have been replaced", async () => {
     let values: Record<string, string> = { ":notify": "first key" };
     const headersOf = buildOutgoingProof({
-      projects: { secrets: async () => stored(values) },
+      projects: { byId, secrets: async () => stored(values) },
       secrets,
       clock,
     });
@@ -116,12 +121,25 @@ describe("the proof that a call is ours", () => {
   });
 
   test("is the token of the project where the host wants it", async () => {
-    const projects = { secrets: async () => stored({ ":status": "t0ken" }) };
+    const projects = { byId, secrets: async () => stored({ ":status": "t0ken" }) };
     const headersOf = buildOutgoingProof({ projects, secrets, clock });
     expect(await headersOf({ ...call, proof: "bearer" })).toMatchObject({ authorization: "Bearer t0ken" });
     expect(await headersOf({ ...call, proof: "token" })).toMatchObject({ authorization: "token t0ken" });
     expect(await headersOf({ ...call, proof: "private-token" })).toMatchObject({ "private-token": "t0ken" });
     expect(await headersOf({ ...call, proof: "signature" })).not.toHaveProperty("webhook-signature");
+  });
+
+  test.each([
+    "https://evil.example.com/repos/a/b",
+    "http://api.github.com/repos/a/b",
+    "https://api.github.com:8443/repos/a/b",
+    "https://api.github.com.evil.example.com/repos/a/b",
+  ])("is not sent to %s, which is not the server of the repository", async (url) => {
+    const projects = { byId, secrets: async () => stored({ ":status": "t0ken" }) };
+    const headersOf = buildOutgoingProof({ projects, secrets, clock });
+    expect(String(await failureOf(headersOf({ ...call, url, proof: "bearer" })))).toContain("another server");
+    const without = buildOutgoingProof({ projects: { byId, secrets: async () => [] }, secrets, clock });
+    expect(String(await failureOf(without({ ...call, proof: "bearer" })))).toContain("no status token");
   });
 });
 

@@ -183,6 +183,10 @@ export function projectRevision(project: Project): string {
   return revisionOf({ name, groupId, git, stages, env, notify, labels, supersede });
 }
 
+export const changedProjectShape = projectShape
+  .extend({ warnings: z.array(z.string()).openapi({ description: "What the change deleted, for people." }) })
+  .openapi("ChangedProject");
+
 export const projectList = listOf(projectShape, "ProjectList");
 
 export function projectJson(

@@ -5,8 +5,10 @@ import type { GroupKeeper } from "../../model/group.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../webhook/sample.ts";
+import { dropBoundSecrets, droppedWarnings } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import {
+  changedProjectShape,
   mergeStages,
   projectBodies,
   projectJson,
@@ -88,11 +90,13 @@ function changingRoutes(rules: GitUrlRules) {
     path: "/projects/{id}",
     tags,
     summary: "Change a project",
-    description: "Fields that are not sent stay; `env`, `notify` and `labels` are replaced as a whole.",
+    description:
+      "Fields that are not sent stay; `env`, `notify` and `labels` are replaced as a whole. If `git.url` names another server, the clone " +
+      "credential and the status token are deleted; `warnings` says so.",
     access: { project: "manage" },
     faults: changedMeanwhile,
     request: { params: idParams("id"), headers: ifMatch, body: jsonBody(bodies.update) },
-    responses: { 200: tagged("The project as it is now.", projectShape) },
+    responses: { 200: tagged("The project as it is now.", changedProjectShape) },
   });
   return { createProject, updateProject };
 }
@@ -155,7 +159,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       const { id, name, groupId } = projectOf(c);
       const { git, stages, ...body } = c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
-      const { before, change, project } = await store.transaction(async (held) => {
+      const { before, change, project, dropped } = await store.transaction(async (held) => {
         const before = found(await held.projects.hold(id), `project ${name}`);
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
         if (before.sample) refuseOtherAddress(before, git?.url);
@@ -166,16 +170,19 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
         };
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, held.groups, { ...before, ...change }, before.labels);
-        return { before, change, project: found(await held.projects.update(id, change), `project ${name}`) };
+        const project = found(await held.projects.update(id, change), `project ${name}`);
+        return { before, change, project, dropped: await dropBoundSecrets(held.projects, before, project) };
       });
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
           ...(await membersOf(before.groupId)),
           ...(await membersOf(project.groupId)),
         ]);
-      const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}) };
+      const forgotten = dropped.length > 0 ? { forgotten: dropped } : {};
+      const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}), ...forgotten };
       await auditProject(c, "project.update", before, detail);
-      return c.json(withTag(c, await written(c, project)), 200);
+      const warnings = droppedWarnings(dropped, before, project);
+      return c.json({ ...withTag(c, await written(c, project)), warnings }, 200);
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
