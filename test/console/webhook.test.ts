@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { startBrowser } from "../support/browser.ts";
 import { becomesLive, type ConsolePage, openConsole } from "../support/console-page.ts";
 import { type ConsoleScene, startScene } from "../support/console-scene.ts";
+import { makeHook, sha } from "../support/hook.ts";
 
 let browser: Browser;
 let scene: ConsoleScene;
@@ -35,6 +36,19 @@ test("a real signed delivery appears live without a reload, and its trace explai
   await detail.getByRole("button", { name: "Replay" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Replay it" }).click();
   await page.getByText("Replayed as delivery").waitFor();
+}, 60_000);
+
+test("a delivery whose task was taken over names the one that is built in its place", async () => {
+  const { page, go } = view;
+  const hook = await makeHook(scene.server, { debounceSeconds: 3600 });
+  const pushed = async (ref: string) =>
+    (await hook.deliver({ payload: { event: "push", ref, commit: sha(ref), author: "ann" } })).body
+      .deliveryId;
+  const [first, second] = [await pushed("main"), await pushed("dev")];
+  await go(`/deliveries/${first}`);
+  await page.getByText(`Delivery ${second} took over the task within the debounce window`).first().waitFor();
+  await page.getByRole("link", { name: `Delivery ${second}`, exact: true }).click();
+  await page.waitForURL(`**/deliveries/${second}`);
 }, 60_000);
 
 test("a webhook enabled without a secret shows a red warning, which goes when a generated secret is saved", async () => {
