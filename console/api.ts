@@ -1,6 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { type ClientResponse, hc } from "hono/client";
 import type { Api } from "../src/http/api/api.ts";
+import { visible } from "./visible.ts";
 
 /** What the API answered in place of what was asked for. */
 export class ApiProblem extends Error {
@@ -77,7 +78,9 @@ async function problemOf(response: ClientResponse<unknown, number, string>): Pro
     code?: string;
   } | null;
   if (body?.error) {
-    const { code, message, fields = [] } = body.error;
+    const { code, message } = body.error;
+    // A refusal may quote names and patterns of other people.
+    const fields = (body.error.fields ?? []).map((fault) => ({ ...fault, message: visible(fault.message) }));
     // People filled in a form: of a body or a query they know nothing.
     const inForm = fields.map((fault) => `${fault.field} ${fault.message}`).join("; ");
     return new ApiProblem(response.status, code, inForm === "" ? message : `${inForm}.`, fields);

@@ -33,7 +33,8 @@ const fieldNames = new Set(["oldPassword", "newPassword"]);
 function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
-  useUnsaved(oldPassword !== "" || newPassword !== "");
+  // A browser fills the old one in by itself.
+  useUnsaved(newPassword !== "");
   const [keepTokens, setKeepTokens] = useState(false);
   const change = useAct(
     () => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword, keepTokens } })),

@@ -119,7 +119,7 @@ test("every other form asks, too: secrets, keys, members, passwords, dialogs and
     [`${path}/settings`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
     [`${path}/webhook`, (at) => at.getByRole("button", { name: "Generate a secret" }).click()],
     [`${path}/webhook`, (at) => at.getByLabel("Skip keyword").fill("[no]")],
-    ["/account", (at) => at.locator("input[type=password]").first().fill("hush")],
+    ["/account", (at) => at.locator("input[type=password]").last().fill("hush")],
   ];
   for (const [address, fill] of forms) {
     await go(address);
