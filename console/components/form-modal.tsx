@@ -1,6 +1,6 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { type ChangeEvent, type FormEvent, type ReactNode, useLayoutEffect, useState } from "react";
 import { ApiProblem, isChangedMeanwhile, queryClient } from "../api.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
@@ -72,7 +72,8 @@ function ModalForm<T extends object>({
   const isTyped = JSON.stringify(value) !== JSON.stringify(start);
   // While it is sent, its success may lead to another page.
   useUnsaved(isTyped && !isBusy);
-  useEffect(() => {
+  // Before the next key can close it.
+  useLayoutEffect(() => {
     onTyped(isTyped);
     return () => onTyped(false);
   }, [isTyped, onTyped]);
