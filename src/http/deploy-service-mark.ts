@@ -8,7 +8,8 @@ export interface CallerRules extends FeignCredentials {
 }
 
 /**
- * With `push.deploy-key` the deploy service is who has that key. Without it, it is who says so among those who may call.
+ * With `push.deploy-key` only a caller with that key is the deploy service. Without it, every admitted caller that sends
+ * the header of the deploy service is.
  */
 export function callerRules(
   credentials: FeignCredentials,

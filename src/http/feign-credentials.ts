@@ -32,7 +32,7 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
 }
 
 /**
- * The reason stands in a header too: the HTTP client of the JDK, which Feign uses by default, drops the body of a 401
+ * The reason is also sent in a header: the HTTP client of the JDK, which Feign uses by default, drops the body of a 401
  * when it has streamed a request body.
  */
 function unauthorized(error: string, message: string): Response {

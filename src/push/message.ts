@@ -61,7 +61,7 @@ export interface PresenceEvent {
   userId: string;
 }
 
-/** The same whenever and by whichever instance the event is told: readers drop doubles by it. */
+/** Every instance makes the same id for an event, each time it writes it, so that readers can drop doubles. */
 export function presenceEventId(type: PresenceEvent["type"], userId: string, occasion: number): string {
   const digest = createHash("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
   return `${type}-${digest.slice(0, 32)}`;
@@ -110,8 +110,8 @@ export function readBroadcast(
 }
 
 /**
- * Every instance must know a message by the same id, or a resume elsewhere does not find it. That is its own id, or the
- * broker's, which stands in the same place, or its idempotency key. Null: one of them is malformed.
+ * Every instance must know a message by the same id, or a resume elsewhere does not find it. `id` is the message's own
+ * or the broker's; without both the idempotency key identifies the message. Null: one of them is malformed.
  */
 function bareIdentityOf(
   { id, idempotencyKey }: Record<string, unknown>,

@@ -16,8 +16,8 @@ const maxEnded = 100_000;
 
 /**
  * Which users came and went. A reconnect within the grace is neither. A stay from `online` to `offline` has a number, its
- * occasion: the time at which it began on the instance that saw it first. All instances know a stay by the same
- * number, so that whoever tells an event again tells it under the same id.
+ * occasion: the time at which it began on the instance that saw it first. All instances use the same number
+ * for a stay, so that an event that is written again has the same id.
  */
 export class Presence {
   readonly #parts: PresenceParts;
