@@ -27,13 +27,16 @@ export interface OutboxOptions extends AttemptOptions {
 
 /** Waits before the second and later tries. */
 const defaultRetryAfterMs = [5_000, 30_000, 120_000, 600_000];
-/** Calls that wait, of all instances, and first tries of this one; above it new ones are dropped, counted and logged. */
+/** Calls that wait, of all instances, and first tries of this one. Beyond it the projects with the most lose some. */
 const maxCalls = 1000;
+const maxCallsPerTarget = 100;
 /** A call that was taken is one instance's for this long: longer than any try lasts. */
 const holdMs = 60_000;
 /** News of yesterday help nobody: a server that was off for long gives them up. */
 const maxAgeMs = 24 * 3_600_000;
 const maxRetriesAtOnce = 50;
+/** Retries of one project at once: its slow addresses leave room for the others. */
+const maxRetriesPerProject = 10;
 /** Calls of an instance that died come due without a word. */
 const lookEveryMs = 15_000;
 const shortestLookMs = 50;
@@ -42,10 +45,19 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   const { calls, log } = options;
   const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
   const newest = new Map<string, NewOutgoingCall>();
-  /** First tries to one address go one after the other, so that what happened first is told first. */
+  /**
+   * First tries to one address go one after the other, so that what happened first is told first. All tries of one
+   * subject do: an older state must never arrive after a newer one.
+   */
   const lanes = new Map<string, Promise<void>>();
   const firstTries = new Set<Promise<void>>();
   const retries = new Set<Promise<void>>();
+  const firstTriesOf = new Map<number, number>();
+  const retriesOf = new Map<number, number>();
+  /** Calls that took the place of an older one, which another instance may be sending at the same time. */
+  const unsure = new Set<number>();
+  /** Tries of calls with a subject that wait since this instance tried them last. */
+  const triedHere = new Map<number, number>();
   const closing = new AbortController();
   let rouse = new AbortController();
   let looking = Promise.resolve();
@@ -55,8 +67,14 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     try {
       const createdAt = await options.now();
       const held = { ...call, attempts: 1, nextTryAt: after(createdAt, holdMs), createdAt };
-      const id = await calls.add(held, maxCalls);
-      return id === null ? "too many" : { ...held, id };
+      const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
+      const { id, dropped, replaced } = await calls.add(held, limits);
+      if (dropped !== null) drop(dropped);
+      if (id === null) return "too many";
+      if (replaced.some((older) => triedHere.get(older.id) !== older.attempts)) unsure.add(id);
+      for (const older of replaced) triedHere.delete(older.id);
+      if (call.subject !== null) noteTry(id, 1);
+      return { ...held, id };
     } catch (error) {
       const reason = "an outgoing call could not be stored and is tried only once";
       log.warn({ kind: call.kind, error: messageOf(error) }, reason);
@@ -64,11 +82,11 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     }
   }
 
-  async function firstTry(call: NewOutgoingCall, turn: Promise<void>): Promise<void> {
-    const sentAt = performance.now();
-    const remembering = remember(call);
-    await turn;
-    const stored = await remembering;
+  async function firstTry(
+    call: NewOutgoingCall,
+    stored: OutgoingCall | "too many" | null,
+    sentAt: number,
+  ): Promise<void> {
     if (stored === "too many") return drop(call);
     // A newer one of its subject has replaced it, in the store too.
     if (call.subject !== null && newest.get(call.subject) !== call) return;
@@ -90,17 +108,28 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     const fault = await attemptCall(call, options);
     if (fault === null) {
       options.counted(call.kind, "delivered");
+      // Sent once more when every other try must have ended, so that the newest state is also the last.
+      triedHere.delete(call.id);
+      if (unsure.delete(call.id)) return void (await calls.putOff(call, after(await options.now(), holdMs)));
       return calls.delete(call.id);
     }
     const waitMs = fault.isFinal ? undefined : retryAfterMs[call.attempts - 1];
     if (waitMs === undefined) {
       giveUp(call, fault.text);
+      unsure.delete(call.id);
+      triedHere.delete(call.id);
       return calls.delete(call.id);
     }
     const about = { kind: call.kind, host: hostOf(call.url), fault: fault.text, nextTryInMs: waitMs };
     log.debug(about, "an outgoing call was not taken");
     await calls.putOff(call, after(await options.now(), waitMs));
     rouse.abort();
+  }
+
+  function noteTry(id: number, attempts: number): void {
+    triedHere.set(id, attempts);
+    // Calls that another instance has finished stay here unseen.
+    if (triedHere.size > maxCalls) triedHere.delete(triedHere.keys().next().value ?? id);
   }
 
   function giveUp(call: NewOutgoingCall, fault: string): void {
@@ -110,17 +139,41 @@ export function buildOutbox(options: OutboxOptions): Outbox {
 
   function drop(call: NewOutgoingCall): void {
     options.counted(call.kind, "failed");
-    log.warn({ kind: call.kind }, "too many outgoing calls wait; one was dropped");
+    const about = { kind: call.kind, projectId: call.projectId, host: hostOf(call.url) };
+    log.warn(about, "too many outgoing calls of this project wait; one was dropped");
   }
 
   async function takeDue(): Promise<void> {
     const now = await options.now();
-    const due = await calls.takeDue(now, after(now, holdMs), maxRetriesAtOnce - retries.size);
+    const busy = [...retriesOf].filter(([, running]) => running >= maxRetriesPerProject).map(([id]) => id);
+    const share = { perProject: maxRetriesPerProject, except: busy };
+    const due = await calls.takeDue(now, after(now, holdMs), maxRetriesAtOnce - retries.size, share);
     for (const call of due) {
       const isOld = now.getTime() - call.createdAt.getTime() > maxAgeMs;
       if (isOld) giveUp(call, "it has waited for more than a day");
-      track(retries, isOld ? calls.delete(call.id) : tryStored(call));
+      const release = counting(retriesOf, call.projectId);
+      track(retries, isOld ? calls.delete(call.id) : retry(call)).finally(release);
     }
+  }
+
+  async function retry(call: OutgoingCall): Promise<void> {
+    if (call.subject === null) return tryStored(call);
+    noteTry(call.id, call.attempts);
+    await inLane(call.subject, async () => {
+      // A newer one of its subject may have replaced it while it waited for its turn.
+      if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);
+    });
+  }
+
+  function inLane(lane: string, work: () => Promise<void>): Promise<void> {
+    const turn = lanes.get(lane) ?? Promise.resolve();
+    const done = turn.then(work).finally(() => {
+      if (lanes.get(lane) === ended) lanes.delete(lane);
+    });
+    // The next one has its turn also when this one failed.
+    const ended = done.catch(() => {});
+    lanes.set(lane, ended);
+    return done;
   }
 
   async function look(): Promise<void> {
@@ -149,14 +202,17 @@ export function buildOutbox(options: OutboxOptions): Outbox {
 
   return {
     send(call) {
-      if (firstTries.size >= maxCalls) return drop(call);
+      const mine = firstTriesOf.get(call.projectId) ?? 0;
+      if (firstTries.size >= maxCalls && mine >= maxCalls / Math.max(firstTriesOf.size, 1)) return drop(call);
       if (call.subject !== null) newest.set(call.subject, call);
-      const turn = lanes.get(call.url) ?? Promise.resolve();
-      const done = track(firstTries, firstTry(call, turn)).finally(() => {
-        if (lanes.get(call.url) === done) lanes.delete(call.url);
+      const release = counting(firstTriesOf, call.projectId);
+      const remembering = remember(call);
+      const sentAt = performance.now();
+      const done = inLane(call.subject ?? call.url, async () => firstTry(call, await remembering, sentAt));
+      void track(firstTries, done).finally(() => {
+        release();
         if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
       });
-      lanes.set(call.url, done);
     },
     start() {
       looking = look();
@@ -177,4 +233,14 @@ function after(time: Date, ms: number): Date {
 
 function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+/** Counts one more of the project until the answer is called. */
+function counting(counts: Map<number, number>, projectId: number): () => void {
+  counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(projectId) ?? 1) - 1;
+    if (left > 0) counts.set(projectId, left);
+    else counts.delete(projectId);
+  };
 }

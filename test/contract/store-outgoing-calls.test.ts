@@ -31,8 +31,9 @@ describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) 
     createdAt: sampleTime,
     ...more,
   });
+  const limits = { total: 1000, perTarget: 1000 };
   const add = async (more: Partial<OutgoingCall> = {}) =>
-    (await store.outgoingCalls.add(call(more), 1000)) ?? 0;
+    (await store.outgoingCalls.add(call(more), limits)).id ?? 0;
   const clear = async () => {
     for (const { id } of await store.outgoingCalls.takeDue(later(1e6), later(1e6 + 60), 1000))
       await store.outgoingCalls.delete(id);
@@ -88,12 +89,45 @@ describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) 
     await add({ subject: "commit b", body: "pending" });
     const newest = await add({ subject: "commit a", body: "success" });
     expect(await store.outgoingCalls.count()).toBe(2);
-    expect(await store.outgoingCalls.add(call(), 2)).toBeNull();
-    expect(await store.outgoingCalls.add(call({ subject: "commit a", body: "again" }), 2)).toBeGreaterThan(
-      newest,
-    );
+    const two = { total: 2, perTarget: 2 };
+    expect(await store.outgoingCalls.add(call(), two)).toMatchObject({ id: null, replaced: [] });
+    const again = await store.outgoingCalls.add(call({ subject: "commit a", body: "again" }), two);
+    expect(again).toMatchObject({ replaced: [{ id: newest, attempts: 1 }], dropped: null });
+    expect(again.id).toBeGreaterThan(newest);
     const bodies = (await store.outgoingCalls.takeDue(later(60), later(120), 10)).map(({ body }) => body);
     expect(bodies).toEqual(["pending", "again"]);
+    await clear();
+  });
+
+  test("of one project leave room for those of the others", async () => {
+    const other = (await store.projects.create(sampleProject())).id;
+    const full = { total: 10, perTarget: 6 };
+    const dead = (target: number) => call({ url: `https://dead-${target}.example/` });
+    const added = [];
+    for (let each = 0; each < 10; each++)
+      added.push((await store.outgoingCalls.add(dead(each < 6 ? 1 : each), full)).id);
+    expect(added).not.toContain(null);
+    // Of one address no more than its share, and of the project that has the most none in place of its own.
+    expect(await store.outgoingCalls.add(dead(1), full)).toMatchObject({ id: null, dropped: null });
+    expect(await store.outgoingCalls.add(dead(99), full)).toMatchObject({ id: null, dropped: null });
+    for (let each = 0; each < 5; each++) {
+      const { id, dropped } = await store.outgoingCalls.add(call({ projectId: other }), full);
+      expect(id).not.toBeNull();
+      expect(dropped?.projectId).toBe(call().projectId);
+      if (each === 0) expect(dropped?.id).toBe(added[0] ?? 0);
+    }
+    expect(await store.outgoingCalls.add(call({ projectId: other }), full)).toMatchObject({ id: null });
+    expect(await store.outgoingCalls.count()).toBe(10);
+    const share = { perProject: 2, except: [] };
+    const taken = await store.outgoingCalls.takeDue(later(60), later(120), 10, share);
+    expect(taken.map(({ projectId }) => projectId).filter((id) => id === other)).toHaveLength(2);
+    expect(taken).toHaveLength(4);
+    const rest = await store.outgoingCalls.takeDue(later(60), later(120), 10, {
+      perProject: 9,
+      except: [other],
+    });
+    expect(rest.map(({ projectId }) => projectId)).not.toContain(other);
+    await store.projects.delete(other);
     await clear();
   });
 
@@ -102,6 +136,6 @@ describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) 
     await add({ projectId: id });
     await store.projects.delete(id);
     expect(await store.outgoingCalls.count()).toBe(0);
-    expect(await failureOf(store.outgoingCalls.add(call({ projectId: id }), 10))).toBeInstanceOf(Error);
+    expect(await failureOf(store.outgoingCalls.add(call({ projectId: id }), limits))).toBeInstanceOf(Error);
   });
 });

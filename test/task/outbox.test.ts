@@ -184,14 +184,75 @@ describe("outgoing calls", () => {
   });
 
   test("are dropped with a line in the log when a thousand wait", async () => {
-    const full: OutgoingCallKeeper = { ...store.outgoingCalls, add: async () => null };
+    const full: OutgoingCallKeeper = {
+      ...store.outgoingCalls,
+      add: async () => ({ id: null, dropped: null, replaced: [] }),
+    };
     const { outbox, posted, results, logged } = outboxWith([], { calls: full });
     outbox.send(call());
     await eventually("it is counted", () => results.length === 1);
     expect([posted, results]).toEqual([[], ["failed"]]);
-    expect(logged.join()).toContain("too many outgoing calls wait");
+    expect(logged.join()).toContain("too many outgoing calls of this project wait");
     await outbox.close(1000);
   });
+
+  test("of a project with dead addresses keep no other project from its notifications", async () => {
+    const quiet = (await store.projects.create(sampleProject())).id;
+    const never = new Promise<number>(() => {});
+    const { outbox, posted, results } = outboxWith([], {
+      answer: (body) => (body === "quiet" ? Promise.resolve(200) : never),
+    });
+    for (let each = 0; each < 1200; each++)
+      outbox.send(call({ url: `https://dead-${each % 20}.example/`, body: "dead" }));
+    outbox.send(call({ projectId: quiet, url: "https://alive.example/", body: "quiet" }));
+    await eventually("the other project's notification arrives", () => results.includes("delivered"));
+    expect(posted).toContain("quiet");
+    expect(await waiting()).toBeLessThanOrEqual(1000);
+    await outbox.close(0);
+    await store.projects.delete(quiet);
+  }, 60_000);
+
+  test("about one commit never overlap: the newest state arrives last", async () => {
+    const arrived: string[] = [];
+    let answerPending = (_status: number) => {};
+    const { outbox, posted } = outboxWith([], {
+      answer: async (body) => {
+        // The first try of "pending" fails; its retry is slow.
+        if (body === "pending" && posted.length > 1)
+          await new Promise<number>((resolve) => {
+            answerPending = resolve;
+          });
+        arrived.push(body);
+        return body === "pending" && posted.length === 1 ? 503 : 200;
+      },
+    });
+    const status = (body: string) => call({ kind: "commit status", subject: "commit 1", body });
+    outbox.send(status("pending"));
+    await eventually("the retry is under way", () => posted.length === 2);
+    outbox.send(status("success"));
+    await Bun.sleep(200);
+    expect(posted).toEqual(["pending", "pending"]);
+    answerPending(200);
+    await eventually("the newest state arrives", () => arrived.includes("success"));
+    expect(arrived.at(-1)).toBe("success");
+    await outbox.close(1000);
+  });
+
+  test("that replaced one which another server may be sending are sent once more after it", async () => {
+    const clock = manualClock();
+    const slow = outboxWith([], { clock, answer: () => new Promise(() => {}) });
+    slow.outbox.send(call({ kind: "commit status", subject: "commit 2", body: "pending" }));
+    await eventually("it is under way", async () => slow.posted.length === 1 && (await waiting()) === 1);
+    const fast = outboxWith([200, 200], { clock });
+    fast.outbox.send(call({ kind: "commit status", subject: "commit 2", body: "success" }));
+    await eventually("the newest state is sent", () => fast.results.length === 1);
+    await slow.outbox.close(0);
+    clock.advance(61_000);
+    await eventually("it is sent again", () => fast.posted.length === 2, 30_000);
+    await eventually("none waits", async () => (await waiting()) === 0);
+    expect(fast.posted).toEqual(["success", "success"]);
+    await fast.outbox.close(1000);
+  }, 60_000);
 
   test("are tried once while the database is away", async () => {
     const away = async () => Promise.reject(new Error("The database is not available"));

@@ -2,6 +2,9 @@ import { expect, test } from "bun:test";
 
 interface LockedPackage {
   resolved?: string;
+  integrity?: string;
+  dev?: boolean;
+  optional?: boolean;
   optionalDependencies?: Record<string, string>;
 }
 
@@ -20,4 +23,13 @@ test("the lock file holds the packages of every platform, without which `npm ci`
     ),
   );
   expect(missing).toEqual([]);
+});
+
+test("every package that is shipped has a checksum, and none is without one but a development tool of another platform", () => {
+  const unchecked = Object.entries(packages).filter(
+    ([path, entry]) => path !== "" && !/^sha512-[\w+/]{86}==$/.test(entry.integrity ?? ""),
+  );
+  const allowed = /^node_modules\/(@biomejs\/cli|@oxc-parser\/binding)-/;
+  const wrong = unchecked.filter(([path, entry]) => !(entry.dev && entry.optional && allowed.test(path)));
+  expect(wrong.map(([path]) => path)).toEqual([]);
 });
