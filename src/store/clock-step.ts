@@ -49,8 +49,8 @@ export function buildStoreTime(
 }
 
 /**
- * Moves all that waits for a time: tasks in their debounce window, the deliveries that opened these windows, and
- * outgoing calls. Leases and timeouts are watched by elapsed time and need no move.
+ * Moves all that waits for a time (tasks in their debounce window, the deliveries that opened these windows, outgoing
+ * calls) and when runners were last seen. Leases and timeouts are watched by elapsed time and need no move.
  */
 export async function moveWaiting({ db }: Scope, ms: number): Promise<void> {
   const moved = Math.round(ms);
@@ -64,6 +64,10 @@ export async function moveWaiting({ db }: Scope, ms: number): Promise<void> {
     .updateTable("tasks")
     .set((eb) => ({ not_before: eb("not_before", "+", moved), created_at: eb("created_at", "+", moved) }))
     .where("id", "in", inWindow.select("id"))
+    .execute();
+  await db
+    .updateTable("runners")
+    .set((eb) => ({ last_seen_at: eb("last_seen_at", "+", moved) }))
     .execute();
   await db
     .updateTable("outgoing_calls")

@@ -91,6 +91,9 @@ describe("the clock of a server on SQLite is set", () => {
       const { id } = await server.run(projectId);
       await server.logged(id, "begun");
       clock.set(seconds);
+      await Bun.sleep(500);
+      const runners = await server.admin.expect<{ items: { online: boolean }[] }>(200, "GET", "/api/runners");
+      expect(runners.items.map(({ online }) => online)).toEqual([true]);
       expect((await server.reach(id)).state).toBe("success");
       const text = (await server.log(id)).map((line) => line.text).join("\n");
       expect(text).not.toContain("vanished");

@@ -184,7 +184,7 @@ const deleteRunner = route({
 });
 
 export interface RunnersDeps {
-  store: Pick<Store, "runners" | "groups" | "permissions" | "transaction">;
+  store: Pick<Store, "runners" | "groups" | "permissions" | "transaction" | "now">;
   /** Set: the labels of the local runner are these at every start. */
   localLabels: string[];
   clock: Clock;
@@ -192,7 +192,12 @@ export interface RunnersDeps {
 
 export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
   const { runners, groups } = store;
-  const write = (runner: Runner) => runnerJson(runner, clock.now());
+  /** A runner was last seen at a time of the store, which may differ from the system's. */
+  const writer = async () => {
+    const now = (await store.now()).getTime();
+    return (runner: Runner) => runnerJson(runner, now);
+  };
+  const write = async (runner: Runner) => (await writer())(runner);
   const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
   const remoteById = async (id: number) => {
     const runner = await byId(id);
@@ -211,7 +216,9 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
 
   return newApi()
     .openapi(getIsolation, async (c) => c.json(await isolationOf(store), 200))
-    .openapi(listRunners, async (c) => c.json(listJson(await runners.list(c.req.valid("query")), write), 200))
+    .openapi(listRunners, async (c) =>
+      c.json(listJson(await runners.list(c.req.valid("query")), await writer()), 200),
+    )
     .openapi(createRunner, async (c) => {
       const { name, labels, groupIds, concurrency } = c.req.valid("json");
       await mustExist(groupIds);
@@ -227,9 +234,11 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         createdAt: new Date(clock.now()),
       });
       await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } });
-      return c.json({ ...write(runner), token }, 201);
+      return c.json({ ...(await write(runner)), token }, 201);
     })
-    .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
+    .openapi(getRunner, async (c) =>
+      c.json(withTag(c, await write(await byId(c.req.valid("param").id))), 200),
+    )
     .openapi(updateRunner, async (c) => {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
@@ -245,14 +254,14 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         return { before, runner: found(await held.runners.update(id, change), `runner ${id}`) };
       });
       await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
-      return c.json(withTag(c, write(runner)), 200);
+      return c.json(withTag(c, await write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       const token = newToken("runner");
       const runner = found(await runners.update(id, { tokenHash: hashToken(token) }), `runner ${id}`);
       await audit(c, { action: "runner.reset-token", subject: `runner ${name}` });
-      return c.json({ ...write(runner), token }, 200);
+      return c.json({ ...(await write(runner)), token }, 200);
     })
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
