@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { availableDatabases } from "../support/databases.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { makeHook, tasksOf } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
@@ -29,8 +30,8 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function start(settings: Record<string, string> = {}): Promise<void> {
-  server = await startServerProcess(dataDir, settings, [], clock.env);
+async function start(settings: Record<string, string> = {}, env: Record<string, string> = {}): Promise<void> {
+  server = await startServerProcess(dataDir, settings, [], { ...clock.env, ...env });
 }
 
 const hook = (debounceSeconds: number, script = "true") =>
@@ -166,3 +167,27 @@ describe("the clock of a server on SQLite is set", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(300);
   }, 60_000);
 });
+
+const postgres = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
+
+test.each(postgres)(
+  "the clock of a server on $name is set forward and back: windows and builds last as long as they should",
+  async ({ make }) => {
+    const database = await make();
+    await start({ "tasks-lease": "15s" }, { SLIPWAY_DATABASE_URL: database.url });
+    const { deliver, projectId } = await hook(4, "echo begun; sleep 3");
+    clock.set(2 * hour);
+    await Bun.sleep(1_500);
+    const first = await deliver(push);
+    clock.set(0);
+    await Bun.sleep(1_000);
+    expect((await deliver(push)).body.mergedIntoTaskId).toBe(Number(first.body.taskId));
+    await server.logged(Number(first.body.taskId), "begun");
+    clock.set(2 * hour);
+    await server.reach(Number(first.body.taskId), "success");
+    expect(await tasksOf(server.admin, projectId)).toHaveLength(1);
+    await server.end("SIGKILL");
+    await database.remove();
+  },
+  60_000,
+);
