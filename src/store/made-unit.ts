@@ -1,4 +1,4 @@
-import type { Query, QueryAnswer } from "./kysely-dialect.ts";
+import type { Execute, Query, QueryAnswer } from "./kysely-dialect.ts";
 import type { Scope } from "./scope.ts";
 
 /** Stands in a query's parameters for the id that an earlier query of the same unit answers. */
@@ -33,10 +33,13 @@ export function newIdIn(answer: QueryAnswer | undefined): number {
 
 /** Runs the queries of a unit one after the other in one transaction. */
 export function runMadeUnit({ transact }: Pick<Scope, "transact">, unit: MadeUnit): Promise<QueryAnswer[]> {
-  return transact(async ({ execute }) => {
-    const answers: QueryAnswer[] = [];
-    for (const { sql, parameters } of unit)
-      answers.push(await execute({ sql, parameters: withIds(parameters, answers) }));
-    return answers;
-  });
+  return transact(({ execute }) => runQueries(execute, unit));
+}
+
+/** Runs the queries of a unit one after the other, in the transaction that is open. */
+export async function runQueries(execute: Execute, unit: MadeUnit): Promise<QueryAnswer[]> {
+  const answers: QueryAnswer[] = [];
+  for (const { sql, parameters } of unit)
+    answers.push(await execute({ sql, parameters: withIds(parameters, answers) }));
+  return answers;
 }

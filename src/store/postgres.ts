@@ -6,7 +6,7 @@ import { buildDatabaseClock } from "./database-clock.ts";
 import { type Database, postgresDialect } from "./dialect.ts";
 import type { Engine } from "./engine.ts";
 import { dialectOver, type Execute, type Query } from "./kysely-dialect.ts";
-import { runMadeUnit } from "./made-unit.ts";
+import { runMadeUnit, runQueries } from "./made-unit.ts";
 import { migrate } from "./migrate.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { connect, run, settingsOf } from "./postgres-client.ts";
@@ -183,7 +183,8 @@ function innerScope(client: pg.PoolClient): Scope {
     db,
     lists: db,
     execute,
-    executeTogether: (unit) => runMadeUnit(scope, unit),
+    // A query that fails ends the whole transaction, or its innermost part, so the unit needs no part of its own.
+    executeTogether: (unit) => runQueries(execute, unit),
     dialect: postgresDialect,
     async transact(work) {
       const command = (sql: string) => execute({ sql, parameters: [] });
