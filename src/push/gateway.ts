@@ -107,7 +107,7 @@ export class Gateway {
     this.#clock = clock;
     this.#steady = steady;
     this.#idempotency = new Idempotency(idempotencyDefaults, parts.keyFile);
-    for (const [key, remembered] of parts.keyFile?.load() ?? [])
+    for (const [key, remembered] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
       this.#idempotency.recall(key, remembered, steady.now());
     this.newConnections = new NewConnections({ ...options, newId: idMaker(`c${bootTag}`), steady });
     this.ring = new ResumeRing({ ...options.resume, originId: bootTag });

@@ -33,7 +33,8 @@ export class Idempotency {
   readonly #journal: KeyJournal | null;
   #newer = new Map<string, Remembered>();
   #older = new Map<string, Remembered>();
-  #turnedAtMs = 0;
+  /** null: not yet; the journal may hold keys of the process before, which have their whole time. */
+  #turnedAtMs: number | null = null;
 
   constructor(options: IdempotencyOptions, journal: KeyJournal | null = null) {
     this.#options = options;
@@ -80,6 +81,7 @@ export class Idempotency {
   }
 
   forgetOld(nowMs: number): void {
+    this.#turnedAtMs ??= nowMs;
     if (this.size > 0 && nowMs - this.#turnedAtMs >= this.#options.windowMs) this.#turn(nowMs);
   }
 

@@ -1,4 +1,14 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
@@ -15,6 +25,9 @@ export interface KeyFileOptions {
   onFault: (reason: string) => void;
 }
 
+/** More than this many keys that cannot be written are forgotten by a restart. */
+const maxUnwritten = 10_000;
+
 /**
  * Keys of one instance that has no broker to remember them. Each is written before its publish is answered, without a
  * sync: it survives the end of the process, not a power failure.
@@ -22,32 +35,43 @@ export interface KeyFileOptions {
 export class KeyFile implements KeyJournal {
   readonly #options: KeyFileOptions;
   #handle: number | null = null;
+  #unwritten: string[] = [];
 
   constructor(options: KeyFileOptions) {
     this.#options = options;
   }
 
-  /** What earlier processes wrote; what cannot be read is skipped, as a line that was cut off by a crash. */
-  *load(): Generator<[key: string, remembered: Remembered]> {
+  /**
+   * What earlier processes wrote less than `windowMs` ago, and from now on all that is kept; what cannot be read is skipped,
+   * as a line that was cut off by a crash.
+   */
+  load(windowMs: number): [key: string, remembered: Remembered][] {
     const { file, clock, steady } = this.#options;
-    for (const name of [`${file}.old`, file]) {
-      for (const line of linesOf(name)) {
-        const entry = readEntry(line);
-        if (!entry) continue;
-        const { key, id, fingerprint, receivers, at } = entry;
-        const ageMs = Math.max(0, clock.now() - at);
-        yield [key, { id, fingerprint, receivers, isRecalled: false, atMs: steady.now() - ageMs }];
-      }
+    const lines: string[] = [];
+    const found: [key: string, remembered: Remembered][] = [];
+    for (const line of [`${file}.old`, file].flatMap(linesOf)) {
+      const entry = readEntry(line);
+      const ageMs = entry ? Math.max(0, clock.now() - entry.at) : windowMs;
+      if (!entry || ageMs >= windowMs) continue;
+      const { key, id, fingerprint, receivers } = entry;
+      lines.push(`${line}\n`);
+      found.push([key, { id, fingerprint, receivers, isRecalled: false, atMs: steady.now() - ageMs }]);
     }
+    if ([`${file}.old`, file].some(existsSync)) this.#try(() => this.#rewrite(lines));
+    return found;
   }
 
+  /** What could not be written, as on a full disk, is written with the next key. */
   add(key: string, { id, fingerprint, receivers, atMs }: Remembered): void {
     const { clock, steady } = this.#options;
     const at = Math.round(clock.now() - (steady.now() - atMs));
-    const line = `${JSON.stringify({ key, id, fingerprint: String(fingerprint), receivers, at })}\n`;
+    this.#unwritten.push(`${JSON.stringify({ key, id, fingerprint: String(fingerprint), receivers, at })}\n`);
+    if (this.#unwritten.length > maxUnwritten) this.#unwritten.shift();
     this.#try(() => {
       this.#handle ??= this.#open();
-      writeSync(this.#handle, line);
+      const bytes = Buffer.from(this.#unwritten.join(""));
+      if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only a part could be written");
+      this.#unwritten = [];
     });
   }
 
@@ -65,6 +89,16 @@ export class KeyFile implements KeyJournal {
     this.#handle = null;
   }
 
+  /** Everything in one file: a process that starts often neither grows it nor loses the half before. */
+  #rewrite(lines: string[]): void {
+    const { file } = this.#options;
+    if (lines.length > 0) {
+      writeFileSync(`${file}.new`, lines.join(""), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    } else rmSync(file, { force: true });
+    rmSync(`${file}.old`, { force: true });
+  }
+
   #open(): number {
     const { file } = this.#options;
     mkdirSync(dirname(file), { recursive: true });
@@ -78,7 +112,10 @@ export class KeyFile implements KeyJournal {
     try {
       work();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#options.onFault(messageOf(error));
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      this.#options.onFault(messageOf(error));
+      // Opened again, so that a line that was cut off ends before the next one.
+      this.close();
     }
   }
 }

@@ -24,7 +24,7 @@ function newFile(): string {
 function live(file: string, clock = manualClock(1_000_000_000), faults: string[] = []) {
   const journal = new KeyFile({ file, clock, steady: clock, onFault: (reason) => faults.push(reason) });
   const keys = new Idempotency({ windowMs, maxKeys: 1000 }, journal);
-  for (const [key, remembered] of journal.load()) keys.recall(key, remembered, clock.now());
+  for (const [key, remembered] of journal.load(windowMs)) keys.recall(key, remembered, clock.now());
   const publish = (key: string, id: string, receivers = 1) => {
     const isFirst = keys.remember(key, id, print, clock.now());
     if (isFirst) keys.published(key, receivers, clock.now());
@@ -76,7 +76,7 @@ test("what is forgotten is deleted from the disk, and what is promised stays", (
   }
   journal.close();
   const next = live(file, clock);
-  expect([...next.journal.load()].map(([key]) => key)).not.toContain("old");
+  expect([...next.journal.load(windowMs)].map(([key]) => key)).not.toContain("old");
   expect(next.keys.find("k3", clock.now())?.id).toBe("id-3");
   expect(next.keys.find("k2", clock.now())?.id).toBe("id-2");
   expect(existsSync(file)).toBe(true);

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../support/service-process.ts";
 import { Api } from "../load/api.ts";
@@ -8,7 +8,7 @@ import { answersReady, slipwayPart } from "../setups/slipway-process.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, instanceNames } from "./fault-kind.ts";
 
-const refusalLimitMs = 20_000;
+const refusalLimitMs = 120_000;
 const startLimitMs = 90_000;
 
 function extraInstance(world: World, port: number, folder: string) {
@@ -29,6 +29,18 @@ function extraInstance(world: World, port: number, folder: string) {
   });
 }
 
+/** Sockets that listen on a port of this machine. */
+function listenersOn(port: number): number {
+  const listening = "0A";
+  return readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(
+      ([, local = "", , state]) =>
+        state === listening && Number.parseInt(local.split(":")[1] ?? "", 16) === port,
+    ).length;
+}
+
 const samePort: FaultKind = {
   name: "same-port",
   about: "somebody starts a second server on the port of a running one",
@@ -38,20 +50,13 @@ const samePort: FaultKind = {
     const folder = join(world.folder, "extra-instance");
     const extra = extraInstance(world, port, folder);
     await extra.start();
-    const isRefused = await extra.ended(refusalLimitMs);
-    if (!isRefused) {
-      extra.signal("SIGKILL");
-      await extra.ended(10_000);
-    }
+    // It may take long to start on a busy machine; what counts is whether it listens, too.
+    await until(() => !extra.isRunning() || listenersOn(port) > 1, refusalLimitMs);
+    const isRefused = !extra.isRunning();
+    extra.signal("SIGKILL");
+    await extra.ended(10_000);
     rmSync(folder, { recursive: true, force: true });
-    return isRefused
-      ? undefined
-      : [
-          violation(
-            "second-instance",
-            `a second server on port ${port} still ran after ${refusalLimitMs / 1000} s`,
-          ),
-        ];
+    return isRefused ? undefined : [violation("second-instance", `a second server listens on port ${port}`)];
   },
 };
 

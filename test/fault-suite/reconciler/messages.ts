@@ -96,7 +96,8 @@ function opened(
 
 /**
  * Only the first arrival of a message has a place in the order; a later one is a duplicate. A message that was refused, or
- * that was taken twice under two ids, has no place.
+ * that was taken twice under two ids, has no place. Neither has one from before the span: a resume repeats a few seconds,
+ * in which there may be messages that the client missed before `recovered: false`.
  */
 function checkOrder(client: ClientHistory, spans: Span[], known: Map<number, PublishedMessage>): Violation[] {
   const found: Violation[] = [];
@@ -105,8 +106,9 @@ function checkOrder(client: ClientHistory, spans: Span[], known: Map<number, Pub
     const last = new Map<string, number>();
     for (const { number } of span.received) {
       const message = known.get(number);
-      if (!message || seen.has(number) || acknowledgedOf(message).length === 0 || idsOf(message).size > 1)
-        continue;
+      const acknowledged = message ? acknowledgedOf(message)[0] : undefined;
+      if (!message || !acknowledged || seen.has(number) || idsOf(message).size > 1) continue;
+      if (acknowledged.firstSentAt < span.from) continue;
       seen.add(number);
       const target = `${message.targetType}:${message.target}`;
       const before = last.get(target) ?? -1;

@@ -1,0 +1,90 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { manualClock } from "../../src/clock.ts";
+import { Idempotency, idempotencyDefaults } from "../../src/push/idempotency.ts";
+import { KeyFile } from "../../src/push/key-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "slipway-keys-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const minuteMs = 60_000;
+let files = 0;
+
+/** Processes on one key file, one after the other; each sweeps once a second, as a gateway does. */
+function processesOn() {
+  const file = join(folder, `keys-${++files}.jsonl`);
+  const clock = manualClock(Date.parse("2026-01-31T09:00:00Z"));
+  const faults: string[] = [];
+  const begin = () => {
+    const keyFile = new KeyFile({
+      file,
+      clock,
+      steady: clock,
+      onFault: (reason) => void faults.push(reason),
+    });
+    const keys = new Idempotency(idempotencyDefaults, keyFile);
+    for (const [key, remembered] of keyFile.load(idempotencyDefaults.windowMs))
+      keys.recall(key, remembered, clock.now());
+    keys.forgetOld(clock.now());
+    return {
+      publish(key: string) {
+        const isFirst = keys.remember(key, `id of ${key}`, 1n, clock.now());
+        if (isFirst) keys.published(key, 1, clock.now());
+        return isFirst;
+      },
+      pass(ms: number) {
+        for (let passedMs = 0; passedMs < ms; passedMs += 1_000) {
+          clock.advance(1_000);
+          keys.forgetOld(clock.now());
+        }
+      },
+      end: () => keyFile.close(),
+    };
+  };
+  return { file, faults, begin, stored: () => readFileSync(file, "utf8") };
+}
+
+test("a key is known for its five minutes over any number of restarts", () => {
+  const { begin } = processesOn();
+  for (let start = 0; start < 4; start++) {
+    const gateway = begin();
+    expect(gateway.publish("order-7")).toBe(start === 0);
+    gateway.publish(`another of start ${start}`);
+    gateway.pass(minuteMs);
+    gateway.end();
+  }
+  const late = begin();
+  late.pass(2 * minuteMs);
+  expect(late.publish("order-7")).toBe(true);
+  late.end();
+});
+
+test("a key of the hour before is not kept on disk, however often the process starts", () => {
+  const { begin, stored } = processesOn();
+  for (let start = 0; start < 20; start++) {
+    const gateway = begin();
+    gateway.publish(`key of start ${start}`);
+    gateway.pass(4 * minuteMs);
+    gateway.end();
+  }
+  begin().end();
+  expect(stored().trim().split("\n").length).toBeLessThanOrEqual(2);
+});
+
+test("a key that could not be written is written with the next one", () => {
+  const { file, faults, begin } = processesOn();
+  const gateway = begin();
+  // A folder stands where the file should be: it cannot be opened.
+  mkdirSync(file);
+  expect(gateway.publish("order-7")).toBe(true);
+  expect(faults).toHaveLength(1);
+  rmSync(file, { recursive: true });
+  expect(gateway.publish("order-8")).toBe(true);
+  gateway.end();
+  const next = begin();
+  expect([next.publish("order-7"), next.publish("order-8")]).toEqual([false, false]);
+  expect(faults).toHaveLength(1);
+  next.end();
+});
