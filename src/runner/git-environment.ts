@@ -43,15 +43,19 @@ function questionsFor(url: string, username: string): { username: string; passwo
   // As the address is written, and as a redirect within the server may write it.
   const hosts = new Set([written[2] ?? "", new URL(url).host]);
   // Newer versions of git encode the name.
-  const names = new Set(
-    [username, encodeURIComponent(username)].map((name) => (name === "" ? "" : `${name}@`)),
-  );
+  const names = new Set([username, percentEncoded(username)].map((name) => (name === "" ? "" : `${name}@`)));
   return {
     username: [...hosts].map((host) => `Username for '${scheme}${host}': `).join("\n"),
     password: [...hosts]
       .flatMap((host) => [...names].map((name) => `Password for '${scheme}${name}${host}': `))
       .join("\n"),
   };
+}
+
+/** As git does it: every character but letters, digits and `-._~`. */
+function percentEncoded(text: string): string {
+  const hex = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, hex);
 }
 
 /** Passed on from the runner: how to reach the network and trust certificates. */

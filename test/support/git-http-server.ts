@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 /** Serves bare repositories over HTTP with basic authentication, by git's own `http-backend`. */
 export function serveGit(root: string, credential: { username: string; token: string } | null) {
   const requests: { path: string; authorized: boolean }[] = [];
-  const expected = credential && `Basic ${btoa(`${credential.username}:${credential.token}`)}`;
+  const expected =
+    credential && `Basic ${Buffer.from(`${credential.username}:${credential.token}`).toString("base64")}`;
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

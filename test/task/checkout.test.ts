@@ -162,6 +162,15 @@ describe("a repository that asks for a credential", () => {
     git.stop();
   });
 
+  test("gets the token also for a user whose name git writes in another way", async () => {
+    const ann = { ...credential, username: "ann+ci@example.com's (*!) ä" };
+    const git = serveGit(dirname(repository.url), ann);
+    const projectId = await server.project(`${git.url}/shop.git`, show);
+    await server.admin.expect(204, "PUT", `/api/projects/${projectId}/credential`, ann);
+    await server.reach((await server.run(projectId)).id, "success");
+    git.stop();
+  });
+
   test("elsewhere gets nothing: a redirect to another host is not told the token", async () => {
     const thief = serveGit(dirname(repository.url), { username: "x", token: "y" });
     const told: (string | null)[] = [];
