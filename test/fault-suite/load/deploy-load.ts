@@ -20,6 +20,8 @@ interface Plan {
   deployBeats: number;
   /** Milliseconds between two pushes. */
   pauses: [number, number];
+  /** No push while so many tasks have not ended. */
+  mostUnfinished: number;
 }
 
 const buildBeats = 3;
@@ -64,7 +66,8 @@ export class DeployLoad {
 
   /** `receiverUrl`: where the servers reach the receiver of notifications. */
   async prepare(receiverUrl: string): Promise<void> {
-    const longBeats = Math.ceil(this.#world.leaseMs / 100) + 25;
+    // Twice as long as a lease, and the next one waits: a runner that hangs must not let both run.
+    const longBeats = Math.ceil((2 * this.#world.leaseMs) / 100);
     const plans: Plan[] = [
       plan("every push", { pauses: [1_500, 4_000] }),
       plan("window", { debounceSeconds: 2, pauses: [400, 2_500] }),
@@ -74,7 +77,7 @@ export class DeployLoad {
         branches: ["main", "next"],
         pauses: [800, 3_000],
       }),
-      plan("long deploys", { deployBeats: longBeats, pauses: [6_000, 10_000] }),
+      plan("long deploys", { deployBeats: longBeats, pauses: [500, 3_000], mostUnfinished: 2 }),
     ];
     for (const each of plans) this.#projects.push(await this.#makeProject(each, receiverUrl));
     const ids = this.#projects.map(({ id }) => id);
@@ -165,10 +168,24 @@ export class DeployLoad {
 
   async #lane(project: LoadProject): Promise<void> {
     while (this.#isRunning) {
+      if (this.#unfinished(project) >= project.plan.mostUnfinished) {
+        await Bun.sleep(200);
+        continue;
+      }
       await this.#push(project, this.#random.pick(this.#world.instances));
       const endAt = elapsedMs() + this.#random.between(...project.plan.pauses);
       while (this.#isRunning && elapsedMs() < endAt) await Bun.sleep(50);
     }
+  }
+
+  #unfinished({ id }: LoadProject): number {
+    const made = this.#deliveries.flatMap(({ projectId, taskId }) =>
+      projectId === id ? (taskId ?? []) : [],
+    );
+    const ended = new Set(
+      this.#receiver.received.filter(({ type }) => endEvents.includes(type)).map(({ taskId }) => taskId),
+    );
+    return new Set(made.filter((taskId) => !ended.has(taskId))).size;
   }
 
   async #push(project: LoadProject, instance: Instance): Promise<Delivery> {
@@ -280,6 +297,7 @@ function plan(name: string, more: Partial<Plan>): Plan {
     branches: ["main"],
     deployBeats: 5,
     pauses: [1_000, 3_000],
+    mostUnfinished: 12,
     ...more,
   };
 }
