@@ -1,5 +1,6 @@
 /** Of both spellings, programs read the first that is set; Bun prefers the lower case. */
 const names = ["no_proxy", "NO_PROXY"] as const;
+const proxies = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const loopback = ["localhost", "127.0.0.0/8", "127.0.0.1", "::1", "[::1]"];
 
 /**
@@ -7,6 +8,7 @@ const loopback = ["localhost", "127.0.0.0/8", "127.0.0.1", "::1", "[::1]"];
  * and would read the tokens of local calls. Works on fetch of this process; scripts keep the environment of the start.
  */
 export function reachDirectly(hosts: string[], env: Record<string, string | undefined> = process.env): void {
+  if (!proxies.some((name) => env[name])) return;
   const held = env.no_proxy || env.NO_PROXY || "";
   const listed = held.split(",").map((entry) => entry.trim());
   const missing = hosts.filter((host) => !listed.includes(host));

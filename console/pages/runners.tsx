@@ -43,10 +43,11 @@ export default function Runners() {
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
           { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
           { title: "Labels", cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
-          { title: "Scripts", cell: (runner) => <Isolation runner={runner} /> },
+          { title: "Scripts", cell: (runner) => <Isolation runner={runner} />, visibleFrom: "md" },
           {
             title: "Seen",
             cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
+            visibleFrom: "lg",
           },
           { title: "Version", cell: (runner) => visible(runner.version) || "unknown", visibleFrom: "lg" },
           { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
