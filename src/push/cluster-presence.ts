@@ -81,6 +81,7 @@ export class ClusterPresence {
       clock: steady,
       graceMs,
       tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
+      corrected: (userId, from, to) => this.#journal.correct(userId, from, to),
     });
     const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
     if (!own) throw new Error("A new view knows no other life of this instance.");

@@ -50,6 +50,12 @@ export class EventJournal {
     this.#entries.push({ type, userId, occasion, atMs: this.#parts.clock.now() });
   }
 
+  /** What waits about a stay gets the number that all agree on, so that it is not taken for another event. */
+  correct(userId: string, from: number, to: number): void {
+    for (const entry of this.#entries)
+      if (entry.userId === userId && entry.occasion === from) entry.occasion = to;
+  }
+
   /** For those who do not speak. Who spoke for the last time long ago may have told nothing since. */
   forgetTold(toldAtMs: number): void {
     this.forgetBefore(toldAtMs - this.#parts.keepMs);

@@ -7,6 +7,8 @@ export interface PresenceParts {
   graceMs: number;
   /** Told once when a user's first normal connection opens, and once when none has been open for the grace. */
   tell: (type: PresenceEventType, userId: string, occasion: number) => void;
+  /** The stay of a user turned out to have begun earlier, elsewhere. */
+  corrected?: (userId: string, from: number, to: number) => void;
 }
 
 export const presenceGraceMs = 5000;
@@ -48,6 +50,7 @@ export class Presence {
     } else if (occasion < told && occasion > ended) {
       // Two instances saw the user come at the same time; all agree on the earlier one.
       this.#told.set(userId, occasion);
+      this.#parts.corrected?.(userId, told, occasion);
     }
   }
 

@@ -105,6 +105,29 @@ test("a stay that moves over three instances keeps its number, and the next stay
   expect(room.told.at(-1)?.id).not.toBe(String(began?.id));
 });
 
+test("a user who moves to an instance that does not know the stay yet is told online under one id", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(2 * beatMs);
+  // It has heard nobody yet, and takes the stay for a new one.
+  room.start("c");
+  room.open("c", "anna");
+  await room.pass(beatMs);
+  for (const node of ["a", "b"]) {
+    await room.nodes.get(node)?.presence.leave();
+    room.kill(node);
+    await room.pass(1_000);
+  }
+  await room.pass(3 * beatMs);
+  expect(new Set(room.told.map(({ type, id }) => `${type} ${id}`)).size).toBe(1);
+  room.close("c", "anna");
+  await room.pass(graceMs + 1_000);
+  const [online, offline] = ["online", "offline"].map(
+    (type) => new Set(room.told.filter((event) => event.type === type).map(({ id }) => id)),
+  );
+  expect({ online: online?.size, offline: offline?.size }).toEqual({ online: 1, offline: 1 });
+});
+
 test("an instance that ends in order is gone at once", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
