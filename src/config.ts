@@ -192,7 +192,7 @@ export const settings = {
   "push.deploy-key": secret(
     text,
     undefined,
-    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: every caller of /feign that names itself the deploy service may.",
+    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: none where the deploy service runs in the same process; where the push role runs alone, every admitted caller of /feign that sends `X-Slipway-Service: deploy`.",
   ),
   "push.internal-networks": setting(
     listOf(cidr),

@@ -3,7 +3,7 @@ import { type Clock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
-import { callerRules } from "../http/deploy-service-mark.ts";
+import { type ConsoleRules, callerRules } from "../http/deploy-service-mark.ts";
 import { feignCredentials } from "../http/feign-credentials.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
@@ -61,7 +61,8 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
       log,
     },
   );
-  const routeOptions = routeOptionsOf(config, log);
+  const console = consoleRulesOf(config, ownCodes === null);
+  const routeOptions = routeOptionsOf(config, log, console);
   return {
     gateway,
     routes: pushRoutes(gateway, routeOptions),
@@ -76,7 +77,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
       return state.ready ? null : `queue: ${state.detail}`;
     },
     facts: [`push: ${verifyUri ? "codes verified by verify-uri" : "codes of our own"}, bus ${bus.name}`],
-    warnings: warningsOf(config, maxConnections),
+    warnings: warningsOf(config, maxConnections, console),
     async drain() {
       await gateway.drain.start();
       gateway.clientMessages.endListening();
@@ -179,7 +180,16 @@ function verifyRemote(uri: string, config: Config, log: Log) {
   });
 }
 
-function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
+function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {
+  const deployKey = config["push.deploy-key"];
+  return {
+    deployKey,
+    believesHeader: isAlone && deployKey === undefined,
+    reservesConsoleNames: config["push.reserve-console-names"],
+  };
+}
+
+function routeOptionsOf(config: Config, log: Log, console: ConsoleRules): PushRouteOptions {
   const trustedProxies = networksOf(config["server.trustedProxies"]);
   return {
     handshake: {
@@ -194,8 +204,7 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
           config["push.api-keys"],
           buildKeylessCalls(keylessOptionsOf(config), "push.api-keys"),
         ),
-        config["push.deploy-key"],
-        config["push.reserve-console-names"],
+        console,
       ),
       maxMessageBytes: config["push.max-message-bytes"],
       log,
@@ -204,11 +213,17 @@ function routeOptionsOf(config: Config, log: Log): PushRouteOptions {
   };
 }
 
-function warningsOf(config: Config, maxConnections: number): string[] {
+function warningsOf(config: Config, maxConnections: number, console: ConsoleRules): string[] {
   const warnings: string[] = [];
   if (maxConnections < config["push.max-connections"])
     warnings.push(
       `push.max-connections is lowered to ${maxConnections}: the open-file limit of this process allows no more (ulimit -n).`,
+    );
+  if (console.believesHeader && console.reservesConsoleNames)
+    warnings.push(
+      "push.deploy-key is not set: every admitted caller of /feign that sends X-Slipway-Service: deploy may act on the console's " +
+        "channels and users. Set push.deploy-key here, and the same text as deploy.push.apiKey of the deploy service; " +
+        "without a deploy service any secret text will do.",
     );
   return warnings;
 }

@@ -7,14 +7,20 @@ export interface CallerRules extends FeignCredentials {
   mayActForConsole(head: FeignHead): boolean;
 }
 
-/**
- * With `push.deploy-key` only a caller with that key is the deploy service. Without it, every admitted caller that sends
- * the header of the deploy service is.
- */
+export interface ConsoleRules {
+  /** `push.deploy-key`: only a caller with this key is the deploy service. */
+  deployKey: string | undefined;
+  /**
+   * Whether, without a deploy key, an admitted caller that sends the header of the deploy service is believed. False
+   * where the deploy service runs in this process: it never calls /feign.
+   */
+  believesHeader: boolean;
+  reservesConsoleNames: boolean;
+}
+
 export function callerRules(
   credentials: FeignCredentials,
-  deployKey: string | undefined,
-  reservesConsoleNames: boolean,
+  { deployKey, believesHeader, reservesConsoleNames }: ConsoleRules,
 ): CallerRules {
   const hasDeployKey = (head: FeignHead) => {
     const given = keyOf(head);
@@ -25,7 +31,7 @@ export function callerRules(
       deployKey !== undefined && hasDeployKey(head) ? null : credentials.refusalOf(head, request, server),
     mayActForConsole(head) {
       if (!reservesConsoleNames) return true;
-      return deployKey === undefined ? head.isFromDeployService : hasDeployKey(head);
+      return deployKey === undefined ? believesHeader && head.isFromDeployService : hasDeployKey(head);
     },
   };
 }

@@ -44,39 +44,69 @@ async function hearsNothing(client: PushClient, gateway: { url: string }, publis
   expect(client.messages).not.toContain("secret news");
 }
 
-const roles = {
-  "the push role alone": async (): Promise<Gateway & { stop(): Promise<void> }> => startPushApp(),
-  "the console's own server": async () => {
-    const verify = startVerifyService();
-    const server = await startApiServer(
-      { "push.verify-uri": verify.url, "push.drain-delay": 0, "push.drain-period": 0 },
-      undefined,
-      "start",
-    );
-    return {
-      url: server.url,
-      verify,
-      async stop() {
-        await server.stop();
-        await verify.stop();
-      },
-    };
+/** What an application must not do in the name of the console. */
+const consoleCalls = [
+  ["publish", { targetType: "channel", target: secret, data: "false news" }],
+  ["publish", { targetType: "channel", target: `${secret}/task-1`, data: "false news" }],
+  ["channels/join", { userId: "anna", channel: secret }],
+  ["channels/join", { userId: "slipway:1", channel: "news" }],
+  ["channels/leave", { userId: "slipway:1", channel: secret }],
+  ["channels/grant", { userId: "slipway:1", channels: ["private-project-*"] }],
+] as const;
+
+type RoleStart = () => Promise<{
+  gateway: Gateway;
+  /** How a deploy service in another process proves itself. */
+  deployService: Record<string, string>;
+  stop(): Promise<void>;
+}>;
+
+const namesItself = { "x-slipway-service": "deploy" };
+
+/** The deploy service and the gateway in one process. */
+async function startBoth(settings: Parameters<typeof startApiServer>[0] = {}) {
+  const verify = startVerifyService();
+  const server = await startApiServer(
+    { "push.verify-uri": verify.url, "push.drain-delay": 0, "push.drain-period": 0, ...settings },
+    undefined,
+    "start",
+  );
+  return {
+    server,
+    gateway: { url: server.url, verify },
+    async stop() {
+      await server.stop();
+      await verify.stop();
+    },
+  };
+}
+
+const roles: Record<string, RoleStart> = {
+  "the push role alone": async () => {
+    const gateway = await startPushApp();
+    return { gateway, deployService: namesItself, stop: () => gateway.stop() };
   },
+  "the console's own server": async () => ({
+    ...(await startBoth({ "push.deploy-key": "key of another deploy service" })),
+    deployService: { "x-api-key": "key of another deploy service" },
+  }),
 };
 
 describe.each(Object.entries(roles))(
   "on %s, names of the console are not given from outside:",
   (_role, start) => {
-    let gateway: Gateway & { stop(): Promise<void> };
+    let started: Awaited<ReturnType<RoleStart>>;
+    let gateway: Gateway;
     beforeAll(async () => {
-      gateway = await start();
+      started = await start();
+      gateway = started.gateway;
     });
-    afterAll(() => gateway.stop());
+    afterAll(() => started.stop());
 
     /** As the deploy service itself. */
     const publishNews = async () => {
       const body = { targetType: "channel", target: secret, data: "secret news" };
-      const answer = await post(gateway, "/feign/publish", body, { "x-slipway-service": "deploy" });
+      const answer = await post(gateway, "/feign/publish", body, started.deployService);
       expect(answer.status).toBe(200);
     };
     const answering = (answer: object) => {
@@ -118,26 +148,60 @@ describe.each(Object.entries(roles))(
     test("an application service that joins, grants or publishes", async () => {
       answering({ userId: "anna" });
       const client = await connect(gateway, "code=x");
-      const join = await post(gateway, "/feign/channels/join", { userId: "anna", channel: secret });
-      expect(join.status).toBe(403);
-      expect(await join.json()).toMatchObject({ code: 40303, successful: false });
       expect(
         (await post(gateway, "/feign/channels/grant", { userId: "anna", channels: ["**"] })).status,
       ).toBe(200);
       client.send(JSON.stringify({ type: "join", channel: secret }));
       await client.heardType("error");
-      for (const [path, body] of [
-        ["channels/grant", { userId: "slipway:1", channels: ["private-project-*"] }],
-        ["channels/join", { userId: "slipway:1", channel: "news" }],
-        ["channels/leave", { userId: "slipway:1", channel: secret }],
-        ["publish", { targetType: "channel", target: secret, data: "false news" }],
-        ["publish", { targetType: "channel", target: `${secret}/task-1`, data: "false news" }],
-      ] as const)
-        expect((await post(gateway, `/feign/${path}`, body)).status).toBe(403);
+      for (const [path, body] of consoleCalls) {
+        const answer = await post(gateway, `/feign/${path}`, body);
+        expect(answer.status).toBe(403);
+        expect(await answer.json()).toMatchObject({ code: 40303, successful: false });
+      }
       await hearsNothing(client, gateway, publishNews);
     });
   },
 );
+
+test.each([
+  ["without keys", {}, {}],
+  ["with push.api-keys", { "push.api-keys": ["key of the shop"] }, { "x-api-key": "key of the shop" }],
+])(
+  "on the console's own server, %s, no caller is the deploy service by its own word",
+  async (_, settings, key) => {
+    const { server, stop } = await startBoth(settings);
+    stops.push(stop);
+    const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
+      for: "console",
+    });
+    const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
+    const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
+    expect(`private-project-${id}`).toBe(secret);
+    const console = await connect(server, `temp=1&code=${code}&channel=${secret}`);
+    for (const [path, body] of consoleCalls) {
+      const answer = await post(server, `/feign/${path}`, body, { ...key, ...namesItself });
+      expect(answer.status).toBe(403);
+      expect(await answer.json()).toMatchObject({ code: 40303, successful: false });
+    }
+    // The deploy service in the same process still reaches the console.
+    await server.admin.expect(201, "POST", `/api/projects/${id}/tasks`, { ref: "main" });
+    await eventually("the console hears of the task", () => console.messages.length > 0);
+    expect(console.messages).not.toContain("false news");
+    expect(server.app.warnings.join()).not.toContain("push.deploy-key");
+  },
+);
+
+test.each([
+  ["names the line to set while a caller is believed", {}, true],
+  ["is silent with push.deploy-key", { "push.deploy-key": "key of the deploy service" }, false],
+  ["is silent where the names are free", { "push.reserve-console-names": false }, false],
+])("the start of the push role alone %s", async (_, settings, warns) => {
+  const gateway = await startPushApp(settings);
+  stops.push(() => gateway.stop());
+  const about = gateway.app.warnings.filter((warning) => warning.includes("push.deploy-key"));
+  expect(about).toHaveLength(warns ? 1 : 0);
+  if (warns) expect(about[0]).toContain("deploy.push.apiKey");
+});
 
 test("push.public-channels never names the console's channels", async () => {
   const gateway = await startPushApp({ "push.public-channels": [secret, "**"] });
