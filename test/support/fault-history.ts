@@ -3,6 +3,7 @@ import type {
   ClientHistory,
   Delivery,
   History,
+  PresenceEvent,
   PublishAttempt,
   PublishedMessage,
   ScriptLine,
@@ -93,12 +94,20 @@ export const printed = (taskId: number) => ({
   lines: ["build", "deploy"].map((stage, index) => ({ index, text: `line 1 of 1 of ${stage} in attempt 1` })),
 });
 
+export const presenceEvent = (id: string, type: PresenceEvent["type"]): PresenceEvent => ({
+  id,
+  userId: "ann",
+  type,
+  node: "one",
+  ts: 0,
+});
+
 /** A round in which everything went well. */
 export const good: Partial<History> = {
   messages: [message(1, 100), message(2, 200), message(3, 300)],
   clients: [client([opened(0), received(1, 105), received(2, 205), received(3, 305)])],
   presence: [{ instance: "one", online: ["ann"], expected: ["ann"] }],
-  presenceEvents: [{ id: "e1", userId: "ann", type: "online" }],
+  presenceEvents: [presenceEvent("e1", "online")],
   projects: [project],
   deliveries: [delivery(0, 1), delivery(5_000, 2)],
   tasks: [task(1), task(2)],

@@ -11,6 +11,7 @@ import {
   line,
   message,
   opened,
+  presenceEvent,
   printed,
   ran,
   received,
@@ -86,19 +87,30 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
       },
     ],
   ],
+  keys: [
+    [
+      "idempotency",
+      {
+        messages: [
+          message(1, 100, {
+            key: "k",
+            attempts: [attempt(100), attempt(9_000, { gateway: "two", id: "other" })],
+          }),
+        ],
+        clients: [client([opened(0), received(1, 105)])],
+      },
+    ],
+  ],
   presence: [
     ["presence-diverges", { presence: [{ instance: "one", online: [], expected: ["ann"] }] }],
     ["presence-diverges", { presence: [{ instance: "one", online: ["ann", "ben"], expected: ["ann"] }] }],
     [
       "presence-event-repeated",
       {
-        presenceEvents: [
-          { id: "e1", userId: "ann", type: "online" },
-          { id: "e2", userId: "ann", type: "online" },
-        ],
+        presenceEvents: [presenceEvent("e1", "online"), presenceEvent("e2", "online")],
       },
     ],
-    ["presence-event-lost", { presenceEvents: [{ id: "e1", userId: "ann", type: "offline" }] }],
+    ["presence-event-lost", { presenceEvents: [presenceEvent("e1", "offline")] }],
   ],
   deliveries: [
     ["delivery-lost", { deliveries: [delivery(0, 1, { isRecorded: false }), delivery(5_000, 2)] }],
@@ -234,6 +246,18 @@ const allowed: [string, Partial<History>][] = [
       faults: aFault,
       messages: [message(1, 100, { attempts: [attempt(100, { status: 503, id: null })] }), message(2, 200)],
       clients: [client([opened(0), received(2, 205), received(1, 305)])],
+    },
+  ],
+  [
+    "a repeat with a key is answered another id by an instance that has not read the first one yet",
+    {
+      messages: [
+        message(1, 100, {
+          key: "k",
+          attempts: [attempt(100), attempt(120, { gateway: "two", id: "other" })],
+        }),
+      ],
+      clients: [client([opened(0), received(1, 105)])],
     },
   ],
   [

@@ -34,6 +34,7 @@ export class PushLoad {
   #isRunning = false;
   #churning: Promise<void> = Promise.resolve();
   #presenceEvents: PresenceEvent[] = [];
+  #lastOfUser = new Map<string, PresenceEvent>();
   readonly #earlierIds = new Set<string>();
 
   constructor(world: World, random: Random) {
@@ -117,19 +118,27 @@ export class PushLoad {
 
   /** Those of this round, after the last one of each user before it. */
   async #readPresenceEvents(): Promise<History["presenceEvents"]> {
-    for (const { id, userId, type } of (await this.#world.presenceEvents?.readNew()) ?? []) {
+    for (const { id, userId, type, node, ts } of (await this.#world.presenceEvents?.readNew()) ?? []) {
       const event = {
         id: String(id),
         userId: String(userId),
         type: type === "online" ? ("online" as const) : ("offline" as const),
+        node: String(node),
+        ts: Number(ts),
       };
       if (!this.#earlierIds.has(event.id)) this.#presenceEvents.push(event);
     }
-    return this.#presenceEvents;
+    return [...this.#lastOfUser.values(), ...this.#presenceEvents];
   }
 
   #forgetPresenceEvents(): void {
-    for (const { id } of this.#presenceEvents) this.#earlierIds.add(id);
-    this.#presenceEvents = [...new Map(this.#presenceEvents.map((event) => [event.userId, event])).values()];
+    const last = new Map<string, PresenceEvent>();
+    for (const event of this.#presenceEvents) {
+      if (!this.#earlierIds.has(event.id)) last.set(event.userId, event);
+      this.#earlierIds.add(event.id);
+    }
+    for (const event of this.#lastOfUser.values()) if (!last.has(event.userId)) last.set(event.userId, event);
+    this.#lastOfUser = last;
+    this.#presenceEvents = [];
   }
 }

@@ -77,6 +77,9 @@ export interface PresenceEvent {
   id: string;
   userId: string;
   type: "online" | "offline";
+  /** Which instance wrote it, and when by its own clock. */
+  node: string;
+  ts: number;
 }
 
 export interface DeployProject {

@@ -3,6 +3,8 @@ import { type Violation, violation } from "./violation.ts";
 
 /** The documented five seconds, and what a busy machine may add. */
 const answerWithinMs = 15_000;
+/** So long after a confirmation every instance has read the message. */
+const readWithinMs = 2_000;
 const usualStatuses = [0, 200, 503];
 
 export function checkPublishes({ from, messages, faults }: History): Violation[] {
@@ -10,7 +12,7 @@ export function checkPublishes({ from, messages, faults }: History): Violation[]
     ...message.attempts
       .filter(({ sentAt }) => sentAt >= from)
       .flatMap((attempt) => checkAnswer(message, attempt, faults)),
-    ...checkIds(message),
+    ...checkIds(message, faults),
   ]);
 }
 
@@ -28,10 +30,24 @@ function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults:
   return found;
 }
 
-function checkIds(message: PublishedMessage): Violation[] {
-  const ids = idsOf(message);
-  if (message.key === null || ids.size <= 1) return [];
-  return [violation("idempotency", `${nameOf(message)} has the ids ${[...ids].join(", ")}`)];
+/**
+ * On another instance a repeat may be answered with an id of its own while that instance has not read the first message yet;
+ * that it is not delivered again is checked at the clients.
+ */
+function checkIds(message: PublishedMessage, faults: FaultWindow[]): Violation[] {
+  if (message.key === null) return [];
+  const first = message.attempts.find(({ id }) => id !== null);
+  const other = message.attempts.find(
+    (attempt) =>
+      first &&
+      attempt.id !== null &&
+      attempt.id !== first.id &&
+      (attempt.gateway === first.gateway ||
+        (attempt.sentAt - first.endedAt > readWithinMs &&
+          !isDuringFault(faults, first.sentAt, attempt.endedAt))),
+  );
+  if (!other) return [];
+  return [violation("idempotency", `${nameOf(message)} has the ids ${first?.id} and ${other.id}`)];
 }
 
 export function idsOf({ attempts }: PublishedMessage): Set<string> {
