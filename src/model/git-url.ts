@@ -22,6 +22,8 @@ export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
   if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return null;
+  // Git decodes the path of a file:// address, which could lead out of the folder that is allowed.
+  if (scheme === "file" && url.includes("%")) return "must be a plain path without %";
   return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
 }
 
@@ -32,6 +34,7 @@ function urlFault(url: string, scheme: string, rules: GitUrlRules): string | nul
   const allowed = rules.allowLocal ? localSchemes : networkSchemes;
   if (!allowed.includes(scheme)) return `must start with https:// or ssh://${hint(rules)}`;
   if (!URL.canParse(url)) return "is no URL";
+  if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return "must not have % ? or # before its path";
   const { hostname, username, password } = new URL(url);
   if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return "has no usable host";
   if (password !== "" || (username !== "" && scheme !== "ssh"))
@@ -51,19 +54,35 @@ function localFault(path: string, rules: GitUrlRules): string | null {
 
 const defaultPorts: Record<string, string> = { https: "443", http: "80", ssh: "22", git: "9418" };
 
+/** What a clone address names on the network. Git and the calls to the host's API must agree on it. */
+export interface GitAddress {
+  scheme: string;
+  host: string;
+  port: string;
+  path: string;
+}
+
+/** Null: a local repository. As git reads it: the short form `user@host:path` ends its host at the first colon. */
+export function gitAddressOf(url: string): GitAddress | null {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  if (scheme !== undefined) {
+    const defaultPort = defaultPorts[scheme];
+    if (defaultPort === undefined || !URL.canParse(url)) return null;
+    const { hostname, port, pathname } = new URL(url);
+    return { scheme, host: hostname.toLowerCase(), port: port || defaultPort, path: pathname };
+  }
+  const short = url.startsWith("/") ? null : /^(?:[^@/:]*@)?([^/:]+):(.*)$/.exec(url);
+  if (short === null) return null;
+  return { scheme: "ssh", host: (short[1] ?? "").toLowerCase(), port: "22", path: short[2] ?? "" };
+}
+
 /**
  * The server that a clone address names: scheme, host and port. What was stored for one server must not be sent to
  * another, so two ways to write the same server are equal here and everything else differs. Local repositories are one.
  */
 export function gitOriginOf(url: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
-  if (scheme !== undefined && scheme in defaultPorts && URL.canParse(url)) {
-    const { hostname, port } = new URL(url);
-    return `${scheme}://${hostname.toLowerCase()}:${port || defaultPorts[scheme]}`;
-  }
-  const host =
-    scheme === undefined && !url.startsWith("/") ? /^(?:[^@/:]*@)?([^/:]+):/.exec(url)?.[1] : undefined;
-  return host === undefined ? "file://" : `ssh://${host.toLowerCase()}:22`;
+  const address = gitAddressOf(url);
+  return address === null ? "file://" : `${address.scheme}://${address.host}:${address.port}`;
 }
 
 function hint(rules: GitUrlRules): string {

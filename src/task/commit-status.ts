@@ -1,4 +1,5 @@
 import { isCommit } from "../model/git-ref.ts";
+import { gitAddressOf } from "../model/git-url.ts";
 import type { NewOutgoingCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
 import type { Task, TaskState } from "../model/task.ts";
@@ -84,14 +85,11 @@ function placeOf(cloneUrl: string): { origin: string; path: string } | null {
 }
 
 function placeIn(cloneUrl: string): { origin: string; path: string } | null {
-  const short = /^(?:[^@/]+@)?([a-z0-9][a-z0-9.-]*):([^/].*)$/i.exec(cloneUrl);
-  if (short && !cloneUrl.includes("://"))
-    return { origin: `https://${short[1]}`, path: trimmed(short[2] ?? "") };
-  if (!URL.canParse(cloneUrl)) return null;
-  const url = new URL(cloneUrl);
-  if (url.protocol === "ssh:") return { origin: `https://${url.hostname}`, path: trimmed(url.pathname) };
-  if (url.protocol !== "https:" && url.protocol !== "http:") return null;
-  return { origin: url.origin, path: trimmed(url.pathname) };
+  const address = gitAddressOf(cloneUrl);
+  if (address === null || address.scheme === "git") return null;
+  const { scheme, host, port, path } = address;
+  const site = scheme === "ssh" ? `https://${host}` : `${scheme}://${host}:${port}`;
+  return URL.canParse(site) ? { origin: new URL(site).origin, path: trimmed(path) } : null;
 }
 
 function trimmed(path: string): string {

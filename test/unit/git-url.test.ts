@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { gitOriginOf, gitUrlFault } from "../../src/model/git-url.ts";
+import type { Project } from "../../src/model/project.ts";
+import type { Task } from "../../src/model/task.ts";
+import { commitStatusCall } from "../../src/task/commit-status.ts";
 
 const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples" };
 
@@ -37,6 +40,14 @@ describe("a clone address", () => {
     ["https://git.example.com/a b.git", "spaces"],
     ["https://git.example.com/a\nb", "control"],
     ["git@host:-x", "https or ssh"],
+    ["file:///var/lib/slipway/samples/%2e%2e/%2e%2e/private.git", "%"],
+    ["file:///var/lib/slipway/samples/%2E./private.git", "%"],
+    ["ssh://x%40evil.example.com%2F@git.example.com/shop.git", "%"],
+    ["ssh://git.example.com?@evil.example.com/shop.git", "?"],
+    ["ssh://git.example.com#@evil.example.com/shop.git", "#"],
+    ["https://git.example.com?@evil.example.com/shop.git", "?"],
+    ["https://git.example.com#@evil.example.com/shop.git", "#"],
+    ["https://git.example%2ecom/shop.git", "%"],
     ["shop", "https or ssh"],
   ])("%p is refused with a sentence that says %p", (url, said) => {
     expect(gitUrlFault(url, rules)).toContain(said);
@@ -85,5 +96,58 @@ describe("the server of a clone address", () => {
     "/git.example.com/a.git",
   ])("is not https://git.example.com in %s", (url) => {
     expect(gitOriginOf(url)).not.toBe(gitOriginOf("https://git.example.com/a.git"));
+  });
+});
+
+/** Texts in which programs disagree where the host ends. */
+const confusing = fc
+  .array(
+    fc.constantFrom(
+      ...["git.example.com", "evil.example.com", "git", "a/b.git", ":2222", "..", "%2e"],
+      ...["@", ":", "/", "//", "?", "#", "%40", "%2F", "%3A", "[", "]", ";", "=", "-"],
+    ),
+    { minLength: 1, maxLength: 9 },
+  )
+  .map((parts) => parts.join(""));
+const addresses = fc
+  .tuple(fc.constantFrom("https://", "ssh://", "git@", "", "SSH://"), confusing)
+  .map((parts) => parts.join(""))
+  .filter((url) => gitUrlFault(url, rules) === null);
+
+describe("every program reads the same server from an address that may be used:", () => {
+  const hostOf = (url: string) => /^\w+:\/\/(.*):\d+$/.exec(gitOriginOf(url))?.[1] ?? "";
+  const task = { id: 1, projectId: 1, commit: "a".repeat(40), state: "queued", reason: "" } as Task;
+
+  test("the call that carries the status token", () => {
+    const check = (url: string) => {
+      const call = commitStatusCall(task, { id: 1, git: { url } } as Project, "gitea", "https://here");
+      if (call !== null) expect(new URL(call.url).hostname).toBe(hostOf(url));
+    };
+    check("git.example.com:b@evil.example.com:team/shop.git");
+    fc.assert(fc.property(addresses, check), { numRuns: 5000 });
+  });
+
+  test("git, when it starts ssh", () => {
+    const check = (url: string) => {
+      if (!gitOriginOf(url).startsWith("ssh://")) return undefined;
+      const { stderr } = Bun.spawnSync(["git", "ls-remote", "--", url], {
+        env: {
+          PATH: process.env.PATH ?? "",
+          GIT_SSH_VARIANT: "ssh",
+          GIT_SSH_COMMAND: `sh -c 'echo "to:$*" >&2' --`,
+        },
+      });
+      const called = /^to:(?:-\S+ |\S+=\S+ |\d+ )*(?:\S*@)?([^@ ]+) git-upload-pack/m.exec(
+        stderr.toString(),
+      )?.[1];
+      if (called !== undefined) expect(called.toLowerCase()).toBe(hostOf(url));
+      return called;
+    };
+    expect(check("ssh://git@git.example.com:2222/shop.git")).toBe("git.example.com");
+    expect(check("git.example.com:b@evil.example.com:team/shop.git")).toBe("git.example.com");
+    fc.assert(
+      fc.property(addresses, (url) => void check(url)),
+      { numRuns: 60 },
+    );
   });
 });
