@@ -51,11 +51,19 @@ export function fileResponse(
   if (isUnchanged(request.headers.get("if-none-match"), file.etag))
     return new Response(null, { status: 304, headers });
   const accepted = request.headers.get("accept-encoding") ?? "";
-  const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : null;
+  const encoding = accepts(accepted, "br") ? "br" : accepts(accepted, "gzip") ? "gzip" : null;
   if (encoding) headers.set("content-encoding", encoding);
   const body = encoding ? file[encoding] : plainOf(file);
   headers.set("content-length", String(body.length));
   return new Response(request.method === "HEAD" ? null : body, { headers });
+}
+
+/** `gzip;q=0` is a client that does not want it. */
+function accepts(header: string, encoding: string): boolean {
+  return header.split(",").some((part) => {
+    const [name, quality] = part.split(";");
+    return name?.trim().toLowerCase() === encoding && !/^\s*q=0(\.0*)?\s*$/i.test(quality ?? "");
+  });
 }
 
 /** Proxies that compress mark a tag as weak. */

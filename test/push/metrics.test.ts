@@ -61,6 +61,20 @@ describe("metrics", () => {
     expect(heap).toBeLessThanOrEqual(resident);
   });
 
+  test("a scrape does not walk the heap, however many objects there are", async () => {
+    push = await startPushApp();
+    const objects = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
+    const costs: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const before = performance.now();
+      await push.metric("slipway_process_heap_bytes");
+      costs.push(performance.now() - before);
+    }
+    // A walk over them takes 50 ms and more, on the loop of everybody who is connected.
+    expect(Math.min(...costs)).toBeLessThan(25);
+    expect(objects.length).toBe(1_000_000);
+  });
+
   test("a close without a code, and every code that /feign/disconnect takes, is counted under its own", async () => {
     push = await startPushApp();
     const client = await PushClient.open(`${push.wsUrl}?code=ann`);

@@ -76,3 +76,15 @@ test("answers of the API that depend on the caller are never stored", async () =
   for (const path of ["/api/auth/me", "/api/projects"])
     expect((await get(path)).headers.get("cache-control")).toBe("no-store");
 });
+
+test("an encoding that the client rules out with q=0 is not used", async () => {
+  for (const [accepted, encoding] of [
+    ["gzip;q=0", null],
+    ["br; q=0.000, gzip;q=0.5", "gzip"],
+    ["BR", "br"],
+    ["x-br, brotli", null],
+  ] as const) {
+    const response = await get("/docs", { "accept-encoding": accepted });
+    expect([accepted, response.headers.get("content-encoding")]).toEqual([accepted, encoding]);
+  }
+});
