@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** Time as an argument, so that tests move it instead of sleeping. */
 export interface Clock {
   /** Milliseconds since the epoch. Setting the system's time changes it: for people, and for records. */
@@ -27,6 +29,25 @@ export const steadyClock: Clock = {
   now: () => startedAtMs + performance.now(),
   elapsed: () => performance.now(),
 };
+
+/** Time since the machine was started; processes of the same `boot` share it, and nobody can set it. */
+export interface MachineClock {
+  boot: string;
+  elapsed(): number;
+}
+
+/** Null where the system does not tell it. */
+export function machineClock(): MachineClock | null {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const upSeconds = Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]);
+    if (boot === "" || !Number.isFinite(upSeconds)) return null;
+    const startedAtMs = upSeconds * 1000 - performance.now();
+    return { boot, elapsed: () => startedAtMs + performance.now() };
+  } catch {
+    return null;
+  }
+}
 
 /** Resolves after `ms`, or at once when the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

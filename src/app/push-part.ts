@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Clock, steadyClock, systemClock } from "../clock.ts";
+import { type Clock, machineClock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
@@ -102,6 +102,7 @@ function keyFileOf({ config, log, clock }: Ground, steady: Clock): KeyFile {
     file,
     clock,
     steady,
+    machine: machineClock(),
     onFault(why) {
       reason = why;
       complain();

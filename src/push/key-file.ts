@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock } from "../clock.ts";
+import type { Clock, MachineClock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { KeyJournal, Remembered } from "./idempotency.ts";
 import { isRecord } from "./message.ts";
@@ -18,8 +18,10 @@ import { isRecord } from "./message.ts";
 export interface KeyFileOptions {
   /** The keys of the turn before stand beside it, with `.old` at the end of the name. */
   file: string;
-  /** Ages survive a restart only by the system's clock. */
+  /** Ages survive a restart of the machine by the system's clock. */
   clock: Clock;
+  /** Ages survive a restart of the process also while the system's clock is set; null: unknown. */
+  machine: MachineClock | null;
   steady: Clock;
   /** Keys cannot be kept: they are forgotten by a restart. */
   onFault: (reason: string) => void;
@@ -46,12 +48,12 @@ export class KeyFile implements KeyJournal {
    * as a line that was cut off by a crash.
    */
   load(windowMs: number): [key: string, remembered: Remembered][] {
-    const { file, clock, steady } = this.#options;
+    const { file, steady } = this.#options;
     const lines: string[] = [];
     const found: [key: string, remembered: Remembered][] = [];
     for (const line of [`${file}.old`, file].flatMap(linesOf)) {
       const entry = readEntry(line);
-      const ageMs = entry ? Math.max(0, clock.now() - entry.at) : windowMs;
+      const ageMs = entry ? this.#ageOf(entry) : windowMs;
       if (!entry || ageMs >= windowMs) continue;
       const { key, id, fingerprint, receivers } = entry;
       lines.push(`${line}\n`);
@@ -63,9 +65,13 @@ export class KeyFile implements KeyJournal {
 
   /** What could not be written, as on a full disk, is written with the next key. */
   add(key: string, { id, fingerprint, receivers, atMs }: Remembered): void {
-    const { clock, steady } = this.#options;
-    const at = Math.round(clock.now() - (steady.now() - atMs));
-    this.#unwritten.push(`${JSON.stringify({ key, id, fingerprint: String(fingerprint), receivers, at })}\n`);
+    const { clock, steady, machine } = this.#options;
+    const ageMs = steady.now() - atMs;
+    const entry = {
+      ...{ key, id, fingerprint: String(fingerprint), receivers, at: Math.round(clock.now() - ageMs) },
+      ...(machine ? { boot: machine.boot, upMs: Math.round(machine.elapsed() - ageMs) } : {}),
+    };
+    this.#unwritten.push(`${JSON.stringify(entry)}\n`);
     if (this.#unwritten.length > maxUnwritten) this.#unwritten.shift();
     this.#try(() => {
       this.#handle ??= this.#open();
@@ -73,6 +79,12 @@ export class KeyFile implements KeyJournal {
       if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only a part could be written");
       this.#unwritten = [];
     });
+  }
+
+  #ageOf({ at, boot, upMs }: Entry): number {
+    const { clock, machine } = this.#options;
+    const isOfThisBoot = machine !== null && machine.boot === boot && upMs !== undefined;
+    return Math.max(0, isOfThisBoot ? machine.elapsed() - upMs : clock.now() - at);
   }
 
   turn(): void {
@@ -134,16 +146,22 @@ interface Entry {
   fingerprint: bigint;
   receivers: number | null;
   at: number;
+  boot: string | undefined;
+  upMs: number | undefined;
 }
 
 function readEntry(line: string): Entry | null {
   try {
     const value: unknown = JSON.parse(line);
     if (!isRecord(value)) return null;
-    const { key, id, fingerprint, receivers, at } = value;
+    const { key, id, fingerprint, receivers, at, boot, upMs } = value;
     if (typeof key !== "string" || typeof id !== "string" || typeof at !== "number") return null;
     if (receivers !== null && typeof receivers !== "number") return null;
-    return { key, id, fingerprint: BigInt(String(fingerprint)), receivers, at };
+    return {
+      ...{ key, id, fingerprint: BigInt(String(fingerprint)), receivers, at },
+      boot: typeof boot === "string" ? boot : undefined,
+      upMs: typeof upMs === "number" ? upMs : undefined,
+    };
   } catch {
     return null;
   }

@@ -185,6 +185,7 @@ class Rounds {
     }
     found.push(...(await this.#probes.untilRecovered(kind.isSilent ?? false)));
     window.to = elapsedMs();
+    for (const { promise, text } of found) this.#timeline.add(`found ${promise}: ${text}`);
     this.#timeline.add(`recovered ${((window.to - window.from) / 1000).toFixed(1)} s after the beginning`);
     return found;
   }

@@ -16,12 +16,21 @@ let files = 0;
 function processesOn() {
   const file = join(folder, `keys-${++files}.jsonl`);
   const clock = manualClock(Date.parse("2026-01-31T09:00:00Z"));
+  const system = { boot: "one", stepMs: 0 };
+  const machine = {
+    get boot() {
+      return system.boot;
+    },
+    elapsed: () => clock.elapsed(),
+  };
+  const wall = { now: () => clock.now() + system.stepMs, elapsed: () => clock.elapsed() };
   const faults: string[] = [];
   const begin = () => {
     const keyFile = new KeyFile({
       file,
-      clock,
+      clock: wall,
       steady: clock,
+      machine,
       onFault: (reason) => void faults.push(reason),
     });
     const keys = new Idempotency(idempotencyDefaults, keyFile);
@@ -43,7 +52,7 @@ function processesOn() {
       end: () => keyFile.close(),
     };
   };
-  return { file, faults, begin, stored: () => readFileSync(file, "utf8") };
+  return { file, faults, system, begin, stored: () => readFileSync(file, "utf8") };
 }
 
 test("a key is known for its five minutes over any number of restarts", () => {
@@ -86,5 +95,36 @@ test("a key that could not be written is written with the next one", () => {
   const next = begin();
   expect([next.publish("order-7"), next.publish("order-8")]).toEqual([false, false]);
   expect(faults).toHaveLength(1);
+  next.end();
+});
+
+test("a key that was used while the system's time was wrong keeps its five minutes over a restart", () => {
+  for (const wrongMs of [-60 * minuteMs, 60 * minuteMs]) {
+    const { system, begin } = processesOn();
+    system.stepMs = wrongMs;
+    const gateway = begin();
+    gateway.publish("order-7");
+    gateway.pass(minuteMs);
+    gateway.end();
+    system.stepMs = 0;
+    const next = begin();
+    expect(next.publish("order-7")).toBe(false);
+    next.pass(5 * minuteMs);
+    expect(next.publish("order-7")).toBe(true);
+    next.end();
+  }
+});
+
+test("after a restart of the machine the system's time tells the age of a key", () => {
+  const { system, begin } = processesOn();
+  const gateway = begin();
+  gateway.publish("order-7");
+  gateway.pass(2 * minuteMs);
+  gateway.end();
+  system.boot = "another";
+  const next = begin();
+  expect(next.publish("order-7")).toBe(false);
+  next.pass(4 * minuteMs);
+  expect(next.publish("order-7")).toBe(true);
   next.end();
 });

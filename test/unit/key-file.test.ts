@@ -22,7 +22,13 @@ function newFile(): string {
 
 /** One life of an instance over the same file. */
 function live(file: string, clock = manualClock(1_000_000_000), faults: string[] = []) {
-  const journal = new KeyFile({ file, clock, steady: clock, onFault: (reason) => faults.push(reason) });
+  const journal = new KeyFile({
+    file,
+    clock,
+    steady: clock,
+    machine: null,
+    onFault: (reason) => faults.push(reason),
+  });
   const keys = new Idempotency({ windowMs, maxKeys: 1000 }, journal);
   for (const [key, remembered] of journal.load(windowMs)) keys.recall(key, remembered, clock.now());
   const publish = (key: string, id: string, receivers = 1) => {

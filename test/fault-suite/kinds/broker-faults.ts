@@ -16,8 +16,10 @@ const closedConnections: FaultKind = {
   name: "close-connections",
   about: "the operator of RabbitMQ closes every connection",
   targets: ({ broker }) => (broker?.closeConnections ? ["rabbitmq"] : []),
-  async inject({ broker }) {
+  async inject({ broker }, _target, random) {
     await broker?.closeConnections?.();
+    // The command returns before the gateways have learned of it.
+    await Bun.sleep(random.between(1_500, 3_000));
     return undefined;
   },
 };

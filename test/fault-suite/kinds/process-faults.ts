@@ -1,9 +1,11 @@
+import { request } from "../load/http.ts";
 import { type Violation, violation } from "../reconciler/violation.ts";
 import { type Part, signalSafely, until } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 import { type FaultKind, partNamed } from "./fault-kind.ts";
 
 const endLimitMs = 60_000;
+const aloneLimitMs = 30_000;
 const readyLimitMs = 90_000;
 
 const everyPart = (world: World) => world.parts.map(({ name }) => name);
@@ -101,13 +103,19 @@ const startAlone: FaultKind = {
     await killNow(instance.part);
     for (const link of instance.upstream) link.set("cut");
     await instance.part.start();
-    await Bun.sleep(random.between(3_000, 7_000));
+    // Clients may come as soon as it listens.
+    await until(() => !instance.part.isRunning() || isAlive(instance.url), aloneLimitMs);
+    await Bun.sleep(random.between(3_000, 6_000));
     for (const link of instance.upstream) link.set("open");
     // Without its database a server may refuse to start; its supervisor starts it again.
     if (!instance.part.isRunning()) await instance.part.start();
     return undefined;
   },
 };
+
+async function isAlive(url: string): Promise<boolean> {
+  return (await request("GET", `${url}/livez`, { limitMs: 2_000 })).status === 200;
+}
 
 async function killNow(part: Part): Promise<void> {
   part.signal("SIGKILL");
