@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { isConsoleChannel, isConsoleUser } from "../model/console-names.ts";
+import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../push/publish-request.ts";
 import type { Published } from "../push/publisher.ts";
@@ -34,7 +34,7 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
       const isCluster = scope === "cluster";
       return succeed(isCluster ? gateway.onlineUsersOfCluster() : gateway.connections.onlineUsers());
     }),
-    "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, request, head)),
+    "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, options.callers, request, head)),
     "/feign/connections": on("GET", (request) => {
       const userId = addressOf(request).searchParams.get("userId");
       return succeed(connectionsReport(gateway, userId));
@@ -94,8 +94,7 @@ function publisherOf({ publisher }: Gateway, { maxMessageBytes, callers }: Feign
     const reading = readPublish(text);
     if (isRefusal(reading)) return answer(reading);
     const { targetType, target } = reading;
-    if (targetType === "channel" && isConsoleChannel(target) && !callers.mayActForConsole(head))
-      return belongsToConsole();
+    if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head)) return belongsToConsole();
     const { idempotencyKey: key } = head;
     const publishing = key === null ? publisher.publish(reading) : publisher.publishOnce(reading, key);
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
@@ -108,9 +107,16 @@ function publisherOf({ publisher }: Gateway, { maxMessageBytes, callers }: Feign
   };
 }
 
-async function disconnect(gateway: Gateway, request: Request, head: FeignHead): Promise<Response> {
+async function disconnect(
+  gateway: Gateway,
+  callers: CallerRules,
+  request: Request,
+  head: FeignHead,
+): Promise<Response> {
   const order = await readDisconnect(request, head);
   if (order instanceof Response) return order;
+  const isConsole = "userId" in order.who && isConsoleUser(order.who.userId);
+  if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
   const count = await gateway.control.disconnect(order.who, order.closeCode);
   return succeedForConnections("disconnect success", count);
 }

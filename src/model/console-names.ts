@@ -21,6 +21,12 @@ export function isConsoleChannel(channel: string): boolean {
   return channel.startsWith(consoleChannelPrefix);
 }
 
+/** Whether a message with this target is for the console. */
+export function isConsoleTarget(targetType: string, target: string): boolean {
+  if (targetType === "all") return false;
+  return targetType === "channel" ? isConsoleChannel(target) : isConsoleUser(target);
+}
+
 /** What the console's live connection may hear: the channels of the projects that its user may view. */
 export function channelsOfProjects(projectIds: readonly number[] | "all"): string[] {
   if (projectIds === "all") return [`${consoleChannelPrefix}*`, `${consoleChannelPrefix}*/*`];

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isConsoleChannel } from "../model/console-names.ts";
+import { isConsoleTarget } from "../model/console-names.ts";
 
 /**
  * What travels on the bus, and what a `slipway.v1` client reads. Everything that arrives is `unknown` until it is read
@@ -82,7 +82,7 @@ export const maxIdLength = 255;
 
 export interface BroadcastRules {
   maxMessageBytes: number;
-  /** Whether bare messages to the channels of the console are none: only the deploy service writes there, through us. */
+  /** Whether bare messages to channels and users of the console are none: only the deploy service writes there, through us. */
   reservesConsoleNames: boolean;
   /** For bare messages that bring no identity along. */
   identify: () => { id: string; ts: number };
@@ -100,9 +100,8 @@ export function readBroadcast(
   const isToAll = targetType === "all";
   if (!isToAll && (typeof target !== "string" || target === "")) return null;
   const where = isToAll || typeof target !== "string" ? "" : target;
-  if (value.v === undefined && reservesConsoleNames && targetType === "channel" && isConsoleChannel(where))
-    return null;
   if (value.v === undefined) {
+    if (reservesConsoleNames && isConsoleTarget(targetType, where)) return null;
     const identity = bareIdentityOf(value, identify);
     return identity && { v: 1, ...identity, seq: 0, node: "", targetType, target: where, data };
   }

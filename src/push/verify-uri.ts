@@ -28,6 +28,7 @@ export function verifyByUri(options: VerifyUriOptions): (question: CodeQuestion)
       options.onUnusable(reason);
       return "verify_unavailable";
     };
+    if (isPathStep(question.code)) return "rejected";
     const answer = await ask(options, question);
     if ("unusable" in answer) return unusable(answer.unusable);
     if (refusingStatuses.has(answer.status)) return "rejected";
@@ -36,6 +37,11 @@ export function verifyByUri(options: VerifyUriOptions): (question: CodeQuestion)
     if (verdict === null) return unusable("the answer is not understood");
     return typeof verdict === "string" ? verdict : withoutForeignConsole(options, question, verdict);
   };
+}
+
+/** In the place of `{code}` these would lead to another address of the service, which no encoding prevents. */
+function isPathStep(code: string): boolean {
+  return code === "." || code === "..";
 }
 
 /**

@@ -13,10 +13,15 @@ const internalNetworks = [
   "198.18.0.0/15",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "::/127",
+  // Wholly, with the IPv4 addresses that some networks write into them: ::127.0.0.1, 2002:7f00:1::.
+  "::/96",
   "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  "2001::/32",
+  "2002::/16",
   "fc00::/7",
   "fe80::/10",
+  "fec0::/10",
   "ff00::/8",
 ];
 

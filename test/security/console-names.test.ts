@@ -48,6 +48,9 @@ async function hearsNothing(client: PushClient, gateway: { url: string }, publis
 const consoleCalls = [
   ["publish", { targetType: "channel", target: secret, data: "false news" }],
   ["publish", { targetType: "channel", target: `${secret}/task-1`, data: "false news" }],
+  ["publish", { targetType: "user", target: "slipway:1", data: "false news" }],
+  ["publish", { targetType: "temp_user", target: "slipway:1", data: "false news" }],
+  ["disconnect", { userId: "slipway:1" }],
   ["channels/join", { userId: "anna", channel: secret }],
   ["channels/join", { userId: "slipway:1", channel: "news" }],
   ["channels/leave", { userId: "slipway:1", channel: secret }],
@@ -234,9 +237,10 @@ describe.if(amqpUrl !== undefined)("a service that writes bare messages to the q
     const write = (message: object) =>
       broker.write(prefix, "broadcast", "channel:x", [JSON.stringify(message)]);
     await write({ targetType: "channel", target: secret, data: "false news" });
+    await write({ targetType: "user", target: "slipway:1", data: "false news" });
     await eventually(
-      "it is skipped",
-      async () => (await gateway.metric("slipway_push_unreadable_total")) === 1,
+      "both are skipped",
+      async () => (await gateway.metric("slipway_push_unreadable_total")) === 2,
     );
   });
 });

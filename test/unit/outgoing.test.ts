@@ -28,10 +28,24 @@ describe("addresses inside", () => {
     "::ffff:127.0.0.1",
     "::ffff:7f00:1",
     "64:ff9b::7f00:1",
+    "64:ff9b:1::a00:1",
+    "::127.0.0.1",
+    "::7f00:1",
+    "2002:7f00:1::",
+    "2002:c0a8:1::1",
+    "2001:0:7f00:1::",
+    "fec0::1",
     "not an address",
   ];
   test.each(inside)("%s is inside", (address) => expect(isInternalAddress(address)).toBe(true));
-  const outside = ["1.1.1.1", "172.32.0.1", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"];
+  const outside = [
+    "1.1.1.1",
+    "172.32.0.1",
+    "8.8.8.8",
+    "2606:4700::1111",
+    "2001:4860:4860::8888",
+    "::ffff:8.8.8.8",
+  ];
   test.each(outside)("%s is not", (address) => expect(isInternalAddress(address)).toBe(false));
 });
 
