@@ -5,9 +5,9 @@ import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-fi
 import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
 import type { Database } from "./dialect.ts";
 import { dialectOver } from "./kysely-dialect.ts";
-import { lastMigration, schemas } from "./migrate.ts";
+import { lastMigration, migrate, migrationTables, schemas } from "./migrate.ts";
 import type { StoredRow } from "./row.ts";
-import { type BackupTable, backupTables, type Schema } from "./schema.ts";
+import { type BackupTable, backupTables, type Schema, transientTables } from "./schema.ts";
 import { taskShape } from "./task-shape.ts";
 
 const rowsPerBatch = 500;
@@ -110,7 +110,10 @@ export interface Restored {
   canceledTasks: number;
 }
 
-/** Writes a backup into an empty database, in one transaction: all of it, or nothing. */
+/**
+ * Writes a backup into an empty database, in one transaction: all of it, or nothing. Rows of an earlier version go into
+ * tables of that version and through the migrations that came since, as in an upgrade: migrations also correct rows.
+ */
 export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOptions): Promise<Restored> {
   const connection = await openBulkConnection(databaseUrl);
   try {
@@ -121,6 +124,7 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
     for await (const line of readBackupFile(path)) {
       if ("format" in line) {
         checkHeader(line, path);
+        if (line.schema !== lastMigration) await returnToSchema(connection, line.schema);
         await onKey(line.key);
         continue;
       }
@@ -130,6 +134,7 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
         .execute();
       rows += line.rows.length;
     }
+    await migrate(db, connection.dialect);
     for (const table of backupTables)
       if (keysOf[table][0] === "id") await connection.dialect.numberOnFrom(db, table);
     const canceledTasks = endTask === null ? 0 : await endTasks(db, endTask);
@@ -157,6 +162,14 @@ async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTa
   return unfinished.length;
 }
 
+/** Puts the tables of an earlier version in the place of today's, which are empty. */
+async function returnToSchema(connection: BulkConnection, schema: string): Promise<void> {
+  const db = databaseOver(connection);
+  for (const table of [...transientTables, ...backupTables.toReversed(), ...migrationTables])
+    await sql`drop table ${sql.table(table)}`.execute(db);
+  await migrate(db, connection.dialect, schema);
+}
+
 async function refuseUnlessEmpty(db: Database): Promise<void> {
   for (const table of backupTables) {
     if (table === "meta") continue;
@@ -170,7 +183,6 @@ async function refuseUnlessEmpty(db: Database): Promise<void> {
 function checkHeader(header: BackupHeader, path: string): void {
   if (header.format !== "slipway backup" || header.version !== 1)
     throw new Fault("invalid", `${path} is no backup of this program.`);
-  // Rows of every earlier schema fit into these tables: what came since may be left out. A test restores each of them.
   if (!schemas.includes(header.schema))
     throw new Fault(
       "invalid",

@@ -1,4 +1,10 @@
-import { type Kysely, type Migration, Migrator } from "kysely";
+import {
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  DEFAULT_MIGRATION_TABLE,
+  type Kysely,
+  type Migration,
+  Migrator,
+} from "kysely";
 import { Fault, messageOf } from "../errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { initial } from "./migrations/0001-initial.ts";
@@ -29,10 +35,13 @@ export const schemas = Object.keys(migrations);
 /** Names the schema that this version works with. */
 export const lastMigration = schemas.at(-1) ?? "";
 
+/** Where Kysely notes which migrations were run. */
+export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
+
 /**
  * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
  * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
- * also compiled to one file. `schema` is that of this version unless a test names an earlier one.
+ * also compiled to one file. `schema` is that of this version unless a restore or a test names an earlier one.
  */
 export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastMigration): Promise<void> {
   const made = Object.entries(migrations).map(([name, make]) => [name, make(dialect)] as const);

@@ -286,9 +286,12 @@ export interface Schema {
 export type TableName = keyof Schema;
 
 /**
- * The tables of a backup, each after those it refers to. Outgoing calls are none of it: what waited then was told since,
- * or is no news any more, and a copy of an installation must not call anybody. Attempts count for minutes.
+ * Not in a backup. The original sends the outgoing calls that wait, and a copy must not send them twice. Attempts count
+ * for minutes.
  */
+export const transientTables = ["outgoing_calls", "attempts"] as const satisfies TableName[];
+
+/** The tables of a backup, each after those it refers to. */
 export const backupTables = [
   "meta",
   "users",
@@ -308,5 +311,5 @@ export const backupTables = [
   "runners",
   "audit",
   "push_codes",
-] as const satisfies TableName[];
+] as const satisfies Exclude<TableName, (typeof transientTables)[number]>[];
 export type BackupTable = (typeof backupTables)[number];

@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { Kysely } from "kysely";
 import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/backup.ts";
+import { openBulkConnection } from "../../src/store/bulk-connection.ts";
 import { sqliteDialect } from "../../src/store/dialect.ts";
 import { dialectOver, type Execute, type Query } from "../../src/store/kysely-dialect.ts";
 import { lastMigration, migrate, schemas } from "../../src/store/migrate.ts";
@@ -76,6 +77,40 @@ async function columnsOf(schema: string): Promise<Map<string, Set<string>>> {
       return [name, new Set(columns.map((column) => column.name))];
     }),
   );
+}
+
+/** Columns and indexes, in the database itself: what a migration makes. */
+async function structureOf({ url }: TestDatabase): Promise<unknown[]> {
+  const connection = await openBulkConnection(url);
+  const read = (sql: string) => connection.execute({ sql, parameters: [] });
+  try {
+    if (connection.dialect.name === "sqlite")
+      return (
+        await read(
+          `select type, name, tbl_name, sql from sqlite_master where name not like 'sqlite_%' order by name`,
+        )
+      ).rows;
+    const columns =
+      await read(`select table_name, column_name, data_type, is_nullable, column_default, ordinal_position
+      from information_schema.columns where table_schema = 'public' order by 1, 2`);
+    const indexes = await read(
+      "select indexname, indexdef from pg_indexes where schemaname = 'public' order by 1",
+    );
+    return [...columns.rows, ...indexes.rows];
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A project whose live task failed, as versions before 0009 left it behind after a failed health check. */
+async function makeFailedLive(store: Store, succeeded: number) {
+  const { id } = await store.projects.create(sampleProject());
+  const success: number[] = [];
+  for (let each = 0; each < succeeded; each++)
+    success.push((await store.tasks.create(sampleTask({ projectId: id }))).id);
+  const failed = (await store.tasks.create(sampleTask({ projectId: id }))).id;
+  await store.projects.setLiveTask(id, failed);
+  return { id, success, failed };
 }
 
 /** Puts something into every table. */
@@ -206,8 +241,15 @@ describe.each(databases)("a backup of $name", ({ make }) => {
     "with the schema %s is restored",
     async (schema) => {
       const [source, target] = [await make(), await make()];
-      await fill(await source.open());
-      await target.open();
+      const original = await source.open();
+      await fill(original);
+      const [some, none] = [await makeFailedLive(original, 2), await makeFailedLive(original, 0)];
+      const states = new Map<unknown, string>([
+        ...[some.failed, none.failed].map((id) => [id, "failed"] as const),
+        ...some.success.map((id) => [id, "success"] as const),
+      ]);
+      const store = await target.open();
+      const structure = await structureOf(target);
       const { path } = await backUpOf(source);
       const columns = await columnsOf(schema);
       const lines = gunzipSync(await readFile(path))
@@ -225,10 +267,25 @@ describe.each(databases)("a backup of $name", ({ make }) => {
         rows += line.rows.length;
         const withoutLater = (row: StoredRow) =>
           Object.fromEntries(Object.entries(row).filter(([name]) => known.has(name)));
-        return [{ table: line.table, rows: line.rows.map(withoutLater) }];
+        const withState = (row: StoredRow) =>
+          line.table === "tasks" ? { ...row, state: states.get(row.id) ?? row.state } : row;
+        return [{ table: line.table, rows: line.rows.map(withoutLater).map(withState) }];
       });
       await writeFile(path, gzipSync(earlier.map((line) => `${JSON.stringify(line)}\n`).join("")));
       expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
+      expect(await structureOf(target)).toEqual(structure);
+      // Its rows went through the migrations that came later, as those of an upgraded database do.
+      const isRepaired = schema < "0009";
+      expect(await store.projects.byId(some.id)).toMatchObject({
+        liveTaskId: isRepaired ? some.success.at(-1) : some.failed,
+      });
+      expect(await store.projects.byId(none.id)).toMatchObject({
+        liveTaskId: isRepaired ? null : none.failed,
+      });
+      const made = await store.projects.create(sampleProject());
+      expect(made.id).toBe(none.id + 1);
+      await store.close();
+      expect(await (await target.open()).projects.byId(made.id)).toMatchObject({ name: made.name });
       await source.remove();
       await target.remove();
     },

@@ -36,6 +36,12 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
   beforeAll(async () => {
     installation = await copyInstallation(name, { notifyUrl: receiver.url });
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
+    // As 0.1.0 left projects behind after a failed health check and after a cancellation.
+    const { failed } = installation.facts.tasks;
+    await installation.query(`update projects set live_task_id = ${failed} where name = 'states'`);
+    await installation.query(
+      "update projects set live_task_id = (select id from tasks where state = 'canceled' and project_id = projects.id) where name = 'shop'",
+    );
     server = await startOn(installation);
     admin = callerWith(server.url, installation.facts.sessions.admin);
   });
@@ -54,6 +60,18 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     const finished = ["success", "failed", "canceled", "timeout", "lost", "queued"];
     for (const { id, state } of before.filter((task) => finished.includes(task.state)))
       expect(now.find((task) => task.id === Number(id))?.state).toBe(state);
+  });
+
+  test("names the last task that succeeded as live, where it named one that failed", async () => {
+    const { items } = await admin<{ items: { name: string; liveTaskId: number | null }[] }>(
+      "GET",
+      "/api/projects?pageSize=200",
+    );
+    const live = Object.fromEntries(items.map(({ name, liveTaskId }) => [name, liveTaskId]));
+    const { sample, real, success } = installation.facts.tasks;
+    // Of the shop no task ever succeeded; of the others the live one did.
+    expect(live).toMatchObject({ states: success, shop: null, "real runner": real });
+    expect(Object.entries(live).find(([name]) => name.startsWith("Sample"))?.[1]).toBe(sample);
   });
 
   test("lets people and programs in with what they have", async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { buildCli } from "../support/cli.ts";
 import type { DatabaseName } from "../support/databases.ts";
 import { makePostgres } from "../support/databases.ts";
@@ -59,6 +60,41 @@ describe.each(pairs)("a backup that version 0.1.0 made of %s", (from, to) => {
       await database?.remove();
     }
   });
+});
+
+test.each(databases)("a restore into %s corrects what the upgrade of a database corrects", async (to) => {
+  const facts = factsOf("SQLite");
+  const failed = Number(facts.tasks.failed);
+  const path = join(folder, `${to} failed live.backup`);
+  // Version 0.1.0 named a task as live whose health check had failed.
+  const lines = gunzipSync(readFileSync(backupOf("SQLite")))
+    .toString()
+    .trim()
+    .split("\n");
+  const changed = lines.map((text) => {
+    const line = JSON.parse(text) as {
+      table?: string;
+      rows: { name: string; live_task_id: number | null }[];
+    };
+    for (const row of line.table === "projects" ? line.rows : [])
+      if (row.name === "states") row.live_task_id = failed;
+    return `${JSON.stringify(line)}\n`;
+  });
+  writeFileSync(path, gzipSync(changed.join("")));
+  const database = to === "SQLite" ? null : await makePostgres((await serviceUrl("postgres")) ?? "");
+  const env: Record<string, string> = database === null ? {} : { SLIPWAY_DATABASE_URL: database.url };
+  const dataDir = join(folder, `failed live to ${to}`, "data");
+  mkdirSync(dataDir, { recursive: true });
+  expect(await buildCli(env)(["restore", path, "--data-dir", dataDir])).toMatchObject({ exitCode: 0 });
+  const server = await startOn({ dataDir, env });
+  try {
+    const api = callerWith(server.url, facts.apiTokens.admin);
+    const { projectId } = await api<{ projectId: number }>("GET", `/api/tasks/${failed}`);
+    expect(await api("GET", `/api/projects/${projectId}`)).toMatchObject({ liveTaskId: facts.tasks.success });
+  } finally {
+    await server.stop();
+    await database?.remove();
+  }
 });
 
 test("a restore with --keep-queue runs what was queued in the original", async () => {
