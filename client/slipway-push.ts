@@ -76,10 +76,10 @@ const maxChannelQueryLength = 8000;
 /** A connection that lasted this long proves that the server is well: pauses start small again. */
 const steadyMs = 10_000;
 
-/** In a row; another code would not be accepted either. */
+/** Refused codes in a row after which the client stops: a further code would be refused too. */
 const maxRefusedCodes = 3;
 
-/** 4001: with a new code · other 40xx: do not reconnect unchanged · 42xx and 1012: within a second · all else: back off. */
+/** 4001: reconnect with a new code · other 40xx: do not reconnect unchanged · 42xx and 1012: within a second · all else: back off. */
 export function closeRuleOf(code: number): "newCode" | "stop" | "backOff" | "soon" {
   if (code === 4001) return "newCode";
   if (code >= 4000 && code < 4100) return "stop";
@@ -255,7 +255,7 @@ export class SlipwayPush {
 
   #refused(frame: Frame): void {
     const channel = typeof frame.channel === "string" ? frame.channel : null;
-    if (channel !== null) this.#channels.delete(channel); // It would be refused again after each reconnect.
+    if (channel !== null) this.#channels.delete(channel); // Otherwise each reconnect would ask for it again.
     this.#emit("problem", { code: textOf(frame.code), message: textOf(frame.message), channel });
   }
 
@@ -328,7 +328,7 @@ export class SlipwayPush {
       try {
         (listener as (event: PushEvents[E]) => void)(value);
       } catch (error) {
-        queueMicrotask(() => Promise.reject(error)); // Reported; it must not stop the reconnects.
+        queueMicrotask(() => Promise.reject(error)); // A failing listener is reported and does not stop reconnects.
       }
     }
   }

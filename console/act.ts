@@ -32,7 +32,7 @@ export function tell(message: string): void {
   notifications.show({ message: visible(message), color: "tide", autoClose: 4000, withBorder: true });
 }
 
-/** Something that needs an action; stays until it is closed. */
+/** A notification about something that needs an action. It stays until the user closes it. */
 export function warn(message: string): void {
   notifications.show({ message: visible(message), color: "yellow", autoClose: false, withBorder: true });
 }

@@ -23,7 +23,7 @@ export function useAddressFilters<const Name extends string>(
   return [filters, change];
 }
 
-/** The id that an address names; null when it is none, as the API would refuse it. */
+/** The id in an address; null if the API would refuse it. */
 export function idOf(text: string): number | null {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
 }

@@ -58,7 +58,7 @@ export function piecesOf(line: string): AnsiPiece[] {
   return pieces;
 }
 
-/** Controls are dropped, as a terminal would show nothing of them; what would reorder or hide text is written out. */
+/** Drops control characters, which a terminal does not show, and escapes characters that would reorder or hide text. */
 function shownText(text: string): string {
   return visibleText(text.replace(controls, ""), "\t");
 }

@@ -36,12 +36,12 @@ export class ApiProblem extends Error {
 /** The header tells the server that this page, and no foreign one, asks for a change. */
 export const api = hc<Api>(location.origin, { headers: { "x-slipway-csrf": "1" } }).api;
 
-/** The header of a save upon what was read; null: in any case. */
-export function onlyUpon(revision: string | null): { "if-match"?: string } {
+/** Header for a save that requires this revision; null: save unconditionally. */
+export function ifMatch(revision: string | null): { "if-match"?: string } {
   return revision === null ? {} : { "if-match": revision };
 }
 
-/** Whether a save was refused because somebody else saved meanwhile. */
+/** Whether a save was refused because another user saved a change first. */
 export function isChangedMeanwhile(problem: unknown): boolean {
   return problem instanceof ApiProblem && problem.status === 412;
 }
@@ -79,7 +79,7 @@ async function problemOf(response: ClientResponse<unknown, number, string>): Pro
   } | null;
   if (body?.error) {
     const { code, message } = body.error;
-    // A refusal may quote names and patterns of other people.
+    // A message may quote names and patterns that other users entered.
     const fields = (body.error.fields ?? []).map((fault) => ({ ...fault, message: visible(fault.message) }));
     // People filled in a form: of a body or a query they know nothing.
     const inForm = fields.map((fault) => `${fault.field} ${fault.message}`).join("; ");

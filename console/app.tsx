@@ -99,7 +99,7 @@ function Pages() {
   );
 }
 
-/** The page of one thing; an address whose id is no number leads nowhere. */
+/** The page of one resource, or "Not found" if the id in the address is invalid. */
 function byId(text: string, page: (id: number) => ReactNode): ReactNode {
   const id = idOf(text);
   return id === null ? <NotFound /> : <Fragment key={id}>{page(id)}</Fragment>;

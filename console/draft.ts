@@ -3,25 +3,25 @@ import { useAct } from "./act.ts";
 import { ApiProblem, isChangedMeanwhile } from "./api.ts";
 import { useUnsaved } from "./unsaved.ts";
 
-/** What somebody typed, and what the server had in those fields when they began. */
+/** Typed values, and the values that the server had in those fields when editing began. */
 interface Edits<T> {
   typed: Partial<T>;
   base: Partial<T>;
 }
 
-/** A field that somebody else saved while it was being edited here. */
+/** A field that another user saved while it was being edited here. */
 export interface FieldConflict {
   name: string;
   theirs: unknown;
 }
 
-/** How often a save is tried again when other fields are saved elsewhere at the same time. */
+/** Attempts of a save while other users save other fields at the same time. */
 const maxTries = 4;
 
 /**
- * What somebody changed in a form before it is saved. The rest shows what the server has, also when that changes
- * meanwhile. Only the changes are sent, upon the revision they were made on: what others saved in other fields stays,
- * and a field that both changed is a conflict, which is shown and never overwritten unasked.
+ * The unsaved changes of a form. Unchanged fields show the server's current values. Only the changes are sent, with the
+ * revision they are based on: changes of other users in other fields are kept, and a field that both changed is a
+ * conflict, which is shown and never overwritten without confirmation.
  */
 export function useDraft<Source extends { revision: string }, T extends object>({
   source,
@@ -82,7 +82,7 @@ export function useDraft<Source extends { revision: string }, T extends object>(
       event.preventDefault();
       void send(edits);
     },
-    /** Saves over what was saved elsewhere. */
+    /** Overwrites the values that another user saved. */
     overwrite: () => {
       const rebased = { typed: edits.typed, base: stored };
       setEdits(rebased);
@@ -92,7 +92,7 @@ export function useDraft<Source extends { revision: string }, T extends object>(
 }
 
 function conflict(): ApiProblem {
-  return new ApiProblem(412, "changed_meanwhile", "Somebody else saved another value meanwhile.");
+  return new ApiProblem(412, "changed_meanwhile", "Another user saved a different value meanwhile.");
 }
 
 function isSame(one: unknown, other: unknown): boolean {
@@ -106,7 +106,7 @@ function edited<T extends object>(stored: T, before: Edits<T>, change: Partial<T
   return { typed: { ...before.typed, ...change }, base };
 }
 
-/** What was typed while the save was on its way stays, upon what was sent. */
+/** Keeps what was typed during the save, now based on the values that were sent. */
 function withoutSent<T extends object>(now: Edits<T>, sent: Edits<T>): Edits<T> {
   const names = Object.keys(now.typed) as (keyof T)[];
   const later = names.filter((name) => !isSame(now.typed[name], sent.typed[name]));
@@ -115,7 +115,7 @@ function withoutSent<T extends object>(now: Edits<T>, sent: Edits<T>): Edits<T> 
   return { typed: pick(now.typed), base: pick({ ...now.base, ...sent.typed }) };
 }
 
-/** Without what was typed and undone again. */
+/** The typed values that differ from the stored ones. */
 function changesOf<T extends object>(stored: T, { typed }: Edits<T>): Partial<T> {
   const names = Object.keys(typed) as (keyof T)[];
   const changed = names.filter((name) => !isSame(typed[name], stored[name]));

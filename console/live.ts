@@ -141,7 +141,7 @@ export function usePolling(isCovered = true): number | false {
   return isCovered ? false : slowPollMs;
 }
 
-/** For `refetchInterval`: no channel tells that a runner appeared, or that the reason to wait is another one. */
+/** For `refetchInterval`: no live update reports a new runner or a changed reason for waiting. */
 export function whileWaiting(tasks: { waiting?: string | undefined }[], otherwise: number | false) {
   return tasks.some(({ waiting }) => waiting !== undefined) ? slowPollMs : otherwise;
 }

@@ -3,8 +3,8 @@ import type { AroundNavHandler, BaseLocationHook, BaseSearchHook } from "wouter"
 import { hasUnsaved, leaving } from "./unsaved.ts";
 
 /**
- * Where the console is, as its pages see it. The address bar is ahead of it for a moment after the Back button: a page
- * with unsaved changes stays on screen until the question about them is answered.
+ * The location that the pages of the console use. After the Back button the address bar is ahead of it: a page with
+ * unsaved changes stays on screen until the user confirms that they may be lost.
  */
 interface Place {
   path: string;
@@ -14,9 +14,9 @@ interface Place {
 const here = (): Place => ({ path: location.pathname, search: location.search });
 
 let shown = here();
-/** Counts the entries of the history, so that a step that was not wanted can be taken back. */
+/** Position in the browser history, so that a step can be reversed. */
 let position = positionOf(history.state) ?? 0;
-/** The Back button was pressed over unsaved changes; this step leads back to them. */
+/** Set while a Back step is being reversed because of unsaved changes. */
 let returning: { steps: number } | null = null;
 const listeners = new Set<() => void>();
 
@@ -46,7 +46,7 @@ function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
 window.addEventListener("popstate", ({ state }) => {
   const arrived = positionOf(state);
   if (arrived === null) {
-    // A link to a part of this page made an entry of its own.
+    // A link to an anchor on this page added a history entry.
     position++;
     history.replaceState({ position }, "");
     return;
@@ -77,7 +77,7 @@ export const useConsoleLocation: BaseLocationHook = () => [
 /** For `<Router searchHook>`. */
 export const useConsoleSearch: BaseSearchHook = () => useSyncExternalStore(subscribe, () => shown.search);
 
-/** For `<Router aroundNav>`: links and tabs ask before they leave the page. Filters in the address stay on it. */
+/** For `<Router aroundNav>`: asks for confirmation before links and tabs leave the page. Changes of filters stay on it. */
 export const askBeforeLeaving: AroundNavHandler = (navigate, to, options) => {
   const isOtherPage = new URL(to, location.href).pathname !== shown.path;
   if (isOtherPage) leaving(() => navigate(to, options));

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
 import { warn } from "./act.ts";
-import { answerOf, api, onlyUpon, queryClient } from "./api.ts";
+import { answerOf, api, ifMatch, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Project } from "./shapes.ts";
 
@@ -33,7 +33,7 @@ export function useProjectDraft<T extends object>(
     select,
     reread: () => queryClient.fetchQuery({ ...projectQuery(id), staleTime: 0 }),
     save: async (changes, revision) => {
-      const header = onlyUpon(revision);
+      const header = ifMatch(revision);
       const saved = await answerOf(
         api.projects[":id"].$patch({ param: { id }, header, json: changeOf(changes) }),
       );

@@ -1,13 +1,13 @@
 import { useEffect, useSyncExternalStore } from "react";
 
-/** Forms on the page that hold something which is not saved. */
+/** Forms on the page with unsaved changes. */
 const forms = new Set<symbol>();
 
 export function hasUnsaved(): boolean {
   return forms.size > 0;
 }
 
-/** While `isUnsaved`, whoever leaves the page is asked first. */
+/** While `isUnsaved`, leaving the page needs a confirmation. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
@@ -17,7 +17,7 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [isUnsaved]);
 }
 
-/** What is done once the loss is accepted; null: nothing is asked. */
+/** The navigation that waits for a confirmation; null: none. */
 let pending: (() => void) | null = null;
 const listeners = new Set<() => void>();
 
@@ -26,19 +26,19 @@ function setPending(leave: (() => void) | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Does it at once, or after the question if something would be lost. */
+/** Calls `leave` at once, or after a confirmation if there are unsaved changes. */
 export function leaving(leave: () => void): void {
   if (hasUnsaved()) setPending(leave);
   else leave();
 }
 
-/** Does it without a question: what is not saved belongs to something that is gone. */
+/** Calls `leave` without a confirmation and forgets unsaved changes. */
 export function leavingFreely(leave: () => void): void {
   forms.clear();
   leave();
 }
 
-/** The question that waits for an answer. */
+/** State of the confirmation dialog. */
 export function useLeaveQuestion(): { isAsked: boolean; stay: () => void; leave: () => void } {
   const asked = useSyncExternalStore(
     (listener) => {
@@ -57,7 +57,7 @@ export function useLeaveQuestion(): { isAsked: boolean; stay: () => void; leave:
   };
 }
 
-// A reload, a closed tab or another site: here the browser asks, in its own words.
+// For a reload, a closed tab or another site the browser shows its own confirmation.
 addEventListener("beforeunload", (event) => {
   if (hasUnsaved()) event.preventDefault();
 });

@@ -1,8 +1,8 @@
 import { visibleText } from "../src/visible-text.ts";
 
 /**
- * Text of other people (names, messages, refs, reasons) as the page shows it: characters that would reorder or hide
- * what stands beside them are written out. White space stays.
+ * Escapes characters in text of other users (names, messages, refs, reasons) that would reorder or hide the text around
+ * them. White space is kept.
  */
 export function visible(text: string): string {
   return visibleText(text, "\n\r\t");

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { InferRequestType } from "hono/client";
 import { useAct } from "./act.ts";
-import { answerOf, api, onlyUpon, queryClient } from "./api.ts";
+import { answerOf, api, ifMatch, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Webhook } from "./shapes.ts";
 
@@ -14,7 +14,7 @@ export function webhookQuery(projectId: number) {
 
 export type WebhookChange = InferRequestType<(typeof api.projects)[":id"]["webhook"]["$put"]>["json"];
 
-/** Saves in any case, or only upon a revision. */
+/** Saves only if the revision is current; null: unconditionally. */
 async function saveWebhook(
   projectId: number,
   json: WebhookChange,
@@ -23,7 +23,7 @@ async function saveWebhook(
   const saved = await answerOf(
     api.projects[":id"].webhook.$put({
       param: { id: projectId },
-      header: onlyUpon(revision),
+      header: ifMatch(revision),
       json,
     }),
   );
@@ -33,7 +33,7 @@ async function saveWebhook(
 
 const touched = ["webhook", "unsigned-webhooks"];
 
-/** Webhooks that check nobody, among the projects that one may view. */
+/** Enabled webhooks without a secret, among the projects that the user may view. */
 export const unsignedWebhooksQuery = queryOptions({
   queryKey: ["unsigned-webhooks"],
   queryFn: () => answerOf(api.webhooks.unsigned.$get()),

@@ -46,7 +46,7 @@ export function FormModal<T extends object>({
     <Modal
       opened={isOpen}
       onClose={onClose}
-      // A slip of the mouse or a key must not drop what was typed: then only its buttons close it.
+      // A stray click or key press must not discard typed text: only the buttons close the dialog then.
       closeOnClickOutside={!isTyped}
       closeOnEscape={!isTyped}
       title={<Text fw={620}>{visible(form.title)}</Text>}
@@ -70,9 +70,9 @@ function ModalForm<T extends object>({
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const isTyped = JSON.stringify(value) !== JSON.stringify(start);
-  // While it is sent, its success may lead to another page.
+  // A successful submit may navigate to another page.
   useUnsaved(isTyped && !isBusy);
-  // Before the next key can close it.
+  // A layout effect runs before the next key press can close the dialog.
   useLayoutEffect(() => {
     onTyped(isTyped);
     return () => onTyped(false);
@@ -91,7 +91,7 @@ function ModalForm<T extends object>({
       onClose();
     } catch (thrown) {
       setProblem(thrown);
-      // What the page shows of it is old.
+      // The page shows outdated values.
       if (isChangedMeanwhile(thrown)) void queryClient.invalidateQueries();
     } finally {
       setBusy(false);

@@ -6,7 +6,7 @@ import { visible } from "../visible.ts";
 
 const refreshMs = 30_000;
 
-/** For admins: people who manage a project can read what belongs to a runner. */
+/** Warns admins that managers of a project can read everything that a runner's user can read. */
 export function IsolationNotice() {
   const { data } = useQuery({
     queryKey: ["runners", "isolation"],
@@ -23,9 +23,10 @@ export function IsolationNotice() {
       className="page-warning"
     >
       <b>Scripts are not isolated</b> on{" "}
-      <span className="foreign">{visible(data.notIsolated.join(", "))}</span>: people who manage a project
-      without being administrators can read what the runner's user can read, on the local runner also the keys
-      and the database of this server. See docs/security.md and <Link href="/runners">Runners</Link>.
+      <span className="foreign">{visible(data.notIsolated.join(", "))}</span>: users who manage a project
+      without being admins can read everything that the runner's user can read. On the local runner this
+      includes the keys and the database of this server. See docs/security.md and{" "}
+      <Link href="/runners">Runners</Link>.
     </Alert>
   );
 }

@@ -1,12 +1,12 @@
 import { Button, Group, Modal, Text } from "@mantine/core";
 import { useLeaveQuestion } from "../unsaved.ts";
 
-/** Asked before a page with unsaved changes is left. */
+/** Dialog that is shown before the user leaves a page with unsaved changes. */
 export function LeaveQuestion() {
   const { isAsked, stay, leave } = useLeaveQuestion();
   return (
     <Modal opened={isAsked} onClose={stay} zIndex={400} title={<Text fw={620}>Leave without saving?</Text>}>
-      <Text size="sm">What you changed or typed on this page is not saved. It is lost if you leave.</Text>
+      <Text size="sm">Your changes on this page are not saved. They are lost if you leave.</Text>
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={stay} data-autofocus>
           Stay here

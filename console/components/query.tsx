@@ -18,7 +18,7 @@ export function Loaded<T>({
   return <>{placeholder}</>;
 }
 
-/** The page of one thing. When that cannot be shown, the page still has its heading and the way to the others. */
+/** The page of one resource. If it cannot be loaded, the page still has its heading and a link to the list. */
 export function LoadedPage<T>({
   query,
   title,

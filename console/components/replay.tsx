@@ -41,9 +41,10 @@ export function ReplayOne({ delivery }: { delivery: Delivery }) {
       isDanger={hadBadSignature}
       onConfirm={() => replay.mutateAsync(undefined)}
     >
-      It is judged again by the rules as they are now, past signature
-      {wasRefusedUnjudged ? " and debounce" : ", debounce and event list"}, and may start a deploy.
-      {hadBadSignature && " Its signature had failed: nobody knows who sent it. Replay it only if you do."}
+      The current rules are applied again, without signature
+      {wasRefusedUnjudged ? " and debounce" : ", debounce and event list"}. It may start a deploy.
+      {hadBadSignature &&
+        " Its signature failed: the sender is unknown. Replay it only if you know who sent it."}
     </ConfirmButton>
   );
 }

@@ -4,7 +4,7 @@ import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 import { ForManagers } from "./permission.tsx";
 
-/** What the foot of a form needs to know of its draft. */
+/** The parts of a draft that the footer of a form uses. */
 interface Saved {
   isChanged: boolean;
   isPending: boolean;
@@ -14,7 +14,7 @@ interface Saved {
   overwrite: () => void;
 }
 
-/** Foot of a settings form: saves when something was changed, and says what the server refused. */
+/** Footer of a settings form: saves changes, and shows what the server refused. */
 export function SaveBar({ draft }: { draft: Saved }) {
   const { isChanged, isPending, error, conflicts, reset, overwrite } = draft;
   const isConflict = conflicts.length > 0;
@@ -46,7 +46,7 @@ export function SaveBar({ draft }: { draft: Saved }) {
   );
 }
 
-/** Somebody else saved the same thing meanwhile: one of the two must give way, and the reader decides which. */
+/** Another user saved the same field first: the user reloads or overwrites. */
 export function Conflict({
   isPending,
   onReload,

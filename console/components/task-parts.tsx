@@ -51,7 +51,7 @@ export function TaskTimes({ task }: { task: Task }) {
   );
 }
 
-/** Why no runner takes it, while that is so. */
+/** Why no runner can take the task at the moment. */
 export function Waiting({ task }: { task: Task }) {
   if (task.waiting === undefined) return null;
   return <div className="waiting">{visible(task.waiting)}</div>;

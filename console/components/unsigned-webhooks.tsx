@@ -7,7 +7,7 @@ import { unsignedWebhooksQuery } from "../webhook-query.ts";
 
 const named = 3;
 
-/** On every page: which webhooks take deliveries from anybody, with the way to the setting. */
+/** Lists, on every page, webhooks that accept deliveries from anyone, with a link to the setting. */
 export function UnsignedWebhooks() {
   const { data } = useQuery(unsignedWebhooksQuery);
   if (data === undefined || data.total === 0) return null;

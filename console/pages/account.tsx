@@ -33,7 +33,7 @@ const fieldNames = new Set(["oldPassword", "newPassword"]);
 function PasswordPanel() {
   const [oldPassword, setOld] = useState("");
   const [newPassword, setNew] = useState("");
-  // A browser fills the old one in by itself.
+  // The browser may fill in the old password by itself.
   useUnsaved(newPassword !== "");
   const [keepTokens, setKeepTokens] = useState(false);
   const change = useAct(
@@ -41,7 +41,7 @@ function PasswordPanel() {
     {
       done: keepTokens
         ? "Your password was changed; your other sessions have ended."
-        : "Your password was changed; your other sessions and your API tokens have ended.",
+        : "Your password was changed; your other sessions have ended and your API tokens are revoked.",
       refresh: ["sessions"],
     },
   );
@@ -73,7 +73,7 @@ function PasswordPanel() {
         />
         <Checkbox
           label="Keep my API tokens"
-          description="Otherwise they end: a thief of the old password could have made one."
+          description="Otherwise they are revoked: someone who knew the old password could have created one."
           checked={keepTokens}
           onChange={(event) => setKeepTokens(event.currentTarget.checked)}
         />

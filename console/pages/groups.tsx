@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useAct } from "../act.ts";
 import { useTurnPage } from "../address.ts";
-import { answerOf, api, onlyUpon } from "../api.ts";
+import { answerOf, api, ifMatch } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -91,14 +91,14 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
   );
 }
 
-/** Which runners its projects may ask for. */
+/** The labels that the group's projects may request. */
 function GroupLabels({ group }: { group: Group }) {
   const save = useAct(
     ({ labels, revision }: { labels: string[] | null; revision: string | null }) =>
       answerOf(
         api.groups[":id"].$patch({
           param: { id: group.id },
-          header: onlyUpon(revision),
+          header: ifMatch(revision),
           json: { labels },
         }),
       ),
@@ -106,7 +106,7 @@ function GroupLabels({ group }: { group: Group }) {
   );
   return (
     <FormButton
-      title={`Labels that projects of ${group.name} may ask for`}
+      title={`Labels that projects of ${group.name} may request`}
       submit="Save the labels"
       label="Labels"
       button={{ size: "compact-sm", variant: "default" }}

@@ -1,7 +1,7 @@
 import { Button, Code, Group, MultiSelect, NumberInput, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAct } from "../act.ts";
-import { answerOf, api, onlyUpon } from "../api.ts";
+import { answerOf, api, ifMatch } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -54,7 +54,7 @@ export default function Runners() {
         ]}
       />
       <ShownOnce title="The runner's token" label="the token" value={token} onDone={() => setToken(null)}>
-        It is shown this once. Put it into a file on the other machine, then:
+        It is shown only once. Save it to a file on the other machine, then run:
         <pre className="source">{`slipway runner --server ${location.origin} \\\n  --token-file /etc/slipway/runner.token`}</pre>
       </ShownOnce>
     </>
@@ -87,7 +87,7 @@ function EditRunner({ runner }: { runner: Runner }) {
   const groups = useGroups();
   const save = useAct(
     ({ revision, ...json }: Pick<Runner, "labels" | "groupIds"> & { revision: string | null }) =>
-      answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header: onlyUpon(revision), json })),
+      answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header: ifMatch(revision), json })),
     { done: `${runner.name} was changed.`, refresh: ["runners"] },
   );
   return (
@@ -110,7 +110,7 @@ function EditRunner({ runner }: { runner: Runner }) {
           />
           <MultiSelect
             label="Only for these groups"
-            description="None: it runs the projects of every group."
+            description="Empty: it runs projects of every group."
             data={groupChoices(groups)}
             value={value.groupIds.map(String)}
             onChange={(ids) => set({ groupIds: ids.map(Number) })}
@@ -130,7 +130,7 @@ function LabelsInput(props: {
   return (
     <TagsInput
       label="Labels"
-      description="A runner with labels runs only projects that ask for labels it has. Press Enter after each."
+      description="A runner with labels runs only projects with labels, and must have all of these. Press Enter after each."
       value={props.labels}
       onChange={props.onChange}
       error={props.error}

@@ -166,7 +166,7 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
           />
           <Checkbox
             label="Keep their API tokens"
-            description="Unless they are kept, they end too."
+            description="Otherwise they are revoked."
             checked={value.keepTokens}
             onChange={(event) => set({ keepTokens: event.currentTarget.checked })}
           />

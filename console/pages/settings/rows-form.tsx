@@ -24,7 +24,7 @@ export function RowsForm<Row>({
   /** What an added row holds. */
   fresh: Row;
   changeOf: (rows: Row[]) => ProjectChange;
-  /** What is wrong with a row: by itself, beside the others, or by what the server refused. */
+  /** The error of a row: invalid alone, in conflict with other rows, or refused by the server. */
   faultOf: (rows: Row[], index: number, refused: ApiProblem | null) => string | undefined;
   addLabel: string;
   removeLabelOf: (row: Row) => string;
@@ -37,7 +37,7 @@ export function RowsForm<Row>({
     (read) => ({ list: rowsOf(read).map((row, key) => ({ key, row })) }),
     ({ list = [] }) => changeOf(list.map(({ row }) => row)),
   );
-  // While somebody types, an unfinished row is no mistake.
+  // An unfinished row is not an error while the user is typing.
   const [isTried, setTried] = useState(false);
   const { list } = draft.value;
   const rows = list.map(({ row }) => row);

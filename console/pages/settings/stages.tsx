@@ -23,7 +23,7 @@ const examples = {
 
 type StageName = (typeof names)[number];
 
-/** The fields of all stages side by side: each can be changed, and be in conflict, by itself. */
+/** The fields of all stages as one flat object, so that each can change and conflict separately. */
 type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
   Record<`${StageName}TimeLimit`, number | null> & { healthCheck: HealthCheck };
 

@@ -19,12 +19,12 @@ function variablesOf({ env }: Project): Variable[] {
   return Object.entries(env).map(([name, value]) => ({ name, value }));
 }
 
-/** A row that was added and left alone is no variable. */
+/** An empty row is not a variable. */
 function isEmpty({ name, value }: Variable): boolean {
   return name === "" && value === "";
 }
 
-/** What would be dropped or overwritten without a word is a mistake. */
+/** Rows that would be dropped or overwritten silently are errors. */
 function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): string | undefined {
   const row = rows[index];
   if (row === undefined || isEmpty(row)) return undefined;

@@ -45,7 +45,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
   };
   const send = (revision: { revision?: string }) => {
     const overlap = keepsOld ? { secondSecretUntil: new Date(Date.now() + overlapMs).toISOString() } : {};
-    // What was refused is shown below; the text stays for another try.
+    // The error is shown below; the text is kept for another attempt.
     save.mutateAsync({ json: { secret, ...overlap }, ...revision }).then(forget, () => {});
   };
   const submit = (event: FormEvent) => {
@@ -115,7 +115,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
           )}
           {isConflict && (
             <Conflict isPending={save.isPending} onReload={reload} onOverwrite={() => send({})}>
-              The webhook, perhaps its secret, is another one than this page shows.
+              The webhook, possibly its secret, was changed after this page was loaded.
             </Conflict>
           )}
           {save.isError && !isConflict && <Problem problem={save.error} />}
