@@ -14,16 +14,16 @@ function isForm(contentType: string): boolean {
   return contentType.toLowerCase().startsWith("application/x-www-form-urlencoded");
 }
 
-/** After white space and a byte order mark, which is decoded away. */
+/** Leading white space is skipped; decoding already removed a byte order mark. */
 const startsAsJson = /^[\t\n\r ]*[{[]/;
 
-/** The first field of that name. Only its value is decoded: a body of very many fields must not cost more than another. */
+/** The first field of that name. Only its value is decoded, so that a body with very many fields costs no more than others. */
 const payloadField = /(?:^|&)payload=([^&]*)/;
 
 /**
- * The JSON inside a form body, or null when the body is none. A signature covers the body, not the content type: what
- * begins as JSON is never a form. Otherwise a signed body, sent again as a form, would be read from a `&payload=` that
- * somebody wrote into a commit message.
+ * The JSON inside a form body, or null when the body is not a form. A signature covers the body, not the content type, so a
+ * body that starts as JSON is never read as a form. Otherwise an attacker could resend a signed JSON body as a form and
+ * have it read from a `&payload=` in a commit message.
  */
 export function formPayloadOf(body: Uint8Array, contentType: string): string | null {
   if (!isForm(contentType)) return null;

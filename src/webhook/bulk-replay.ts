@@ -17,9 +17,9 @@ export interface BulkReplay {
   older: number;
   /** Those of a ref that has a newer delivery outside of the list, which was accepted or merged, or deleted it. */
   overtaken: number;
-  /** Those whose signature had failed: nobody knows who sent them, so each has to be chosen by itself. */
+  /** Deliveries whose signature failed: their sender is unknown, so each must be replayed individually. */
   unverified: number;
-  /** Those that hold nothing to build, or that are replays or tests themselves. */
+  /** Deliveries without anything to build, and replays and tests. */
   nothing: number;
   /** The latest of further refs, for the next call. */
   left: number;

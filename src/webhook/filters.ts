@@ -6,20 +6,20 @@ import type { Pattern, Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** What the patterns of one decision may cost together. Branch and tag patterns have their own, so that paths leave them theirs. */
+/** Work limit of all patterns of one decision. Ref patterns have a separate limit, which path patterns cannot use up. */
 export interface FilterWork {
   refs: MatchWork;
   paths: MatchWork;
 }
 
-/** About a tenth of a second: a thousand times what a usual delivery costs. */
+/** About a tenth of a second, a thousand times the work of a usual delivery. */
 export const maxFilterSteps = 10_000_000;
 
 export function newFilterWork(): FilterWork {
   return { refs: { left: maxFilterSteps }, paths: { left: maxFilterSteps } };
 }
 
-/** What was used of it. */
+/** The steps used so far. */
 export function stepsOf({ refs, paths }: FilterWork): number {
   return 2 * maxFilterSteps - refs.left - paths.left;
 }
@@ -85,13 +85,13 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
 }
 
 /**
- * Why a ref is neither branch nor tag; null when it is one. Hosts keep the code of forks in refs of their own, such as
- * refs/pull/7/head, which everybody may fill: only a merge request may name one, and only where forks are allowed.
+ * Why a ref is neither a branch nor a tag; null when it is one. Git hosts keep the code of forks in special refs such as
+ * refs/pull/7/head, which outsiders can create: only a merge request may name one, and only where forks are allowed.
  */
 function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
   if (mergeRequest?.fromFork) return null;
   if (!isBranchOrTag(rawRef))
-    return `A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${rawRef} is neither of them.`;
+    return `A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${rawRef} is neither.`;
   if (toShortRef(rawRef).startsWith("refs/"))
     return `The name of ${rawRef} begins with refs/, so that it could be taken for another ref; rename it.`;
   return null;
@@ -106,7 +106,7 @@ function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
   return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
 }
 
-/** A filter that was not evaluated to its end stops: it guards what may be deployed. */
+/** A filter that was not fully evaluated stops the delivery: it guards what may be deployed. */
 function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   const isTag = event.event === "tag";
   const noun = isTag ? "tag" : "branch";
@@ -125,7 +125,7 @@ function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: Matc
   }
   const reason =
     work.left < 0
-      ? `The ${noun} filter is too complex to be evaluated, so ${shown} is not built. Use fewer or simpler patterns.`
+      ? `The ${noun} filter is too complex to evaluate, so ${shown} is not built. Use fewer or simpler patterns.`
       : `The ${noun} ${shown} matches none of ${listed}.`;
   trace.add(noun, "stop", shown, listed, reason);
   return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };

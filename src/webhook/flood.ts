@@ -1,12 +1,12 @@
 /**
- * Keeps refused deliveries from filling the database. Of one source (an address or IPv6 network, alone or at a project) the
- * first 60 of a minute are records of their own, and of one place (the unknown keys, or a project) the first 600 of a minute
- * and 3,600 of an hour, however many sources they have. The surplus is one record a minute whose count grows.
+ * Keeps refused deliveries from filling the database. Refusals have a record each up to a limit: 60 a minute
+ * per source (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all
+ * unknown keys). Further refusals are counted in one record per minute.
  */
 export interface FloodGuard {
   /** Records by `create`, or counts onto the minute's surplus record; answers the record's id. */
   record(origin: Origin, nowMs: number, create: () => Promise<number>): Promise<number>;
-  /** Whether the next one would only be counted: then nothing more needs to be found out about it. */
+  /** Whether the next refusal would only be counted: its details are not needed then. */
   isFlooding(origin: Origin, nowMs: number): boolean;
   /** Resolves once all counts are written. */
   settle(): Promise<void>;
@@ -23,16 +23,16 @@ export interface FloodWriter {
 }
 
 const recordsOfSource = 60;
-/** An attacker may have any number of addresses: a botnet, or the 65,536 networks of an IPv6 /48. */
+/** Per project, because an attacker may have many addresses: a botnet, or the 65,536 /64 networks of an IPv6 /48. */
 const recordsOfPlace = 600;
-/** A flood that goes on for days must not fill the disk either. */
+/** Keeps a flood that lasts for days from filling the disk. */
 const hourlyRecordsOfPlace = 3600;
 /** Sources beyond this share one entry: an attacker with many addresses must not buy memory. */
 const maxEntries = 10_000;
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
 
-/** What one source or place has recorded in a minute or hour. */
+/** What was recorded for one source or place in a minute or hour. */
 interface Tally {
   period: number;
   records: number;
@@ -55,7 +55,7 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
     };
   }
 
-  /** The tally whose surplus the next record belongs to; null when it is a record of its own. */
+  /** The tally that is over its limit and counts the next refusal; null when the refusal gets its own record. */
   function fullOf({ source, place, hour }: ReturnType<typeof talliesOf>): Tally | null {
     if (place.records >= recordsOfPlace || hour.records >= hourlyRecordsOfPlace) return place;
     return source.records >= recordsOfSource ? source : null;
@@ -69,14 +69,14 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
     writing.add(work);
   }
 
-  /** One write at a time for a tally: what arrives meanwhile goes with the next. */
+  /** One write at a time per tally: counts that arrive meanwhile go into the next write. */
   async function writeCounts(tally: Tally, id: number): Promise<void> {
     while (tally.pending > 0) {
       const more = tally.pending;
       tally.pending = 0;
       await writer.addToCount(id, more).catch(writer.failed);
     }
-    // In the same turn as the last look: what arrives from now on starts another write.
+    // Same turn as the last check, so that later arrivals start another write.
     tally.isWriting = false;
   }
 
@@ -108,7 +108,7 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
   };
 }
 
-/** The tally of this period. When there are too many, those of other periods are forgotten first. */
+/** The tally of this period. When there are too many, tallies of other periods are dropped first. */
 function tallyOf(tallies: Map<string, Tally>, name: string, nowMs: number, periodMs: number): Tally {
   const period = Math.floor(nowMs / periodMs);
   if (!tallies.has(name) && tallies.size >= maxEntries)

@@ -27,11 +27,11 @@ export interface HookSecrets {
 /** Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. */
 export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
-  /** As last read, which may be old; null when it was not. */
+  /** The cached hook, which may be outdated; null when it is not cached. */
   remembered(key: string): Hook | null;
   /**
-   * As stored now, read by `keepers` where they are given; the same `config` where it has not changed. Null, and
-   * forgotten, when key or project are gone.
+   * The hook as stored now, read through `keepers` if given; keeps the same `config` object if unchanged. Null, and removed
+   * from the cache, when the key or project no longer exists.
    */
   current(hook: Hook, keepers?: HookKeepers): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
@@ -116,7 +116,7 @@ function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   };
 }
 
-/** An empty secret would verify every delivery that proves nothing. */
+/** With an empty secret every sender could make a valid signature. */
 function opened(secrets: Secrets, purpose: string, ciphertext: string | null): string[] {
   if (ciphertext === null) return [];
   const secret = secrets.open(purpose, ciphertext);

@@ -38,7 +38,7 @@ export type SecretFormat = (typeof secretFormats)[number];
 
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
-  /** `audited` and `allowed` run in the same transaction; `allowed` throws if the configuration must stay as it is. */
+  /** `audited` and `allowed` run in the same transaction; `allowed` throws if the change is not permitted. */
   save(
     projectId: number,
     change: WebhookChange,

@@ -197,7 +197,7 @@ function nameOf(repository: JsonObject): string {
   return firstText(textAt(repository, "full_name"), textAt(repository, "id"), textAt(repository, "name"));
 }
 
-/** Anything else would name another ref than that of the request. */
+/** Anything else could name a ref outside the merge request. */
 function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
 }

@@ -41,7 +41,7 @@ export function isNoCommit(commit: string): boolean {
   return /^0+$/.test(commit);
 }
 
-/** Ref fields of a branch or tag. A full ref says itself which it is, if any; a short one is what `refType` says. */
+/** Ref fields of a branch or tag. A full ref contains its type, if any; for a short one `refType` decides. */
 export function refFieldsOf(
   ref: string,
   refType: string,

@@ -133,7 +133,7 @@ function readGeneric(
       title: textAt(payload, "title"),
       sourceBranch: refFields.ref,
       targetBranch: firstText(textAt(payload, "targetBranch"), refFields.ref),
-      // The format has no field for it; code of the project itself is in its branches.
+      // The format has no fork field. Code of the project itself is in branches, so any other ref counts as a fork's.
       fromFork: refFields.rawRef !== "" && !isBranchOrTag(refFields.rawRef),
     },
   });

@@ -7,8 +7,8 @@ import type { Trace } from "./trace.ts";
 const windowMs = 60_000;
 
 /**
- * What a delivery counts as: `listed` when it may build, that is an event that the project listens to. Everything else has
- * a bucket of the same size, so that pushed tags, comments or deletions cannot use up the places of pushes.
+ * The bucket of a delivery: `listed` when the project listens to its event. Everything else has a second bucket of the
+ * same size, so that pushed tags, comments or deletions cannot use up the limit of pushes.
  */
 export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, "events">): RateBucket {
   if (event === null) return "unlisted";
@@ -18,7 +18,7 @@ export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, 
   return isListed ? "listed" : "unlisted";
 }
 
-/** This instance's own count of each project's deliveries. */
+/** This instance's count of deliveries per project. */
 export type ProjectRates = Record<RateBucket, SlidingLimit>;
 
 export function buildProjectRates(limitPerMinute: number): ProjectRates {

@@ -29,7 +29,7 @@ export function buildQueuePlaces(elapsedMs: () => number = () => performance.now
     const last = lastOf.get(task.projectId);
     const startedAtMs = elapsedMs();
     const keptForMs = last ? last.goodUntilMs - now.getTime() : 0;
-    // Kept for longer than ever: the clock was set back.
+    // A value above the maximum means that the clock was set back.
     const isGood = keptForMs > 0 && keptForMs <= maxKeptMs;
     if (last && (isGood || startedAtMs < countAgainAtMs)) return { queued: true, position: ++last.position };
     const place = await placeAtTheEnd(keepers, task, now);

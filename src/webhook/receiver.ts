@@ -45,7 +45,7 @@ const hookKey = /^[0-9a-f]{48}$/;
 export function buildReceiver(options: ReceiverOptions): Receiver {
   const { store, hooks, pipeline, clock, limitPerMinute } = options;
   const rates = buildProjectRates(limitPerMinute);
-  /** Per address: whoever guesses secrets must not use up the project's own rate. */
+  /** Per address, so that guessing secrets does not use up the project's rate. */
   const failedSignatures = buildSlidingLimit(limitPerMinute);
   const floods: FloodGuard = buildFloodGuard({
     addToCount: (id, more) => store.deliveries.addToCount(id, more),
@@ -65,7 +65,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** A look-up that fails is tried once more: a broken connection to the database is replaced by then. */
+  /** Retries a failed look-up once: a broken database connection has been replaced by then. */
   async function locate(incoming: Incoming, known: Known): Promise<Hook | Answer | null> {
     try {
       return await hooks.byKey(incoming.key);
@@ -78,7 +78,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** The failure belongs to the project of the key as far as that is known, with its event, so that it can be replayed. */
+  /** Adds project and event, as far as known, to the record of a failed look-up, so that it can be replayed. */
   async function ownedDelivery(incoming: Incoming, known: Known): Promise<Known> {
     const hook = hooks.remembered(incoming.key);
     if (hook === null) {
@@ -92,7 +92,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
         return located;
       return readDelivery(hook, incoming, located, body).known;
     } catch {
-      // A secret that does not open: the look-up is the failure to record.
+      // A secret that cannot be decrypted: the record reports the failed look-up.
       return located;
     }
   }
@@ -180,7 +180,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const takenAtMs = clock.elapsed();
     const bucket = bucketOf(known.event, hook.rules);
     const waitMs = rates[bucket].take(projectId, takenAtMs);
-    // Hosts do not send again: what is surely theirs stays replayable.
+    // Git hosts do not retry, so a verified delivery stays replayable.
     if (waitMs !== null) {
       const kept = hook.config.secret === null ? withBoundedEvent(known) : known;
       return refuseFlooding(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
@@ -195,8 +195,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   }
 
   /**
-   * The failure is counted before anything is read: a stranger must not buy more work than a signature. Beyond the limit of
-   * an address, or in a flood from many, the body is not looked at.
+   * The failure is counted before the body is parsed, so that an unverified sender causes no more work than a signature
+   * check. Beyond the limit of an address, or in a flood from many addresses, the body is not parsed at all.
    */
   function refuseSignature(
     hook: Hook,
@@ -218,7 +218,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
     const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
     const why = isFlooding
-      ? "one of a flood, not looked at further"
+      ? "part of a flood, not examined further"
       : diagnosisOf(hook, request, clock.now());
     const reason = `The signature failed: ${why}.`;
     known.trace.add("signature", "stop", "", hook.config.provider, reason);
@@ -226,7 +226,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
-    // In a flood only the count grows, so nothing is looked up for it.
+    // In a flood only the count grows, so no look-up is needed.
     const isAsked =
       hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
     const formerProjectId = isAsked ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
@@ -282,8 +282,8 @@ function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
 const unknownPlace: Pick<Known, "projectId"> = { projectId: 0 };
 
 /**
- * A flood is folded per address; at a project also per project, so that its managers see their own. What is verified is
- * kept apart, because a flood of strangers must not fold what the host sent.
+ * Floods are counted per address, and for a project also per project, so that its managers see their own. Verified
+ * deliveries are counted separately, so that a flood of strangers does not suppress records of the host.
  */
 function originOf(
   { limitKey }: Incoming,

@@ -70,8 +70,8 @@ const maxUnprovenEvent = 16 * 1024;
 const maxUnprovenMessageBytes = 4096;
 
 /**
- * Of a sender that proved nothing, a record keeps what is needed to recognise the event and to replay it by force, and no
- * list of ten thousand paths: anybody can send such events, and often.
+ * The record of an unverified sender keeps only what is needed to recognise the event and to replay it with `force`, without
+ * a list of ten thousand paths: anyone can send such events in large numbers.
  */
 export function withBoundedEvent(known: Known): Known {
   const { event } = known;
@@ -80,7 +80,7 @@ export function withBoundedEvent(known: Known): Known {
   const bounded = {
     ...rest,
     paths: null,
-    pathsUnknownBecause: "the sender proved nothing, so that its long list was not kept",
+    pathsUnknownBecause: "the sender is not verified, so its long list of paths was not kept",
     message: cutAtBytes(event.message, maxUnprovenMessageBytes),
   };
   return { ...known, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };
@@ -104,7 +104,7 @@ function fieldOf(text: string): string {
   return visible(text.length <= maxFieldLength ? text : `${text.slice(0, maxFieldLength)}…`);
 }
 
-/** As it stands in lists. */
+/** The form that lists show. */
 export function summaryOf(delivery: Delivery): DeliverySummary {
   const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = delivery;
   return summary;

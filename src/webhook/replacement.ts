@@ -1,10 +1,10 @@
 import type { DeliverySummary, TraceStep } from "../model/delivery.ts";
 
-/** What a delivery says of itself once another one has taken over its task: its own ref and commit are not what is built. */
+/** Adds to a delivery that another delivery took over its task, so that its own ref and commit are not built. */
 export function withReplacement<D extends DeliverySummary & { trace?: TraceStep[] }>(delivery: D): D {
   const { replaced_by, reason, trace } = delivery;
   if (replaced_by === null) return delivery;
-  const detail = `Delivery ${replaced_by} took over the task within the debounce window: the task builds what that one names.`;
+  const detail = `Delivery ${replaced_by} took over the task within the debounce window: the task builds the ref and commit of that delivery.`;
   const named = { ...delivery, reason: `${reason} ${detail}` };
   if (trace === undefined) return named;
   const step: TraceStep = {

@@ -14,11 +14,11 @@ import { type WayIn, waysIn } from "./ways-in.ts";
 
 export interface Replays {
   /**
-   * Triggers again from a stored delivery, ignoring signature, debounce and event list. Without `force`, the event list
-   * counts for one that was refused before its event was judged, and a failed signature is not replayed at all.
+   * Triggers a stored delivery again, ignoring signature, debounce and event list. Without `force`, the event list applies
+   * to a delivery that was refused before its event was checked, and a delivery with a failed signature is not replayed.
    */
   replay(delivery: Delivery, force: boolean): Promise<Answer>;
-  /** Those of a list: nobody looked at each, so the event list counts, and failed signatures are left alone. */
+  /** Replays a list: nobody checked each delivery, so the event list applies and failed signatures are skipped. */
   replayMany: BulkReplays;
 }
 
@@ -71,7 +71,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
   };
 }
 
-/** Ends of a delivery before its event was judged: its record does not say whether the project listens to it. */
+/** Outcomes before the event was checked: the record does not show whether the project listens to it. */
 const refusedUnjudged: readonly DeliveryCode[] = ["rate_limited", "lock_timeout", "internal_error"];
 
 function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
@@ -81,7 +81,7 @@ function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
   if (delivery.code === "signature_invalid" && !force)
     throw new Fault(
       "conflict",
-      `The signature of delivery ${delivery.id} had failed: nobody knows who sent it. Replay it with \`force\` if you do.`,
+      `The signature of delivery ${delivery.id} failed, so its sender is unknown. Replay it with \`force\` if you know who sent it.`,
     );
   return event;
 }

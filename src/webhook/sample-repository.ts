@@ -49,7 +49,7 @@ export async function makeSampleRepository(path: string): Promise<SampleReposito
 
 /**
  * The folder of a sample, from its clone address: a direct child of the samples folder with a name that only samples
- * get. Null for any other address, so that a project whose address was changed never names what is deleted.
+ * get. Null for any other address, so that a changed address never selects another folder for deletion.
  */
 export function sampleFolderOf(cloneUrl: string, samplesDir: string): string | null {
   const folder = dirname(cloneUrl);

@@ -81,7 +81,7 @@ export function buildSamples(options: SamplesOptions): Samples {
     return { deliveryId: answer.deliveryId, taskId: answer.taskId ?? null };
   }
 
-  /** Version 0.1.0 let people set the address of a sample, also to the repository of another one. */
+  /** Version 0.1.0 allowed changing the address of a sample, also to the repository of another sample. */
   async function isUsed(cloneUrl: string): Promise<boolean> {
     for (let page = 1; ; page++) {
       const { items } = await store.projects.list({}, { page, pageSize: projectsAtOnce });

@@ -36,7 +36,7 @@ export function diagnose(failed: FailedSignature): string {
   const proof = proofOf(failed.scheme, failed.place, failed.request);
   const empty = emptyHeaderOf(failed, proof);
   if (empty !== null)
-    return `header ${empty} is empty, as a host without a secret sends it: set the secret on the host too`;
+    return `header ${empty} is empty, so the host has no secret: set the secret on the host too`;
   if (proof === "") return missingProof(failed);
   return (
     mistakes.find(({ isIt }) => isIt(failed, proof))?.says ??
@@ -44,10 +44,10 @@ export function diagnose(failed: FailedSignature): string {
   );
 }
 
-/** What hosts without a secret send in place of a signature; a prefix of the project's own is another. */
+/** What hosts without a secret send instead of a signature; a project may have another prefix. */
 const emptySignature = /^(sha(1|256|512)=|v1,)$/;
 
-/** The header that is there and says nothing; null when there is none. A token may look like a prefix, a signature not. */
+/** The header that is present but empty; null if there is none. A token may look like a prefix, a signature may not. */
 function emptyHeaderOf(failed: FailedSignature, proof: string): string | null {
   const { place, request } = failed;
   const isEmpty =

@@ -23,7 +23,7 @@ export type ConfiguredPlace = Pick<
 /** How far the clock of a sender that signs a timestamp may be off, as Gitee and Standard Webhooks say themselves. */
 const giteeToleranceMs = 3_600_000;
 const standardToleranceMs = 300_000;
-/** A rotation of keys takes two; a header full of them must not buy a comparison for each. */
+/** A key rotation needs two; more signatures in one header are ignored to limit the work. */
 const maxSignatures = 20;
 
 /** Headers that a host's proof may stand in. */

@@ -48,13 +48,13 @@ function mayHold(text: string, secret: string): boolean {
   return alwaysEscaped.test(secret) && text.includes("\\");
 }
 
-/** No host nests deeper; what does is left out, as walking it to its end would take all of the stack. */
+/** No Git host nests deeper. Deeper values are left out, because the recursion could exhaust the stack. */
 const maxDepth = 100;
 
-/** In characters. Masks are shorter than what they hide, so this is more than is kept. */
+/** In characters. Masks are shorter than the values they hide, so this exceeds the stored length. */
 const maxWalked = 4 * maxStoredBytes;
 
-/** How much more is walked. What is kept is cut, so what stands far behind the cut is left out unseen. */
+/** How much further values are masked. The stored body is cut, so text far behind the cut is dropped without masking. */
 interface Room {
   left: number;
 }

@@ -112,7 +112,7 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
   return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
 }
 
-/** Where a new task will stand, and what would keep every runner from it. */
+/** The queue position of a new task, and the reason if no runner may take it. */
 export interface Outlook {
   placeOf: PlaceOf;
   waitingOf: WaitingOf;

@@ -31,7 +31,7 @@ const replay = {
   remoteIp: "replay",
 } as const satisfies WayIn;
 
-/** The ways a delivery comes in, over one and the same sequence. */
+/** The ways a delivery comes in; all use the same sequence of steps. */
 export const waysIn = {
   live: {
     enabled: true,
@@ -69,8 +69,8 @@ export const waysIn = {
     task: true,
     remoteIp: "test",
   },
-  /** Somebody chose this very delivery. */
+  /** A person chose this delivery. */
   replay,
-  /** Nobody did, or it was refused before anybody could see that its event is not listed. */
+  /** Nobody chose it individually, or it was refused before its event was checked. */
   judgedReplay: { ...replay, eventList: true },
 } as const satisfies Record<string, WayIn>;

@@ -31,9 +31,9 @@ export interface WhatIfItem {
   changes: boolean;
 }
 
-/** A delivery may list thousands of files, so few are read at a time, and others get their turn between. */
+/** A delivery may list thousands of files, so few are read at a time, and other requests run in between. */
 const readAtOnce = 5;
-/** What one question may cost: as much as five of the most costly deliveries. */
+/** Work limit of one request: five times the limit of one delivery. */
 const maxSteps = 5 * maxFilterSteps;
 
 /**
@@ -76,7 +76,7 @@ export async function whatIf(
 }
 
 const tooComplex =
-  "The filters are too complex for these deliveries. Use fewer or simpler patterns, or ask about fewer deliveries (`last`).";
+  "The filters are too complex for these deliveries. Use fewer or simpler patterns, or request fewer deliveries (`last`).";
 
 function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; steps: number } | null {
   if (normalized === null) return null;

@@ -17,7 +17,7 @@ export interface Written {
   outcome: Outcome;
   enqueued?: Enqueued;
   start?: StartedTask;
-  /** The delivery that the task builds in place of this one. */
+  /** The delivery that the task builds instead of this one. */
   replacedBy?: number | null;
   /** The task that took over this delivery's ref and commit, and how it stood before. */
   moved?: { task: Task; from: Task };
@@ -58,7 +58,7 @@ function writtenWith(
   return { id, record: Object.assign(record, { task_id: enqueued.task.id }), outcome, enqueued, start };
 }
 
-/** The last one wins: it replaces the delivery that the task would have built so far, unless that one is kept. */
+/** The last delivery wins: it replaces the one that the task would have built, unless the task keeps that one. */
 function mergeInto(
   store: Unit,
   record: NewDelivery,
@@ -85,7 +85,7 @@ export function effectsOf({ record, outcome, enqueued, start }: Written): Partia
   if (!enqueued || !start) return { message: outcome.reason };
   const { task } = enqueued;
   const { place } = start;
-  // A runner that only has to connect is no news to a Git host; one that no setting allows is.
+  // A Git host is informed only of a lasting reason, not of a runner that merely has to connect.
   const waiting = start.waiting?.isLasting ? start.waiting.text : null;
   const effects = { message: messageOf(task, place, waiting), taskId: task.id };
   return place.queued || waiting !== null

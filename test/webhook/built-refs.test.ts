@@ -59,8 +59,7 @@ describe("an unsigned push", () => {
     const { body } = await hook.deliver({ payload: { event: "push", ref: "refs/pull/7/head" } });
     expect(body).toMatchObject({
       code: "ref_invalid",
-      reason:
-        "A push builds a branch (refs/heads/…) or a tag (refs/tags/…); refs/pull/7/head is neither of them.",
+      reason: "A push builds a branch (refs/heads/…) or a tag (refs/tags/…); refs/pull/7/head is neither.",
     });
     const record = await deliveryOf(server.admin, body.deliveryId);
     expect(record).toMatchObject({ ref: "refs/pull/7/head", ref_type: "" });

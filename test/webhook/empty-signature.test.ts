@@ -49,7 +49,7 @@ test.each(hosts)("of %s is diagnosed as a host without a secret", async (_host, 
   const answer = await hook.deliver({ payload, headers });
   expect([answer.status, answer.body.reason]).toEqual([401, "The signature failed."]);
   expect((await deliveryOf(server.admin, answer.body.deliveryId)).reason).toBe(
-    `The signature failed: header ${header} is empty, as a host without a secret sends it: set the secret on the host too.`,
+    `The signature failed: header ${header} is empty, so the host has no secret: set the secret on the host too.`,
   );
 });
 

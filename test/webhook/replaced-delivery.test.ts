@@ -39,7 +39,7 @@ describe("a delivery whose task another one took over within the debounce window
     });
     const second = await deliver("dev", "2");
     const replaced = await record(first);
-    const sentence = `Delivery ${second} took over the task within the debounce window: the task builds what that one names.`;
+    const sentence = `Delivery ${second} took over the task within the debounce window: the task builds the ref and commit of that delivery.`;
     expect(replaced).toMatchObject({
       status: "accepted",
       replaced_by: second,
