@@ -35,6 +35,9 @@ interface InFlight {
 /** Messages that wait for slow sockets, all publishers together; above it a publish is refused with 503. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
+/** So long after its confirmation a message has been read on every instance that works. */
+const readBackMs = 10_000;
+
 /** Accepts a message: it gets its id, its place in order, and is on the bus when `publish` has resolved. */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -81,10 +84,19 @@ export class Publisher {
       const { id, receivers } = await published;
       idempotency.published(idempotencyKey, receivers, steady.now());
       if (this.#isDebug) this.#log(request, { id, receivers });
+      this.#forget(idempotencyKey);
       return { id, receivers };
-    } finally {
+    } catch (error) {
       this.#inFlight.delete(idempotencyKey);
+      throw error;
     }
+  }
+
+  /** A message that the broker has confirmed becomes known by its key when it is read here, a moment later. */
+  #forget(key: string): void {
+    const { idempotency, steady } = this.#parts;
+    if (idempotency.find(key, steady.now())) this.#inFlight.delete(key);
+    else setTimeout(() => this.#inFlight.delete(key), readBackMs).unref();
   }
 
   async #logged(request: PublishRequest, publishing: Published | Promise<Published>): Promise<Published> {

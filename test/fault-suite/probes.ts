@@ -47,14 +47,19 @@ export class Probes implements Probe {
     return found.flat();
   }
 
-  /** After a silent fault a few uses may fail, because a connection that is dead is found by them. */
+  /**
+   * After a silent fault a few uses may fail, because a connection that is dead is found by them. An instance that is not
+   * ready any more when its use has failed did not pretend.
+   */
   async #useWhenReady(instance: Instance, isSilent: boolean): Promise<Violation[]> {
     let problem: string | null = null;
-    for (let attempt = 0; attempt < (isSilent ? usesAfterSilence : 1); attempt++) {
+    let failures = 0;
+    while (failures < (isSilent ? usesAfterSilence : 1)) {
       // That it never becomes ready is reported for the part.
       if (!(await until(() => answersReady(instance.url), recoverLimitMs, 10))) return [];
       problem = await this.#use(instance);
       if (problem === null) return [];
+      if (await answersReady(instance.url)) failures++;
     }
     const text = `${instance.part.name} at the moment of its first /readyz 200: ${problem}`;
     return [violation("ready-but-unusable", text)];

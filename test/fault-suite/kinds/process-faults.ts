@@ -108,7 +108,10 @@ const startAlone: FaultKind = {
     await Bun.sleep(random.between(3_000, 6_000));
     for (const link of instance.upstream) link.set("open");
     // Without its database a server may refuse to start; its supervisor starts it again.
-    if (!instance.part.isRunning()) await instance.part.start();
+    await until(async () => {
+      if (!instance.part.isRunning()) await instance.part.start();
+      return instance.part.isReady();
+    }, readyLimitMs);
     return undefined;
   },
 };

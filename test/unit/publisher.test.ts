@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import pino from "pino";
+import type { Bus } from "../../src/bus/bus.ts";
+import { manualClock } from "../../src/clock.ts";
+import type { Hub } from "../../src/push/hub.ts";
+import { fingerprintOf, Idempotency, idempotencyDefaults } from "../../src/push/idempotency.ts";
+import { Publisher } from "../../src/push/publisher.ts";
+
+const request = { targetType: "user" as const, target: "anna", data: "x" };
+
+/** A broker that confirms at once and delivers when the test says so. */
+function publisherOverSlowBroker(isConfirmed = () => true) {
+  const clock = manualClock();
+  const idempotency = new Idempotency(idempotencyDefaults);
+  let ids = 0;
+  const bus: Partial<Bus> = {
+    name: "kafka",
+    takes: () => true,
+    publish: async () => {
+      if (!isConfirmed()) throw new Error("the broker is away");
+    },
+  };
+  const publisher = new Publisher({
+    bus: bus as Bus,
+    hub: { waitingBytes: 0 } as Hub,
+    idempotency,
+    clock,
+    steady: clock,
+    log: pino({ level: "silent" }),
+    node: "one",
+    newId: () => `id-${++ids}`,
+    maxMessageBytes: 1_000,
+  });
+  const readBack = (key: string, id: string) =>
+    idempotency.remember(key, id, fingerprintOf("user", "anna", "x"), clock.now());
+  return { publisher, readBack };
+}
+
+test("a repeat that comes before the first message was read here is answered the same id", async () => {
+  const { publisher, readBack } = publisherOverSlowBroker();
+  expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
+  expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
+  expect(await publisher.publishOnce({ ...request, data: "y" }, "order-7")).toMatchObject({ status: 409 });
+  readBack("order-7", "id-1");
+  expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
+});
+
+test("a publish that the broker did not confirm is not a first one", async () => {
+  let isConfirmed = false;
+  const { publisher } = publisherOverSlowBroker(() => isConfirmed);
+  await expect(publisher.publishOnce(request, "order-7")).rejects.toThrow("the broker is away");
+  isConfirmed = true;
+  expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-2" });
+});
