@@ -45,5 +45,9 @@ export function addDataCommands(program: Command): void {
 
 function restoredText({ rows, canceledTasks }: { rows: number; canceledTasks: number }): string {
   if (canceledTasks === 0) return `Restored ${rows} rows.`;
-  return `Restored ${rows} rows. ${canceledTasks} tasks that were queued or running are canceled; restore with --keep-queue to run them here.`;
+  const canceled =
+    canceledTasks === 1
+      ? "One task that was queued or running is"
+      : `${canceledTasks} tasks that were queued or running are`;
+  return `Restored ${rows} rows. ${canceled} canceled; restore with --keep-queue to run what waited.`;
 }

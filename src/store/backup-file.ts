@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault, messageOf } from "../errors.ts";
@@ -41,6 +41,7 @@ export interface BackupWriter {
  * file with a name that nobody can foresee: a file or a link that is already there is never written to.
  */
 export async function createBackupFile(path: string): Promise<BackupWriter> {
+  await refuseOtherThanFile(path);
   const partial = `${path}.${randomToken(6, "hex")}.partial`;
   const handle = await open(partial, "wx", 0o600).catch((cause: unknown) => {
     throw new Fault("invalid", `The backup ${path} cannot be written: ${messageOf(cause)}`, { cause });
@@ -73,6 +74,14 @@ export async function createBackupFile(path: string): Promise<BackupWriter> {
       await rm(partial, { force: true });
     },
   };
+}
+
+/** The backup takes the place of what has its name: for root that could be a device, as /dev/stdout. */
+async function refuseOtherThanFile(path: string): Promise<void> {
+  const there = await stat(path).catch(() => null);
+  if (there === null || there.isFile()) return;
+  const problem = there.isDirectory() ? "it is a folder; name a file in it" : "it is no file; name one";
+  throw new Fault("invalid", `The backup ${path} cannot be written: ${problem}.`);
 }
 
 /** Reads the lines of a backup; throws when it is none, or not whole. */

@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { lstat, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createBackupFile } from "../../src/store/backup-file.ts";
+import { failureOf } from "../support/failure.ts";
+
+test("a backup takes the place of a file alone: no folder, pipe or device", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "slipway-backup-file-"));
+  const pipe = join(folder, "pipe");
+  expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+  const link = join(folder, "link");
+  await symlink(pipe, link);
+  for (const [path, problem] of [
+    [folder, "it is a folder"],
+    [pipe, "it is no file"],
+    [link, "it is no file"],
+  ] as const)
+    expect(String(await failureOf(createBackupFile(path)))).toContain(problem);
+  expect((await lstat(pipe)).isFIFO()).toBe(true);
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+  expect((await readdir(folder)).toSorted()).toEqual(["link", "pipe"]);
+  await rm(folder, { recursive: true });
+});
