@@ -61,14 +61,14 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
 }
 
 async function run(config: Config, local: string | null): Promise<void> {
-  // Loaded only now, as in serve-commands.ts.
+  // Before the rest is loaded, as in serve-commands.ts.
+  const { fault } = await hideOwnProcess(startSecrets);
   const [{ buildLog }, { runRunner }, { systemClock }] = await Promise.all([
     import("../log.ts"),
     import("../runner/runner.ts"),
     import("../clock.ts"),
   ]);
   const log = buildLog(config["log.level"], config["log.format"]);
-  const { fault } = await hideOwnProcess(startSecrets);
   if (fault !== null) log.warn({ fault }, "scripts could read the memory of this runner, and its token");
   const drain = new AbortController();
   const abandon = new AbortController();
