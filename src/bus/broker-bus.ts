@@ -30,9 +30,9 @@ export interface BrokerLink extends SessionEvents {
   topics: SharedTopic[];
   /** Hands over what arrived together; acknowledge, and bring more, once it is done. */
   receive(topic: SharedTopic, records: BrokerRecord[]): void | Promise<void>;
-  /** Asked once it is settled where reading starts, and served before it does. Null: nothing needs to be read again. */
+  /** Called when the start position is known; the recall is completed before reading starts. Null: no recall is needed. */
   recall(topic: SharedTopic): RecallOrder | null;
-  /** The broker does not keep what would be read again. The session goes on without. */
+  /** The broker does not keep messages for a recall. The session continues without it. */
   recallRefused(cause: unknown): void;
   /** What follows may not be all that was published since the last message; said before it is received. */
   lost(topic: SharedTopic): void;
@@ -40,7 +40,7 @@ export interface BrokerLink extends SessionEvents {
   refused(topic: OutwardTopic, cause: unknown): void;
 }
 
-/** Messages of the time before are read again: handed over in any number of parts, then ended. */
+/** Receives earlier messages that are read again, in any number of parts, then `end`. */
 export interface RecallOrder {
   windowMs: number;
   take(records: BrokerRecord[]): void;
@@ -180,7 +180,7 @@ export class BrokerBus implements Bus {
       recallRefused: (cause) =>
         this.#log.warn(
           { error: reasonOf(cause) },
-          "the broker does not keep messages with an idempotency key; an instance that starts will not know the keys",
+          "the broker does not keep messages with an idempotency key; an instance that starts does not know earlier keys",
         ),
       lost: (topic) => this.#inboxes.get(topic)?.lost(),
       refused: (topic, cause) => {

@@ -7,16 +7,16 @@ export type OutwardTopic = "client" | "events";
 export type Topic = SharedTopic | OutwardTopic;
 
 export interface BusMessage {
-  /** Unique; consumers drop doubles by it. */
+  /** Unique; consumers drop duplicates by it. */
   id: string;
-  /** Messages that have one are remembered by the broker for those that start later. */
+  /** The broker keeps messages with a key for instances that start later. */
   idempotencyKey?: string;
 }
 
-/** What a consumer that starts wants to know of the time before. */
+/** A consumer's request for messages from before its start. */
 export interface Recall {
   windowMs: number;
-  /** Is handed what was published within the window before consuming began, to be remembered and not delivered. */
+  /** Gets the messages published within the window before consuming began, to be remembered and not delivered. */
   handle(messages: unknown[]): void;
 }
 
@@ -52,7 +52,7 @@ export interface Bus {
    * `onLoss` is called, before what follows is handed over, whenever it is not certain that everything that was published
    * came here, so also when consuming begins for the first time. Only what goes on where it ended is certain.
    *
-   * `recall` is served before the first message is handed over, and again after a loss. RabbitMQ recalls only messages
+   * `recall` is completed before the first message is handed over, and again after a loss. RabbitMQ recalls only messages
    * with an `idempotencyKey`.
    */
   subscribe(topic: SharedTopic, handle: BusHandler, onLoss?: () => void, recall?: Recall): void;

@@ -9,7 +9,7 @@ export function reasonOf(failure: unknown): string {
 
 /**
  * The RabbitMQ client puts the name of the refused command in front, which is "undefined" for a refused login. An error
- * without a text has at least a code or a name.
+ * without a message has at least a code or a name.
  */
 function sentenceOf(error: unknown): string {
   const text = messageOf(error)
@@ -17,7 +17,7 @@ function sentenceOf(error: unknown): string {
     .replace(/\.$/, "");
   if (text !== "" && text !== "undefined") return text;
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  return String(code ?? name ?? "the cause is not known");
+  return String(code ?? name ?? "unknown cause");
 }
 
 function innermostOf(error: unknown): unknown {

@@ -3,17 +3,17 @@ import type { Log } from "../log.ts";
 import type { BusHandler, Recall } from "./bus.ts";
 import { RecentIds } from "./recent-ids.ts";
 
-/** Ids by which doubles are seen: more than both brokers can deliver twice after a lost connection. */
+/** Ids for detecting duplicates: more than either broker can deliver twice after a lost connection. */
 const remembered = 100_000;
 
 /** One record as the broker delivered it. */
 export interface BrokerRecord {
   body: unknown;
-  /** The broker's own identity of it, the same for every reader; undefined where there is none. */
+  /** The broker's own id of the record, the same for every reader; undefined if there is none. */
   id?: string | undefined;
 }
 
-/** Where the messages of one topic arrive: decoded, without doubles, handed over one turn after the other. */
+/** Receives the messages of one topic: decodes them, drops duplicates, and hands over one batch after the other. */
 export class Inbox {
   readonly #handle: BusHandler;
   readonly #onLoss: () => void;
@@ -23,7 +23,7 @@ export class Inbox {
   /** The turn that is being handled, if it takes its time. */
   #current: Promise<void> | undefined;
 
-  /** Whether messages are missing that were published before reading began. */
+  /** Whether messages from before the start of reading must be recalled. */
   #needsRecall: boolean;
 
   constructor(handle: BusHandler, onLoss: () => void, recall: Recall | undefined, log: Log) {
@@ -34,7 +34,7 @@ export class Inbox {
     this.#log = log;
   }
 
-  /** How far back to read again before reading goes on; null: not at all. */
+  /** The time span to read again before reading continues; null: none. */
   get recallWindowMs(): number | null {
     return this.#needsRecall ? (this.#recall?.windowMs ?? null) : null;
   }
@@ -97,12 +97,12 @@ function decode(body: unknown): unknown {
   }
 }
 
-/** Of what is read again only keys matter; to look for the word costs far less than to decode. */
+/** A recall needs only messages with a key; a text search is far cheaper than decoding. */
 function mayHaveKey({ body }: BrokerRecord): boolean {
   return !Buffer.isBuffer(body) || body.includes('"idempotencyKey"');
 }
 
-/** A message that another service wrote without an id has the identity that the broker gave it. */
+/** A message of another service without an id gets the broker's id. */
 function messageIn({ body, id }: BrokerRecord): unknown {
   const message = decode(body);
   if (id === undefined || typeof message !== "object" || message === null) return message;

@@ -142,19 +142,19 @@ export class KafkaReader {
     for (const [partition, offset] of next) offsets.set(partition, offset);
   }
 
-  /** Reads again what was written within the window, up to where reading starts. */
+  /** Reads again the records of the window before the start position. */
   async recall({ windowMs, take, end }: RecallOrder): Promise<void> {
     const since = BigInt(Date.now() - windowMs);
     const ends = this.#offsetsOfTopic();
     const offsets = new Map<number, bigint>();
-    // The broker answers -1 where nothing is as young.
+    // The broker answers -1 if no record is that new.
     for (const [partition, offset] of await this.#list(this.#partitions, since))
       if (offset >= 0n && offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
     while (offsets.size > 0) {
       const before = [...offsets.values()].join();
       for (const leader of new Set(this.#partitions.map((one) => one.leader)))
         await this.#recallFrom(leader, offsets, ends, take);
-      // What was deleted meanwhile does not come any more.
+      // Records deleted meanwhile do not arrive.
       if ([...offsets.values()].join() === before) break;
     }
     end();

@@ -5,13 +5,13 @@ export type Fetched = Awaited<ReturnType<Consumer["fetch"]>>;
 
 export interface ReadRecords {
   records: BrokerRecord[];
-  /** By partition: the offset after the last record of what was fetched. */
+  /** By partition: the offset after the last fetched record. */
   next: Map<number, bigint>;
 }
 
 const controlBatch = 0x20;
 
-/** The records of an answer, from `offsets` on and before `ends`, each with its place in the topic as its identity. */
+/** The records of a response from `offsets` up to `ends`, each with topic, partition and offset as its id. */
 export function recordsIn(
   { responses }: Fetched,
   topicId: string,
@@ -25,11 +25,11 @@ export function recordsIn(
     const end = ends?.get(partitionIndex);
     for (const batch of batches ?? []) {
       next.set(partitionIndex, batch.firstOffset + BigInt(batch.lastOffsetDelta) + 1n);
-      // What a transaction of another service writes for the broker itself is no message.
+      // Control records of transactions are not messages.
       if ((batch.attributes & controlBatch) !== 0) continue;
       for (const { offsetDelta, value } of batch.records) {
         const offset = batch.firstOffset + BigInt(offsetDelta);
-        // A batch is delivered whole, also when reading starts in its middle.
+        // A batch is delivered as a whole, even if reading starts in its middle.
         if (offset < from || (end !== undefined && offset >= end)) continue;
         records.push({ body: value ?? "", id: `${topicId}.${partitionIndex}.${offset}` });
       }

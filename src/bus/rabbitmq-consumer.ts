@@ -8,7 +8,7 @@ import { recallKeyed } from "./rabbitmq-recall.ts";
 const prefetch = 256;
 
 export interface ConsumerOptions extends QueueOptions {
-  /** Whether the broker keeps messages with an idempotency key, to be read again by those that start. */
+  /** Whether the broker keeps messages with an idempotency key for instances that start later. */
   keepsKeyed: boolean;
 }
 

@@ -2,28 +2,28 @@ import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rab
 import { pause } from "../clock.ts";
 import type { BrokerLink, RecallOrder } from "./broker-bus.ts";
 
-/** Marks messages with an idempotency key, by which the broker keeps a copy of them. */
+/** Header of messages with an idempotency key; the broker keeps a copy of messages with this header. */
 export const keyedHeaders = { idempotent: true };
 
-/** As long as the keys are promised to be known, and some time for instances whose clocks differ. */
+/** The documented five minutes, plus a margin for clock differences between instances. */
 const keptMs = 6 * 60_000;
 const maxLength = 1_000_000;
 const maxBytes = 256 * 1024 * 1024;
-/** Another instance reads it: it has the queue for itself, for as long as it takes. */
+/** Pause before another attempt while another instance reads the queue exclusively. */
 const waitForTurnMs = 100;
-/** Copies that expire while they are counted never come. */
+/** Stop waiting after this silence: copies may expire after they were counted. */
 const silenceMs = 1_000;
 const partSize = 1_000;
 
-/** A right is missing, or an operator has declared it with arguments of another kind. */
+/** A permission is missing, or an operator declared the queue with different arguments. */
 const refusals = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED"]);
 
 const queueOf = (prefix: string) => `${prefix}.keyed`;
 
 /**
- * The broker itself keeps the last minutes of messages with a key, so that an instance that starts knows them also when
- * it is the only one, or lost its disk. The copy is made with the message, so that neither is there without the other.
- * False where the broker does not let us: then an instance that starts knows no keys, and works all the same.
+ * The broker keeps messages with a key for some minutes, so that an instance that starts can load them even if it is the
+ * only instance or lost its disk. The broker routes message and copy together, so that neither exists without the other.
+ * Returns false if the broker refuses the declaration: then an instance starts without earlier keys.
  */
 export async function declareKeyedQueue(
   connection: Connection,
@@ -51,7 +51,7 @@ async function declare(channel: Channel, prefix: string): Promise<void> {
     queue,
     durable: true,
     arguments: {
-      // Those that are read come back to their place; other kinds of queue count that and drop them in the end.
+      // Classic queues requeue unacknowledged messages in place; other queue types count redeliveries and drop messages.
       "x-queue-type": "classic",
       "x-message-ttl": keptMs,
       "x-max-length": maxLength,
@@ -62,7 +62,7 @@ async function declare(channel: Channel, prefix: string): Promise<void> {
   await channel.queueBind({ queue, exchange: queue, arguments: { "x-match": "all", ...keyedHeaders } });
 }
 
-/** Reads what the queue holds and leaves it there: what is not acknowledged returns when the channel is closed. */
+/** Reads the queue without removing anything: unacknowledged messages return when the channel is closed. */
 export async function recallKeyed(
   connection: Connection,
   prefix: string,
@@ -77,7 +77,7 @@ export async function recallKeyed(
   order.end();
 }
 
-/** False when another instance reads it. */
+/** False when another instance is reading the queue. */
 async function readAll(connection: Connection, queue: string, order: RecallOrder): Promise<boolean> {
   const channel = await connection.acquire({ emitErrorsFromChannel: true });
   channel.on("error", () => {});
@@ -94,7 +94,7 @@ async function readAll(connection: Connection, queue: string, order: RecallOrder
   return true;
 }
 
-/** Collects copies until the expected number has come, or none for a while. */
+/** Collects copies until the expected number has arrived, or none arrives for a while. */
 class Copies {
   readonly #order: RecallOrder;
   readonly #completed = Promise.withResolvers<void>();

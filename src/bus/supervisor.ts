@@ -10,7 +10,7 @@ export interface SessionEvents {
   /** Connected, but not usable for now: until `resumed` was called for this and every other reason. */
   paused(reason: string, detail: string): void;
   resumed(reason: string): void;
-  /** Opening takes long, but goes on: its time limit starts anew. */
+  /** Opening makes progress: its time limit starts again. */
   progressed(): void;
   /** Aborted when the session must give up, also while it is still being opened. */
   signal: AbortSignal;

@@ -68,7 +68,7 @@ export interface AdmissionOptions {
 
 export interface AdmissionParts {
   isRefusing: () => boolean;
-  /** False until the bus was ready for the first time: nothing that is published before then would arrive here. */
+  /** False until the bus is ready for the first time: messages published before that would not arrive here. */
   hasHadBus: () => boolean;
   isAllowedOrigin: (origin: string) => boolean;
   connectRate: RateWindow;

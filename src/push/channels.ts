@@ -32,7 +32,7 @@ export class Channels {
     return this.joinUnasked(socket, channel);
   }
 
-  /** What the verify answer or another service decided. Nobody can decide to let others into the console's channels. */
+  /** Grants of the verify answer or of another service. None of them opens the console's channels to others. */
   joinUnasked(socket: Socket, channel: string): JoinRefusal | null {
     if (!isChannelName(channel)) return "channel_invalid";
     const { data } = socket;

@@ -111,7 +111,7 @@ export class ClusterPresence {
   closed(userId: string): void {
     if (!this.#own.users.has(userId) || this.#parts.isOnlineHere(userId)) return;
     this.#view.leave(this.#own, userId);
-    // A short stay is announced too: other instances report its end if this one is cut off before it can.
+    // A short stay is announced too, so that other instances report its end if this one loses the broker first.
     this.#left.add(userId);
   }
 
@@ -197,7 +197,7 @@ export class ClusterPresence {
     }
   }
 
-  /** As this instance knows the stays by now, which may have begun elsewhere. */
+  /** The stays as this instance knows them now; they may have begun on another instance. */
   #occasionsOf(users: string[]): number[] {
     return users.map((userId) => this.#grace.occasionOf(userId) ?? this.#own.users.get(userId) ?? 0);
   }
@@ -211,7 +211,7 @@ export class ClusterPresence {
     }
   }
 
-  /** It was not dead, only cut off: it has to know that its users were told offline. */
+  /** The instance was not dead, only disconnected: it must learn that its users were reported offline. */
   #greetRisen(node: string, life: string): void {
     const given = this.#givenUp.get(node);
     if (given === undefined) return;
@@ -226,7 +226,7 @@ export class ClusterPresence {
   #heardRisen(node: string, life: string): void {
     const { node: ownNode, boot, clock, steady, beatMs } = this.#parts;
     if (node !== ownNode || life !== boot) return;
-    // Several may say so at the same time, about the same absence.
+    // Several instances may report the same absence at the same time.
     const nowMs = steady.now();
     if (nowMs - this.#risenAtMs > beatsUntilDead * beatMs) this.#grace.renew(this.#own.users.keys());
     this.#risenAtMs = nowMs;

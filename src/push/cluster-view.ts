@@ -5,7 +5,7 @@ export interface NodeView {
   readonly boot: string;
   /** Its age among the others; later than its start when it was given up and came back. */
   startedAt: number;
-  /** Each with the occasion of its stay. */
+  /** Users with the occasion of their stay. */
   readonly users: Map<string, number>;
   hash: number;
   /** Number of the last change that was applied. */
@@ -23,9 +23,9 @@ export interface NodeView {
 export interface ClusterViewEvents {
   /** A user is online on one more instance. */
   appeared(userId: string, occasion: number): void;
-  /** A user is online nowhere any more. */
+  /** A user is no longer online on any instance. */
   vanished(userId: string): void;
-  /** The stay of a user whose instance, of an earlier version, does not tell it. */
+  /** The stay of a user on an instance of an earlier version, which does not announce it. */
   newOccasion(): number;
 }
 
@@ -110,7 +110,7 @@ export class ClusterView {
     else if (note.kind === "delta" && !view.isStale) {
       if (note.n !== view.n + 1) view.isStale = true;
       else {
-        // A user in both lists came and went again since the last note.
+        // A user in both lists came online and went offline since the last note.
         for (const [userId, occasion] of this.#stays(note.joined, note.occasions))
           this.enter(view, userId, occasion);
         for (const userId of note.left) this.leave(view, userId);

@@ -4,7 +4,7 @@ import type { RefusalReason } from "./admission.ts";
 /** Who a code stands for, and what the server decided about the connection. */
 export interface Identity {
   userId: string;
-  /** A connection of the deploy service's console: it alone may be in the console's channels. */
+  /** A connection of the console: only such connections may join the console's channels. */
   isConsole: boolean;
   isTemporary: boolean;
   /** Lifetime of a temporary connection; 0: none; null: push.temp-max-lifetime. */

@@ -32,7 +32,7 @@ export class Connection {
   readonly userId: string;
   readonly kind: ConnectionKind;
   readonly isV1: boolean;
-  /** Of the deploy service's console. */
+  /** Whether it belongs to the console of the deploy service. */
   readonly isConsole: boolean;
   /** Set for a socket that was upgraded only to be told why it is refused: it never enters the hub. */
   readonly rejection: Rejection | null;

@@ -37,7 +37,7 @@ export class Control {
     return concerned;
   }
 
-  /** Answers how many connections of the user are members here; over a queue, how many will be if they have room. */
+  /** Returns how many connections of the user are members on this instance; over a queue, how many will be if they have room. */
   async join(userId: string, channel: string): Promise<number> {
     const { bus, connections } = this.#parts;
     await this.#order({ type: "join", userId, channel });

@@ -23,7 +23,7 @@ export interface DistributorParts {
   log: Log;
   newId: () => string;
   maxMessageBytes: number;
-  /** Whether bare messages of other services to the channels of the console are skipped. */
+  /** Whether bare messages of other services to the console's channels are skipped. */
   reservesConsoleNames: boolean;
   control: (message: ControlMessage) => void;
 }
@@ -75,7 +75,7 @@ export function distribute(parts: DistributorParts): void {
   });
 }
 
-/** A key of a message that was delivered before this instance could hear it. */
+/** The key of a message that was delivered before this instance started consuming. */
 function remember({ idempotency, clock, steady }: DistributorParts, message: BroadcastMessage): void {
   const { idempotencyKey, id, ts, targetType, target, data } = message;
   if (idempotencyKey === undefined) return;

@@ -5,7 +5,7 @@ export type PresenceEventType = "online" | "offline";
 interface Entry {
   type: PresenceEventType;
   userId: string;
-  /** Which stay of the user it begins or ends. */
+  /** The stay of the user that the event begins or ends. */
   occasion: number;
   atMs: number;
 }
@@ -50,7 +50,7 @@ export class EventJournal {
     this.#entries.push({ type, userId, occasion, atMs: this.#parts.clock.now() });
   }
 
-  /** What waits about a stay gets the number that all agree on, so that it is not taken for another event. */
+  /** Waiting events of a stay get the number that all instances use, so that they keep one id. */
   correct(userId: string, from: number, to: number): void {
     for (const entry of this.#entries)
       if (entry.userId === userId && entry.occasion === from) entry.occasion = to;

@@ -40,7 +40,7 @@ export interface GatewayOptions {
   maxMessageBytes: number;
   allowedOrigins: readonly string[];
   publicChannels: readonly string[];
-  /** Whether the channels of the console are kept from everybody else. */
+  /** Whether the console's channels are closed to all other connections. */
   reservesConsoleNames: boolean;
   tempMaxLifetimeMs: number;
   pingIntervalMs: number;
@@ -59,7 +59,7 @@ export interface GatewayParts {
   /** Whether client messages are among what is written. */
   queuesClientMessages: boolean;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
-  /** Keeps idempotency keys over a restart; null: the bus recalls them. */
+  /** Keeps idempotency keys across a restart; null: the bus recalls them. */
   keyFile: KeyFile | null;
   /** For people and other services: the time of a message. */
   clock: Clock;

@@ -2,9 +2,9 @@
 export interface Remembered {
   id: string;
   fingerprint: bigint;
-  /** Connections that its first publish reached; null where nobody knows. */
+  /** Connections that the first publish reached; null if unknown. */
   receivers: number | null;
-  /** Known from before this instance heard messages; the message itself may still arrive here, once. */
+  /** Loaded at start; the message itself may still arrive here once. */
   isRecalled: boolean;
   atMs: number;
 }
@@ -15,10 +15,10 @@ export interface IdempotencyOptions {
   maxKeys: number;
 }
 
-/** Where keys are written that must outlive this process. */
+/** Persistent storage of keys. */
 export interface KeyJournal {
   add(key: string, remembered: Remembered): void;
-  /** What was written before the turn before this one is no longer needed. */
+  /** Starts a new file; keys older than the previous file are no longer needed. */
   turn(): void;
 }
 
@@ -33,7 +33,7 @@ export class Idempotency {
   readonly #journal: KeyJournal | null;
   #newer = new Map<string, Remembered>();
   #older = new Map<string, Remembered>();
-  /** null: not yet; the journal may hold keys of the process before, which have their whole time. */
+  /** null: not yet; the journal may hold keys of the previous process, which stay valid for the full window. */
   #turnedAtMs: number | null = null;
 
   constructor(options: IdempotencyOptions, journal: KeyJournal | null = null) {
@@ -55,8 +55,8 @@ export class Idempotency {
   }
 
   /**
-   * False when the key was used before: the message is a repeat and must not be delivered. Not so when it is the very
-   * message that was recalled at the start.
+   * False when the key was used before: the message is a repeat and must not be delivered. The first message of a key that
+   * was recalled at start is not a repeat.
    */
   remember(key: string, id: string, fingerprint: bigint, nowMs: number): boolean {
     const known = this.find(key, nowMs);
@@ -66,13 +66,13 @@ export class Idempotency {
     return isFirst;
   }
 
-  /** Of the time before this process, or before it could hear. */
+  /** Keys from before this process started, or before it was consuming. */
   recall(key: string, remembered: Remembered, nowMs: number): void {
     const isOver = remembered.atMs <= nowMs - this.#options.windowMs;
     if (!isOver && !this.find(key, nowMs)) this.#add(key, remembered, nowMs);
   }
 
-  /** The first message under the key is out: this is what a repeat is answered. */
+  /** The first message with the key was delivered: repeats get this answer. */
   published(key: string, receivers: number | null, nowMs: number): void {
     const remembered = this.find(key, nowMs);
     if (!remembered) return;

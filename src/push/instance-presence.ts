@@ -4,7 +4,7 @@ import { Presence, type PresenceParts } from "./presence.ts";
 export interface InstancePresenceParts
   extends Omit<PresenceParts, "tell">,
     Pick<EventJournalParts, "tell" | "onLost"> {
-  /** By the system's clock, so that no stay has the number of one before a restart. */
+  /** From the system clock, so that no stay has the number of a stay before a restart. */
   newOccasion: () => number;
 }
 

@@ -16,23 +16,23 @@ import type { KeyJournal, Remembered } from "./idempotency.ts";
 import { isRecord } from "./message.ts";
 
 export interface KeyFileOptions {
-  /** The keys of the turn before stand beside it, with `.old` at the end of the name. */
+  /** Keys of the previous period are in a second file with the suffix `.old`. */
   file: string;
-  /** Ages survive a restart of the machine by the system's clock. */
+  /** The system clock gives the age of keys after a restart of the machine. */
   clock: Clock;
-  /** Ages survive a restart of the process also while the system's clock is set; null: unknown. */
+  /** Gives the age of keys after a restart of the process, also if the system clock was changed; null: not available. */
   machine: MachineClock | null;
   steady: Clock;
-  /** Keys cannot be kept: they are forgotten by a restart. */
+  /** Keys cannot be written: a restart forgets them. */
   onFault: (reason: string) => void;
 }
 
-/** More than this many keys that cannot be written are forgotten by a restart. */
+/** Limit of keys that wait to be written; a restart forgets the rest. */
 const maxUnwritten = 10_000;
 
 /**
- * Keys of one instance that has no broker to remember them. Each is written before its publish is answered, without a
- * sync: it survives the end of the process, not a power failure.
+ * Idempotency keys of an instance without a broker. Each key is written before its publish is answered, without a sync: it
+ * survives a crash of the process, but not a power failure.
  */
 export class KeyFile implements KeyJournal {
   readonly #options: KeyFileOptions;
@@ -44,8 +44,8 @@ export class KeyFile implements KeyJournal {
   }
 
   /**
-   * What earlier processes wrote less than `windowMs` ago, and from now on all that is kept; what cannot be read is skipped,
-   * as a line that was cut off by a crash.
+   * Returns the keys that earlier processes wrote less than `windowMs` ago, and removes all others from the file. Unreadable
+   * lines are skipped, for example one that a crash truncated.
    */
   load(windowMs: number): [key: string, remembered: Remembered][] {
     const { file, steady } = this.#options;
@@ -63,7 +63,7 @@ export class KeyFile implements KeyJournal {
     return found;
   }
 
-  /** What could not be written, as on a full disk, is written with the next key. */
+  /** Keys that could not be written, for example on a full disk, are written with the next key. */
   add(key: string, { id, fingerprint, receivers, atMs }: Remembered): void {
     const { clock, steady, machine } = this.#options;
     const ageMs = steady.now() - atMs;
@@ -76,7 +76,7 @@ export class KeyFile implements KeyJournal {
     this.#try(() => {
       this.#handle ??= this.#open();
       const bytes = Buffer.from(this.#unwritten.join(""));
-      if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only a part could be written");
+      if (writeSync(this.#handle, bytes) < bytes.length) throw new Error("only part of the data was written");
       this.#unwritten = [];
     });
   }
@@ -101,7 +101,7 @@ export class KeyFile implements KeyJournal {
     this.#handle = null;
   }
 
-  /** Everything in one file: a process that starts often neither grows it nor loses the half before. */
+  /** Writes all keys into one file, so that frequent restarts neither grow the file nor lose keys. */
   #rewrite(lines: string[]): void {
     const { file } = this.#options;
     if (lines.length > 0) {
@@ -115,7 +115,7 @@ export class KeyFile implements KeyJournal {
     const { file } = this.#options;
     mkdirSync(dirname(file), { recursive: true });
     const handle = openSync(file, "a", 0o600);
-    // A line that a crash cut off must not swallow the next one.
+    // Ends a line that a crash may have truncated.
     writeSync(handle, "\n");
     return handle;
   }
@@ -126,7 +126,7 @@ export class KeyFile implements KeyJournal {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
       this.#options.onFault(messageOf(error));
-      // Opened again, so that a line that was cut off ends before the next one.
+      // The file is opened again, which ends a truncated line.
       this.close();
     }
   }

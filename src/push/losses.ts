@@ -14,7 +14,7 @@ export interface LossParts {
   steady: Clock;
 }
 
-/** Messages that never came here, or may still come: who resumes is told that nothing is missing only without them. */
+/** Messages that did not arrive here, or not yet: a resume reports `recovered: true` only if there are none. */
 export class Losses {
   readonly #parts: LossParts;
   readonly #gaps: SequenceGaps;
@@ -42,7 +42,7 @@ export class Losses {
     if (!this.#isLocal) this.#gaps.seen(message, this.#parts.steady.now());
   }
 
-  /** The connections that are open may have missed something; while there are none, nobody has. */
+  /** Open connections may have missed messages; without open connections nothing is lost. */
   lost(): void {
     const { ring, steady, connections, figures } = this.#parts;
     if (connections.size > 0) figures.losses++;

@@ -51,7 +51,7 @@ export interface ClientMessage {
   data: string;
 }
 
-/** `<prefix>.events`: a user came or went, told to other services. */
+/** `<prefix>.events`: informs other services that a user came online or went offline. */
 export interface PresenceEvent {
   v: 1;
   id: string;
@@ -61,7 +61,7 @@ export interface PresenceEvent {
   userId: string;
 }
 
-/** Every instance makes the same id for an event, each time it writes it, so that readers can drop doubles. */
+/** All instances derive the same id for an event, so that readers can drop duplicates. */
 export function presenceEventId(type: PresenceEvent["type"], userId: string, occasion: number): string {
   const digest = createHash("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
   return `${type}-${digest.slice(0, 32)}`;
@@ -77,14 +77,14 @@ export function isLongerThan(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }
 
-/** Of ids and idempotency keys. */
+/** Limit of ids and idempotency keys. */
 export const maxIdLength = 255;
 
 export interface BroadcastRules {
   maxMessageBytes: number;
-  /** Whether bare messages to channels and users of the console are none: only the deploy service writes there, through us. */
+  /** Whether bare messages to channels and users of the console are invalid: only the deploy service publishes to them. */
   reservesConsoleNames: boolean;
-  /** For bare messages that bring no identity along. */
+  /** Gives an id to bare messages without one. */
   identify: () => { id: string; ts: number };
 }
 
@@ -109,8 +109,8 @@ export function readBroadcast(
 }
 
 /**
- * Every instance must know a message by the same id, or a resume elsewhere does not find it. `id` is the message's own
- * or the broker's; without both the idempotency key identifies the message. Null: one of them is malformed.
+ * All instances must use the same id for a message, or a resume on another instance does not find it. `id` is the message's
+ * own or the broker's; without both, the idempotency key identifies the message. Null: one of them is malformed.
  */
 function bareIdentityOf(
   { id, idempotencyKey }: Record<string, unknown>,

@@ -11,17 +11,17 @@ export interface NewConnectionOptions {
   steady: Clock;
 }
 
-/** What a handshake asked for beside its code. */
+/** Parameters of a handshake other than its code. */
 export interface Wishes {
   isV1: boolean;
   channels: readonly string[];
   resumeId: string | null;
 }
 
-/** Longer than any connection lasts, and still a date: other languages say "no end" with their largest number. */
+/** Later than any connection lasts, and still a valid date: some verify services use their largest number for "never". */
 const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
 
-/** Makes the connection that is put into a socket. */
+/** Creates the connection object of a socket. */
 export class NewConnections {
   readonly #options: NewConnectionOptions;
   readonly #publicGrants: ChannelGrants;
@@ -31,7 +31,7 @@ export class NewConnections {
     this.#publicGrants = publicGrants(options.publicChannels);
   }
 
-  /** Of an admitted handshake. */
+  /** For an admitted handshake. */
   admitted(identity: Identity, wishes: Wishes): Connection {
     const { newId, steady, tempMaxLifetimeMs } = this.#options;
     const { channels, isTemporary } = identity;
@@ -51,7 +51,7 @@ export class NewConnections {
     });
   }
 
-  /** Of a socket that is only told why it is refused. */
+  /** For a socket that is opened only to send the reason of a refusal. */
   refused({ closeCode, message }: RefusedAdmission): Connection {
     return new Connection({
       id: "",

@@ -17,8 +17,8 @@ interface Speaker {
 
 /**
  * What an instance announces to the others: changes, a beat, or the whole list in parts. `n` numbers the changes, so that
- * a lost one is seen; the digest is the state after them. `occasions` are those of the users that joined or are listed,
- * in their order; instances of an earlier version leave them out.
+ * a lost one is seen; the digest is the state after them. `occasions` has one entry for each user that joined or is
+ * listed, in the same order; instances of an earlier version omit it.
  */
 export type PresenceNote = Speaker &
   (

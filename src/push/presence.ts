@@ -5,52 +5,53 @@ export interface PresenceParts {
   isOnline: (userId: string) => boolean;
   clock: Clock;
   graceMs: number;
-  /** Told once when a user's first normal connection opens, and once when none has been open for the grace. */
+  /** Called once when a user's first normal connection opens, and once when none has been open for the grace period. */
   tell: (type: PresenceEventType, userId: string, occasion: number) => void;
-  /** The stay of a user turned out to have begun earlier, elsewhere. */
+  /** The user's stay began earlier, on another instance. */
   corrected?: (userId: string, from: number, to: number) => void;
 }
 
 export const presenceGraceMs = 5000;
 
-/** Users whose last stay is remembered; the oldest are forgotten first. */
+/** Limit of users whose last stay is remembered; the oldest are dropped first. */
 const maxEnded = 100_000;
 
 /**
- * Which users came and went. A reconnect within the grace is neither. A stay from `online` to `offline` has a number, its
- * occasion: the time at which it began on the instance that saw it first. All instances use the same number
- * for a stay, so that an event that is written again has the same id.
+ * Detects which users come online and go offline; a reconnect within the grace period is neither. A stay from `online` to
+ * `offline` has a number, its occasion: the time at which it began on the instance that saw it first. All instances use
+ * the same number for a stay, so that a repeated event has the same id.
  */
 export class Presence {
   readonly #parts: PresenceParts;
-  readonly #told = new Map<string, number>();
+  /** The current stay of each online user. */
+  readonly #stays = new Map<string, number>();
   /** When a user without a normal connection becomes offline; in order of time, because the grace is the same for all. */
   readonly #leaving = new Map<string, number>();
-  /** The last stay of users who went. */
+  /** The last stay of users who went offline. */
   readonly #ended = new Map<string, number>();
 
   constructor(parts: PresenceParts) {
     this.#parts = parts;
   }
 
-  /** The stay of a user who is online, or was within the grace. */
+  /** The stay of a user who is online, or was within the grace period. */
   occasionOf(userId: string): number | undefined {
-    return this.#told.get(userId);
+    return this.#stays.get(userId);
   }
 
   opened(userId: string, occasion: number): void {
     this.#leaving.delete(userId);
-    const told = this.#told.get(userId);
+    const current = this.#stays.get(userId);
     const ended = this.#ended.get(userId) ?? Number.NEGATIVE_INFINITY;
-    if (told === undefined) {
-      // An instance that was given up comes back with users whose stay was told as ended: they begin another.
+    if (current === undefined) {
+      // An evicted instance comes back with users who were reported offline: a new stay begins.
       const stay = Math.max(occasion, ended + 1);
-      this.#told.set(userId, stay);
+      this.#stays.set(userId, stay);
       this.#parts.tell("online", userId, stay);
-    } else if (occasion < told && occasion > ended) {
-      // Two instances saw the user come at the same time; all agree on the earlier one.
-      this.#told.set(userId, occasion);
-      this.#parts.corrected?.(userId, told, occasion);
+    } else if (occasion < current && occasion > ended) {
+      // Two instances saw the user come online at the same time; all use the earlier number.
+      this.#stays.set(userId, occasion);
+      this.#parts.corrected?.(userId, current, occasion);
     }
   }
 
@@ -59,20 +60,20 @@ export class Presence {
     if (!isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
   }
 
-  /** Others have told these users offline, and now tell them online again. */
+  /** Other instances have reported these users offline, and now report them online again. */
   renew(userIds: Iterable<string>): void {
     for (const userId of userIds) {
-      const told = this.#told.get(userId);
-      if (told === undefined) continue;
-      this.#remember(userId, told);
-      this.#told.set(userId, told + 1);
+      const stay = this.#stays.get(userId);
+      if (stay === undefined) continue;
+      this.#remember(userId, stay);
+      this.#stays.set(userId, stay + 1);
     }
   }
 
-  /** Nobody will look after them here: all who were told online are told offline, without a grace. */
+  /** This instance stops tracking users: all online users are reported offline, without a grace period. */
   end(): void {
     this.#leaving.clear();
-    for (const userId of [...this.#told.keys()]) this.#end(userId);
+    for (const userId of [...this.#stays.keys()]) this.#end(userId);
   }
 
   tick(nowMs: number): void {
@@ -84,9 +85,9 @@ export class Presence {
   }
 
   #end(userId: string): void {
-    const occasion = this.#told.get(userId);
+    const occasion = this.#stays.get(userId);
     if (occasion === undefined) return;
-    this.#told.delete(userId);
+    this.#stays.delete(userId);
     this.#remember(userId, occasion);
     this.#parts.tell("offline", userId, occasion);
   }

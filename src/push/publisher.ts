@@ -105,7 +105,7 @@ export class Publisher {
     return published;
   }
 
-  /** Never the data. */
+  /** Logs everything except the data. */
   #log({ targetType, target, data }: PublishRequest, published: Published): void {
     const bytes = Buffer.byteLength(data);
     this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");

@@ -16,7 +16,7 @@ export interface PushFigures {
   repeated: number;
   /** Numbers in the sequence of a publisher that never arrived. */
   missing: number;
-  /** Times that the bus could not say that everything arrived, while connections were open. */
+  /** Possible losses of messages on the bus while connections were open. */
   losses: number;
   clientMessages: Record<"accepted" | "ignored" | "failed", number>;
   closes: Map<string, number>;

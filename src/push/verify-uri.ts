@@ -7,17 +7,17 @@ export interface VerifyUriOptions {
   method: "GET" | "POST";
   timeoutMs: number;
   fetch: (url: string, init: BunFetchRequestInit) => Promise<Response>;
-  /** Whether user ids of the console are refused unless a deploy service of ours answers. */
+  /** Whether user ids of the console are refused unless a trusted deploy service answers. */
   reservesConsoleNames: boolean;
   /** Why an answer could not be used; never the address, the code or the answer. */
   onUnusable: (reason: string) => void;
-  /** An answer named a user of the console and was refused. */
+  /** An answer was refused because it named a user id of the console. */
   onReservedUser: () => void;
 }
 
 const maxAnswerBytes = 64 * 1024;
 const maxUserIdBytes = 255;
-/** Where a deploy service of ours verifies its codes. */
+/** The path at which a deploy service verifies its codes. */
 const ownVerifyPath = "/api/push/verify";
 const refusingStatuses = new Set([400, 401, 403, 404, 410, 422]);
 
@@ -34,7 +34,7 @@ export function verifyByUri(options: VerifyUriOptions): (question: CodeQuestion)
     if (refusingStatuses.has(answer.status)) return "rejected";
     if (answer.status < 200 || answer.status > 299) return unusable(`it answered ${answer.status}`);
     const verdict = readAnswer(answer.text, question.asksTemporary);
-    if (verdict === null) return unusable("the answer is not understood");
+    if (verdict === null) return unusable("the response has an unknown format");
     return typeof verdict === "string" ? verdict : withoutForeignConsole(options, question, verdict);
   };
 }
@@ -45,8 +45,8 @@ function isPathStep(code: string): boolean {
 }
 
 /**
- * Only the deploy service answers for the console: at its own path, about a code of its own, and with its mark. From
- * any other service the mark is ignored and the user ids of the console are refused.
+ * Only the deploy service may confirm users of the console: at its own path, for its own codes, and with its header. For
+ * any other service the header is ignored and user ids of the console are refused.
  */
 function withoutForeignConsole(
   { uri, reservesConsoleNames, onReservedUser }: VerifyUriOptions,
