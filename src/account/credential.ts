@@ -17,6 +17,12 @@ export function newToken(kind: keyof typeof tokenPrefixes): string {
 /** "Last seen" is told to the minute; a write per request would buy nothing. */
 const touchEveryMs = 60_000;
 
+/** Of a runner that has another token now: good for what it holds, not to ask for work. */
+export interface FormerRunnerToken {
+  tokenHash: string;
+  runnerId: number;
+}
+
 export interface Credentials {
   /** The caller behind a session token or an API token; throws 401 when it is unknown, expired or its user disabled. */
   callerOf(token: string): Promise<Caller>;
@@ -29,6 +35,7 @@ export interface Credentials {
 export function buildCredentials(
   keepers: Pick<Keepers, "users" | "sessions" | "apiTokens" | "runners">,
   clock: Clock,
+  formerRunnerToken: () => FormerRunnerToken | null = () => null,
 ): Credentials {
   const isOver = (expiresAt: Date | null) => expiresAt !== null && expiresAt.getTime() <= clock.now();
   const isStale = (at: Date | null) => at === null || clock.now() - at.getTime() >= touchEveryMs;
@@ -69,17 +76,22 @@ export function buildCredentials(
     };
   }
 
-  async function runnerOf(token: string | null): Promise<Runner> {
-    const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
-    if (!runner) throw refusedRunner();
-    return runner;
+  async function runnerOfFormer(tokenHash: string): Promise<Runner | null> {
+    const former = formerRunnerToken();
+    return former?.tokenHash === tokenHash ? keepers.runners.byId(former.runnerId) : null;
   }
 
   return {
-    runnerOf,
+    async runnerOf(token) {
+      const hash = token ? hashToken(token) : null;
+      const runner =
+        hash === null ? null : ((await keepers.runners.byTokenHash(hash)) ?? (await runnerOfFormer(hash)));
+      if (!runner) throw refusedRunner();
+      return runner;
+    },
     async activeRunnerOf(token) {
-      const runner = await runnerOf(token);
-      if (runner.disabled) throw refusedRunner();
+      const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
+      if (!runner || runner.disabled) throw refusedRunner();
       return runner;
     },
     async callerOf(token) {

@@ -46,7 +46,8 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     );
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
     const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
-    const credentials = buildCredentials(store, clock);
+    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store, secrets) : null;
+    const credentials = buildCredentials(store, clock, () => localRunner?.formerToken() ?? null);
     const publish = publisherFor(config, push);
     const live = publish ? buildLive(publish, log) : silentLive;
     const tasks = buildTaskPart(ground, {
@@ -65,8 +66,6 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       baseUrl: baseUrl.current,
       ownUrl: () => ownUrl.current().url,
     });
-    const localRunner =
-      push && config["runner.enabled"] ? buildLocalRunner(ground, store.runners, secrets) : null;
     const codes = buildPushCodes(store.pushCodes, clock);
     const desk = pushDeskOf(config, push);
     const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });

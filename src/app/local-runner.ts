@@ -10,11 +10,11 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { newToken } from "../account/credential.ts";
+import { type FormerRunnerToken, newToken } from "../account/credential.ts";
 import { startSecrets } from "../config.ts";
 import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
-import type { RunnerKeeper } from "../model/runner.ts";
+import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
@@ -27,6 +27,8 @@ export interface LocalRunner {
   start(serverUrl: string): Promise<void>;
   /** Tells it to take no more work: idle it ends, else it finishes its tasks first and ends by itself. */
   drain(): void;
+  /** Null unless a runner of an earlier version may still be at work. */
+  formerToken(): FormerRunnerToken | null;
 }
 
 /** The files by which server and local runner know each other, in `<data.dir>/runner`. */
@@ -43,6 +45,8 @@ export function localRunnerFiles(dataDir: string) {
 /** The runner that was started last, as the next server finds it. */
 interface KnownRunner extends ProcessIdentity {
   version: string;
+  /** Missing for runners of earlier versions, which read their token in `local.json` for each call. */
+  hasOwnToken?: true;
 }
 
 const lookEveryMs = 1000;
@@ -60,7 +64,14 @@ interface LocalRunnerFile {
 interface Registration {
   runnerId: number;
   token: string;
-  readableToken: string | undefined;
+}
+
+/** Scripts can read it in the file, so it is good only for what its runner holds, and no longer than that. */
+interface ReadableToken extends Registration {
+  /** The process that uses it, where the earlier server left it behind. */
+  user: ProcessIdentity | null;
+  /** Hashes of the leases that were given out when this server started. */
+  leases: Set<string>;
 }
 
 /** What the ciphertext in the file is bound to. */
@@ -68,41 +79,60 @@ const tokenPurpose = "local runner token";
 
 export function buildLocalRunner(
   { config, log, clock }: Ground,
-  runners: RunnerKeeper,
+  { runners, tasks }: Pick<Keepers, "runners" | "tasks">,
   secrets: Secrets,
 ): LocalRunner {
   const files = localRunnerFiles(config["data.dir"]);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let registration: Registration | null = null;
+  let readable: ReadableToken | null = null;
   let isStopped = false;
 
   /** The token that the file and the database agree on, or a new one. */
   async function register(): Promise<Registration> {
     const file = readJson<LocalRunnerFile>(files.address);
     const sealed = openToken(file?.sealedToken);
-    const readable = file?.token;
-    const kept = sealed ?? readable;
     const labels = config["runner.labels"];
     const concurrency = config["tasks.concurrency"];
     const known =
-      (kept ? await runners.byTokenHash(hashToken(kept)) : null) ??
+      (await runnerWith(sealed)) ??
+      (await runnerWith(file?.token)) ??
       (file?.runnerId === undefined ? null : await runners.byId(file.runnerId));
-    const isInUse = isSomeoneAlive();
     if (known === null) {
       const token = newToken("runner");
       const shape = { labels, concurrency, local: true, disabled: false, tokenHash: hashToken(token) };
       const name = `local on ${hostname()} ${randomToken(3, "hex")}`;
       const { id } = await runners.create({ ...shape, name, createdAt: new Date(clock.now()) });
-      return { runnerId: id, token, readableToken: undefined };
+      return { runnerId: id, token };
     }
-    // A token that scripts could read in the file of an earlier version is used no longer than its runner lives.
-    const isGood =
-      kept !== undefined && hashToken(kept) === known.tokenHash && (readable === undefined || isInUse);
-    const token = isGood ? kept : newToken("runner");
+    const runnerId = known.id;
+    if (file?.token !== undefined)
+      readable = { runnerId, token: file.token, user: earlierRunner(), leases: await givenLeases() };
+    const isGood = sealed !== undefined && sealed !== file?.token && hashToken(sealed) === known.tokenHash;
+    const token = isGood ? sealed : newToken("runner");
     // Without the setting the labels are those that an admin gave it in the console.
     const change = { ...(labels.length > 0 ? { labels } : {}), concurrency, tokenHash: hashToken(token) };
-    await runners.update(known.id, change);
-    return { runnerId: known.id, token, readableToken: isInUse ? readable : undefined };
+    await runners.update(runnerId, change);
+    return { runnerId, token };
+  }
+
+  const runnerWith = async (token: string | undefined) =>
+    token === undefined ? null : runners.byTokenHash(hashToken(token));
+
+  const givenLeases = async () => new Set((await tasks.leases()).map(({ leaseHash }) => leaseHash));
+
+  function earlierRunner(): ProcessIdentity | null {
+    const known = readJson<KnownRunner>(files.pid);
+    return known === null || known.hasOwnToken ? null : known;
+  }
+
+  /** Ends the token that scripts can read as soon as its runner can hold nothing any more. */
+  async function endReadableToken(server: string): Promise<void> {
+    if (readable === null || registration === null) return;
+    if (readable.user !== null && isSameProcessAlive(readable.user)) return;
+    if (!readable.leases.isDisjointFrom(await givenLeases())) return;
+    readable = null;
+    writeAddress(server, registration);
   }
 
   function openToken(sealed: string | undefined): string | undefined {
@@ -114,15 +144,10 @@ export function buildLocalRunner(
     }
   }
 
-  function isSomeoneAlive(): boolean {
-    const known = readJson<KnownRunner>(files.pid);
-    return known !== null && isSameProcessAlive(known);
-  }
-
-  function writeAddress(server: string, { runnerId, token, readableToken }: Registration): void {
+  function writeAddress(server: string, { runnerId, token }: Registration): void {
     const sealedToken = secrets.seal(tokenPurpose, token);
     const file: LocalRunnerFile = { server, runnerId, sealedToken };
-    if (readableToken !== undefined) file.token = readableToken;
+    if (readable !== null) file.token = readable.token;
     writeFileSync(files.address, JSON.stringify(file), { mode: 0o600 });
   }
 
@@ -142,7 +167,7 @@ export function buildLocalRunner(
     child.stdin.write(token);
     void child.stdin.end();
     child.unref();
-    const known: KnownRunner = { ...identityOf(child.pid), version };
+    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true };
     writeFileSync(files.pid, JSON.stringify(known), { mode: 0o600 });
     log.info({ pid: child.pid }, "local runner started");
   }
@@ -151,7 +176,7 @@ export function buildLocalRunner(
   function isThere(): boolean {
     const known = readJson<KnownRunner>(files.pid);
     const isAlive = known !== null && isSameProcessAlive(known);
-    if (isAlive && known.version === version) return true;
+    if (isAlive && known.version === version && known.hasOwnToken) return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
     else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
     return false;
@@ -159,9 +184,8 @@ export function buildLocalRunner(
 
   async function keepOne(server: string): Promise<void> {
     try {
+      await endReadableToken(server);
       if (isStopped || isThere()) return;
-      // Its token was readable as long as a runner of an earlier version lived.
-      if (registration?.readableToken !== undefined) registration = null;
       registration ??= await registerAt(server);
       if (!isStopped) launch(registration.token);
     } catch (error) {
@@ -195,6 +219,8 @@ export function buildLocalRunner(
       rmSync(files.pid, { force: true });
       if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
     },
+    formerToken: () =>
+      readable === null ? null : { tokenHash: hashToken(readable.token), runnerId: readable.runnerId },
   };
 }
 

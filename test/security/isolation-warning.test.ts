@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { banner } from "../../src/cli/banner.ts";
+import { type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
+
+setDefaultTimeout(60_000);
+
+let dataDir: string;
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-isolation-"));
+});
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+/** Starts on the same data each time, does `work` and answers what the start printed. */
+async function started(work: (server: ApiServer) => Promise<unknown> = async () => {}): Promise<string> {
+  const server = await startApiServer({ "data.dir": dataDir }, undefined, "start");
+  try {
+    await work(server);
+    return banner(server.app);
+  } finally {
+    await server.stop();
+  }
+}
+
+const warning = /! scripts are not isolated on north: /;
+
+const hello = async (server: ApiServer, token: string, isolated: boolean) =>
+  expect(
+    await server
+      .as(token)
+      .expect(200, "POST", "/api/runner/hello", { labels: [], concurrency: 1, version: "test", isolated }),
+  ).toBeDefined();
+
+test("the start warns while scripts of people who are no admin run as their runner's user", async () => {
+  let [runnerId, runnerToken, userId, projectId, groupId] = [0, "", 0, 0, 0];
+  const member = (admin: ApiClient, permission: string) =>
+    admin.expect(200, "PUT", `/api/projects/${projectId}/members/${userId}`, { permission });
+  await started(async ({ admin, url, newUser }) => {
+    const runner = await registerRunner(url, admin, { name: "north" });
+    [runnerId, runnerToken] = [runner.id, runner.token];
+    userId = (await newUser("ann")).id;
+    const git = { url: "https://git.example.com/shop.git" };
+    projectId = (await admin.expect<{ id: number }>(201, "POST", "/api/projects", { name: "shop", git })).id;
+    groupId = (await admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "shops" })).id;
+    await member(admin, "view");
+  });
+  expect(await started(({ admin }) => member(admin, "manage"))).not.toMatch(warning);
+  expect(await started((server) => hello(server, runnerToken, true))).toMatch(warning);
+  expect(await started((server) => hello(server, runnerToken, false))).not.toMatch(warning);
+  const change = (disabled: boolean) => (server: ApiServer) =>
+    server.admin.expect(200, "PATCH", `/api/runners/${runnerId}`, { disabled });
+  expect(await started(change(true))).toMatch(warning);
+  expect(await started(change(false))).not.toMatch(warning);
+  expect(
+    await started(async ({ admin }) => {
+      await admin.expect(204, "DELETE", `/api/projects/${projectId}/members/${userId}`);
+      await admin.expect(200, "PUT", `/api/groups/${groupId}/members/${userId}`, { permission: "manage" });
+    }),
+  ).toMatch(warning);
+  expect(
+    await started(({ admin }) => admin.expect(200, "PATCH", `/api/users/${userId}`, { role: "admin" })),
+  ).toMatch(warning);
+  expect(await started()).not.toMatch(warning);
+});
