@@ -51,9 +51,14 @@ function readable(line: string): string {
   const more = Object.entries(rest)
     .map(([key, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
-      return ` \x1b[90m${key}=\x1b[0m${visibleText(text, "\n\t")}`;
+      return ` \x1b[90m${key}=\x1b[0m${shown(text)}`;
     })
     .join("");
   const colour = colours[String(level)] ?? "";
-  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${visibleText(String(msg), "\n\t")}${more}\n`;
+  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${shown(String(msg))}${more}\n`;
+}
+
+/** Further lines are indented: a line break in text of other people, such as the path of a request, must not begin a line of its own. */
+function shown(text: string): string {
+  return visibleText(text, "\n\t").replaceAll("\n", "\n         ");
 }

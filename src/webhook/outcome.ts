@@ -55,6 +55,13 @@ export interface Answer {
   body: DeliveryAnswer;
 }
 
+/** Reasons quote the sender, and lists show them. A sentence of ours with a ref and many patterns is shorter than this. */
+const maxReasonLength = 2_000;
+
+export function shortReason(reason: string): string {
+  return reason.length <= maxReasonLength ? reason : `${reason.slice(0, maxReasonLength)}…`;
+}
+
 /** Whether a delivery was turned away or failed, in place of being judged by the rules. */
 export function isRefused({ status }: Pick<DeliveryAnswer, "status">): boolean {
   return status === "rejected" || status === "failed";
@@ -62,7 +69,7 @@ export function isRefused({ status }: Pick<DeliveryAnswer, "status">): boolean {
 
 export function answerOf(outcome: Outcome, deliveryId: number, more: Partial<DeliveryAnswer> = {}): Answer {
   const { httpStatus, status } = outcomes[outcome.code];
-  const reason = outcome.told ?? outcome.reason;
+  const reason = shortReason(outcome.told ?? outcome.reason);
   const body: DeliveryAnswer = {
     deliveryId,
     status,

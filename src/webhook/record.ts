@@ -1,7 +1,7 @@
 import type { Delivery, DeliverySummary, NewDelivery, NormalizedEvent } from "../model/delivery.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
 import { firstLineOf } from "./filters.ts";
-import { type Outcome, outcomes } from "./outcome.ts";
+import { type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { cutAtBytes, visible } from "./stored-body.ts";
 import type { Trace } from "./trace.ts";
 
@@ -47,7 +47,7 @@ export function recordOf(
     commit_message: commitMessageOf(event?.message ?? ""),
     author: fieldOf(event?.author ?? ""),
     status,
-    reason: visible(outcome.reason),
+    reason: visible(shortReason(outcome.reason)),
     task_id: 0,
     remote_ip: known.remoteIp,
     body: known.body,

@@ -4,7 +4,7 @@ import type { Project } from "../model/project.ts";
 import type { Unit } from "../model/store.ts";
 import type { Task } from "../model/task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../task/queue.ts";
-import type { DeliveryAnswer, Outcome } from "./outcome.ts";
+import { type DeliveryAnswer, type Outcome, shortReason } from "./outcome.ts";
 import { type Known, recordOf } from "./record.ts";
 import type { Decision } from "./task-steps.ts";
 
@@ -81,8 +81,8 @@ function mergeInto(
 /** The fields of the answer that speak of tasks. */
 export function effectsOf({ record, outcome, enqueued, start }: Written): Partial<DeliveryAnswer> {
   const mergedIntoTaskId = record.merged_into_task_id;
-  if (mergedIntoTaskId !== null) return { message: outcome.reason, mergedIntoTaskId };
-  if (!enqueued || !start) return { message: outcome.reason };
+  if (mergedIntoTaskId !== null) return { message: shortReason(outcome.reason), mergedIntoTaskId };
+  if (!enqueued || !start) return { message: shortReason(outcome.reason) };
   const { task } = enqueued;
   const { place } = start;
   // A Git host is informed only of a lasting reason, not of a runner that merely has to connect.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
-import { deliveryOf, makeHook, sha } from "../support/hook.ts";
+import { deliveriesOf, deliveryOf, makeHook, sha } from "../support/hook.ts";
 
 /** Far above what one such request costs, far below the seconds that it must not cost. */
 const quickMs = 700;
@@ -72,3 +72,21 @@ describe("the record of a sender that proved nothing keeps little", () => {
     expect(normalized).toMatchObject({ paths: payload.paths });
   });
 });
+
+const long = "x".repeat(500_000);
+const quoted: [string, string, object][] = [
+  ["an event", "generic", { event: long, ref: "main" }],
+  ["a deleted ref", "generic", { event: "push", ref: `refs/heads/${long}`, commit: "0".repeat(40) }],
+  ["a deleted ref", "github", { ref: `refs/heads/${long}`, after: "0".repeat(40), deleted: true }],
+  ["a commit", "generic", { event: "push", ref: "main", commit: long }],
+  ["a branch", "generic", { event: "push", ref: `refs/heads/${"a/".repeat(100_000)}a` }],
+];
+test.each(quoted)(
+  "a reason quotes a little of %s that is very long, at %s",
+  async (_what, provider, payload) => {
+    const hook = await makeHook(server, { provider, events: ["push", "tag"], branchFilter: ["main"] });
+    const { body } = await hook.deliver({ payload, headers: { "X-GitHub-Event": "push" } });
+    expect(JSON.stringify(body).length).toBeLessThan(10_000);
+    expect(JSON.stringify(await deliveriesOf(server.admin, hook.projectId)).length).toBeLessThan(10_000);
+  },
+);

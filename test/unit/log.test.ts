@@ -42,3 +42,13 @@ test("a line for people writes out what a terminal would obey", () => {
   expect(written).toContain("\\u202ed");
   expect(written).toContain("e\\x9bf");
 });
+
+test("a line break in a text begins no line of its own", () => {
+  let written = "";
+  const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
+  const path = "/api/x\n19:22:11 error the database is lost\r\n19:22:12 info  forged";
+  buildLog("info", "pretty", destination).info({ path }, "request\nforged");
+  const lines = written.trimEnd().split("\n");
+  expect(lines).toHaveLength(4);
+  expect(lines.slice(1).filter((line) => !line.startsWith(" "))).toEqual([]);
+});
