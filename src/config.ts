@@ -1,4 +1,5 @@
 import {
+  accessKey,
   baseUrl,
   boolean,
   bytes,
@@ -185,7 +186,7 @@ export const settings = {
   "push.resume.bytes": setting(bytes, "16 MiB", "Bytes of messages kept for clients that resume."),
   "push.resume.age": setting(duration, "120s", "Age of the oldest message kept for clients that resume."),
   "push.api-keys": secret(
-    listOf(text),
+    listOf(accessKey),
     [],
     "Keys that admit a caller to /feign; several for rotation. Empty: only callers in push.internal-networks.",
   ),

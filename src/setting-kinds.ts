@@ -40,6 +40,17 @@ export const text: Kind<string> = {
         : wrong("must be text; put it in quotes"),
 };
 
+/** A key that admits callers: an empty one would admit those who send an empty header. */
+export const accessKey: Kind<string> = {
+  name: "text",
+  read(raw) {
+    const reading = text.read(raw);
+    return "value" in reading && reading.value.trim() === ""
+      ? wrong("must not be empty; remove the entry or give it a value")
+      : reading;
+  },
+};
+
 export const boolean: Kind<boolean> = {
   name: "true or false",
   read(raw) {

@@ -203,6 +203,16 @@ describe("a value", () => {
   });
 });
 
+test.each(['[""]', '["  "]', '["a key", ""]'])(
+  "push.api-keys: %s is a fault, because an empty key admits callers without one",
+  async (keys) => {
+    const faults = await faultsOf(load(`push:\n  api-keys: ${keys}\n`));
+    expect(faults.map(({ key }) => key)).toEqual(["push.api-keys"]);
+    expect(JSON.stringify(faults)).toContain("must not be empty");
+    expect(JSON.stringify(faults)).not.toContain("a key");
+  },
+);
+
 describe("settings that contradict each other", () => {
   const contradictions: [string, string][] = [
     ["push.ping-interval", "push:\n  ping-interval: 60\n  pong-timeout: 60\n"],
