@@ -72,7 +72,7 @@ export class ClusterPresence {
       onLost: parts.onEventsLost,
     });
     this.#view = new ClusterView({
-      appeared: (userId, occasion) => this.#grace.opened(userId, occasion),
+      appeared: (userId, occasion, ended) => this.#grace.opened(userId, occasion, ended),
       vanished: (userId) => this.#grace.closed(userId),
       newOccasion: () => clock.now(),
     });
@@ -103,7 +103,8 @@ export class ClusterPresence {
   /** A normal connection of the user was opened here. */
   opened(userId: string): void {
     if (this.#own.users.has(userId)) return;
-    this.#view.enter(this.#own, userId, this.#grace.occasionOf(userId) ?? this.#parts.clock.now());
+    const occasion = this.#grace.occasionOf(userId) ?? this.#parts.clock.now();
+    this.#view.enter(this.#own, userId, { occasion, ended: 0 });
     if (!this.#left.delete(userId)) this.#joined.add(userId);
   }
 
@@ -175,9 +176,9 @@ export class ClusterPresence {
       this.#left.clear();
       // In a list that is sent anyway the changes are contained.
       if (joined.length + left.length > usersPerPart) this.#owesList = true;
-      const occasions = this.#occasionsOf(joined);
+      const stays = this.#staysOf(joined);
       if (!this.#owesList)
-        this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, occasions, left });
+        this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, ...stays, left });
     }
     if (this.#owesList) this.#sayList();
     else if (!hasChanged && nowMs - this.#lastBeatMs < this.#parts.beatMs) return;
@@ -192,14 +193,17 @@ export class ClusterPresence {
     const parts = Math.max(1, Math.ceil(users.length / usersPerPart));
     for (let index = 0; index < parts; index++) {
       const some = users.slice(index * usersPerPart, (index + 1) * usersPerPart);
-      const occasions = this.#occasionsOf(some);
-      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some, occasions });
+      const stays = this.#staysOf(some);
+      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some, ...stays });
     }
   }
 
   /** The stays as this instance knows them now; they may have begun on another instance. */
-  #occasionsOf(users: string[]): number[] {
-    return users.map((userId) => this.#grace.occasionOf(userId) ?? this.#own.users.get(userId) ?? 0);
+  #staysOf(users: string[]): { occasions: number[]; ended: number[] } {
+    return {
+      occasions: users.map((userId) => this.#grace.occasionOf(userId) ?? this.#own.users.get(userId) ?? 0),
+      ended: users.map((userId) => this.#grace.endedOf(userId)),
+    };
   }
 
   #buryDead(nowMs: number): void {

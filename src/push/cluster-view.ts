@@ -17,12 +17,18 @@ export interface NodeView {
   /** True while what is known is known to be wrong: its list has to be asked for. */
   isStale: boolean;
   /** Parts of a list that is arriving. */
-  parts: [userId: string, occasion: number][][];
+  parts: [userId: string, stay: Stay][][];
+}
+
+/** The stay of a user on an instance, and the one before it that the instance knows to be over, or 0. */
+interface Stay {
+  occasion: number;
+  ended: number;
 }
 
 export interface ClusterViewEvents {
   /** A user is online on one more instance. */
-  appeared(userId: string, occasion: number): void;
+  appeared(userId: string, occasion: number, ended: number): void;
   /** A user is no longer online on any instance. */
   vanished(userId: string): void;
   /** The stay of a user on an instance of an earlier version, which does not announce it. */
@@ -77,13 +83,13 @@ export class ClusterView {
     return fresh;
   }
 
-  enter(view: NodeView, userId: string, occasion: number): void {
+  enter(view: NodeView, userId: string, { occasion, ended }: Stay): void {
     if (!view.users.has(userId)) {
       view.hash ^= hashOf(userId);
       this.#places.set(userId, (this.#places.get(userId) ?? 0) + 1);
     } else if (view.users.get(userId) === occasion) return;
     view.users.set(userId, occasion);
-    this.#events.appeared(userId, occasion);
+    this.#events.appeared(userId, occasion, ended);
   }
 
   leave(view: NodeView, userId: string): void {
@@ -111,8 +117,8 @@ export class ClusterView {
       if (note.n !== view.n + 1) view.isStale = true;
       else {
         // A user in both lists came online and went offline since the last note.
-        for (const [userId, occasion] of this.#stays(note.joined, note.occasions))
-          this.enter(view, userId, occasion);
+        for (const [userId, stay] of this.#stays(note.joined, note.occasions, note.ended))
+          this.enter(view, userId, stay);
         for (const userId of note.left) this.leave(view, userId);
         view.n = note.n;
       }
@@ -120,19 +126,26 @@ export class ClusterView {
     if (view.n !== note.n || !isSame(digestOf(view), note.digest)) view.isStale = true;
   }
 
-  #stays(users: string[], occasions: number[] | undefined): [userId: string, occasion: number][] {
-    return users.map((userId, at) => [userId, occasions?.[at] ?? this.#events.newOccasion()]);
+  #stays(
+    users: string[],
+    occasions: number[] | undefined,
+    ended: number[] | undefined,
+  ): [userId: string, stay: Stay][] {
+    return users.map((userId, at) => [
+      userId,
+      { occasion: occasions?.[at] ?? this.#events.newOccasion(), ended: ended?.[at] ?? 0 },
+    ]);
   }
 
   #collect(view: NodeView, note: Extract<PresenceNote, { kind: "part" }>): void {
     if (note.index === 0) view.parts = [];
     if (note.index !== view.parts.length) return;
-    view.parts.push(this.#stays(note.users, note.occasions));
+    view.parts.push(this.#stays(note.users, note.occasions, note.ended));
     if (view.parts.length < note.parts) return;
     const users = new Map(view.parts.flat());
     view.parts = [];
     for (const userId of [...view.users.keys()]) if (!users.has(userId)) this.leave(view, userId);
-    for (const [userId, occasion] of users) this.enter(view, userId, occasion);
+    for (const [userId, stay] of users) this.enter(view, userId, stay);
     view.n = note.n;
     view.isStale = false;
   }

@@ -18,11 +18,20 @@ interface Speaker {
 /**
  * What an instance announces to the others: changes, a beat, or the whole list in parts. `n` numbers the changes, so that
  * a lost one is seen; the digest is the state after them. `occasions` has one entry for each user that joined or is
- * listed, in the same order; instances of an earlier version omit it.
+ * listed, in the same order, and `ended` the stay before it that was reported as over, or 0; instances of an earlier
+ * version omit them.
  */
 export type PresenceNote = Speaker &
   (
-    | { kind: "delta"; n: number; digest: Digest; joined: string[]; occasions?: number[]; left: string[] }
+    | {
+        kind: "delta";
+        n: number;
+        digest: Digest;
+        joined: string[];
+        occasions?: number[];
+        ended?: number[];
+        left: string[];
+      }
     | { kind: "beat"; n: number; digest: Digest }
     | {
         kind: "part";
@@ -32,6 +41,7 @@ export type PresenceNote = Speaker &
         parts: number;
         users: string[];
         occasions?: number[];
+        ended?: number[];
       }
     /** Asks one instance, or all of them, for their whole list. */
     | { kind: "ask"; of: string | null }
@@ -54,6 +64,7 @@ export function readPresenceNote(value: Record<string, unknown>): PresenceNote |
       : null;
   if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
   if (value.occasions !== undefined && !isNumbers(value.occasions)) return null;
+  if (value.ended !== undefined && !isNumbers(value.ended)) return null;
   const isUsable =
     kind === "beat" ||
     (kind === "delta" && isTexts(value.joined) && isTexts(value.left)) ||

@@ -39,8 +39,17 @@ export class Presence {
     return this.#stays.get(userId);
   }
 
-  opened(userId: string, occasion: number): void {
+  /** The last stay of a user that was reported as over; 0: none is known. */
+  endedOf(userId: string): number {
+    return this.#ended.get(userId) ?? 0;
+  }
+
+  /** `endedElsewhere`: the stay before this one, as the instance knows it that saw the user come online. */
+  opened(userId: string, occasion: number, endedElsewhere = 0): void {
     this.#leaving.delete(userId);
+    const before = this.#stays.get(userId);
+    // Other instances saw the user offline for longer than the grace period while this one could not hear them.
+    if (before !== undefined && endedElsewhere >= before) this.#end(userId);
     const current = this.#stays.get(userId);
     const ended = this.#ended.get(userId) ?? Number.NEGATIVE_INFINITY;
     if (current === undefined) {

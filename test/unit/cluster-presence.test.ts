@@ -128,6 +128,31 @@ test("a user who moves to an instance that does not know the stay yet is told on
   expect({ online: online?.size, offline: offline?.size }).toEqual({ online: 1, offline: 1 });
 });
 
+test("an instance that was cut off while a stay ended learns that the next one is another", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(2 * beatMs);
+  room.cutOff.add("b");
+  room.close("a", "anna");
+  await room.pass(graceMs + 1_000);
+  room.open("a", "anna");
+  await room.pass(1_000);
+  room.cutOff.delete("b");
+  await room.pass(2 * beatMs);
+  expect(room.lastTold().get("anna")).toBe("online");
+  room.open("b", "anna");
+  await room.pass(1_000);
+  await room.nodes.get("a")?.presence.leave();
+  room.kill("a");
+  await room.pass(3 * beatMs);
+  room.close("b", "anna");
+  await room.pass(graceMs + 1_000);
+  // Under the id of the earlier stay a reader would drop it.
+  expect(room.lastTold().get("anna")).toBe("offline");
+  const ids = room.told.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(4);
+});
+
 test("an instance that ends in order is gone at once", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
