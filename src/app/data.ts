@@ -29,7 +29,7 @@ export async function backUpData(config: Config, path: string): Promise<{ rows: 
 }
 
 export interface RestoreChoices {
-  /** Tasks that were queued or running in the original run here too. */
+  /** Keeps tasks that were queued or running in the original installation, so that they run here. */
   keepQueue: boolean;
 }
 

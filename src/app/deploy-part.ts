@@ -133,7 +133,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
 function isolationWarnings({ isExposed, notIsolated }: Isolation): string[] {
   if (!isExposed) return [];
   return [
-    `scripts are not isolated on ${notIsolated.join(", ")}: people who manage a project, without being admin, can read what the runner's user can read (docs/security.md).`,
+    `scripts are not isolated on ${notIsolated.join(", ")}: users who manage a project without being admins can read what the runner's user can read (docs/security.md).`,
   ];
 }
 

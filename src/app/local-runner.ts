@@ -52,12 +52,12 @@ interface KnownRunner extends ProcessIdentity {
 const lookEveryMs = 1000;
 const logMaxBytes = 10 * 1024 * 1024;
 
-/** What server and local runner know of each other, in `local.json`. The runner gets its token by a pipe. */
+/** Shared state of server and local runner, in `local.json`. The runner gets its token through a pipe. */
 interface LocalRunnerFile {
   server: string;
   runnerId?: number;
   sealedToken?: string;
-  /** A runner of an earlier version that is still at work reads it here. */
+  /** Read by a runner of an earlier version that is still running. */
   token?: string;
 }
 
@@ -66,15 +66,15 @@ interface Registration {
   token: string;
 }
 
-/** Scripts can read it in the file, so it is good only for what its runner holds, and no longer than that. */
+/** Scripts can read this token in the file, so it is accepted only until its runner holds no more tasks. */
 interface ReadableToken extends Registration {
-  /** The process that uses it, where the earlier server left it behind. */
+  /** The runner process of the earlier server that still uses the token. */
   user: ProcessIdentity | null;
-  /** Hashes of the leases that were given out when this server started. */
+  /** Hashes of the leases that existed when this server started. */
   leases: Set<string>;
 }
 
-/** What the ciphertext in the file is bound to. */
+/** Binds the ciphertext to its use. */
 const tokenPurpose = "local runner token";
 
 export function buildLocalRunner(
@@ -110,7 +110,7 @@ export function buildLocalRunner(
       readable = { runnerId, token: file.token, user: earlierRunner(), leases: await givenLeases() };
     const isGood = sealed !== undefined && sealed !== file?.token && hashToken(sealed) === known.tokenHash;
     const token = isGood ? sealed : newToken("runner");
-    // Without the setting the labels are those that an admin gave it in the console.
+    // Without the setting, the labels from the console are kept.
     const change = { ...(labels.length > 0 ? { labels } : {}), concurrency, tokenHash: hashToken(token) };
     await runners.update(runnerId, change);
     return { runnerId, token };
@@ -126,7 +126,7 @@ export function buildLocalRunner(
     return known === null || known.hasOwnToken ? null : known;
   }
 
-  /** Ends the token that scripts can read as soon as its runner can hold nothing any more. */
+  /** Revokes the readable token as soon as its runner can hold no more tasks. */
   async function endReadableToken(server: string): Promise<void> {
     if (readable === null || registration === null) return;
     if (readable.user !== null && isSameProcessAlive(readable.user)) return;
@@ -139,7 +139,7 @@ export function buildLocalRunner(
     try {
       return sealed === undefined ? undefined : secrets.open(tokenPurpose, sealed);
     } catch {
-      // The data key was changed since: the runner gets a new token.
+      // The data key has changed since: the runner gets a new token.
       return undefined;
     }
   }
@@ -163,7 +163,7 @@ export function buildLocalRunner(
       // A session of its own: Ctrl-C at the terminal and the end of the server's group do not reach it.
       detached: true,
     });
-    // Neither arguments nor environment nor a file: scripts of the same user could read those.
+    // A pipe, because scripts of the same user could read arguments, environment and files.
     child.stdin.write(token);
     void child.stdin.end();
     child.unref();
@@ -172,7 +172,7 @@ export function buildLocalRunner(
     log.info({ pid: child.pid }, "local runner started");
   }
 
-  /** Whether a runner of this version is at work; one of another version finishes what it holds, beside its successor. */
+  /** Whether a runner of this version is running; a runner of another version finishes its tasks next to its successor. */
   function isThere(): boolean {
     const known = readJson<KnownRunner>(files.pid);
     const isAlive = known !== null && isSameProcessAlive(known);

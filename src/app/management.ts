@@ -76,7 +76,7 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
   };
 }
 
-/** Behind an https address the cookie must not travel by http, also where the proxy does not say which it was. */
+/** With an https address the cookie must not be sent over http, even if the proxy does not forward the scheme. */
 function secureCookieOf(config: Ground["config"]): ApiDeps["secureCookie"] {
   if (config["auth.secureCookie"] === "never") return "never";
   const baseUrl = config["server.baseUrl"];

@@ -18,7 +18,7 @@ const openToEveryone: Record<AppRole, string> = {
   deploy: "console, sign-in, /docs, /api/hooks/git/<key>, /livez, /readyz",
 };
 
-/** What answers whom, for the lines at start: an operator should see at a glance what is open. */
+/** Lists at start which endpoints are open to which callers, for operators. */
 export function openEndpoints(config: Config, role: AppRole): string[] {
   const hasKeys = config["push.api-keys"].length > 0;
   const hasToken = config["metrics.token"] !== undefined;
@@ -52,8 +52,8 @@ export function openWarnings(config: Config, role: AppRole): string[] {
   const isPublic = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname);
   if (isPublic && config["server.trustedProxies"].length === 0)
     warnings.push(
-      "server.baseUrl is set and server.trustedProxies is empty: behind a proxy all clients have its address, so that the limits " +
-        "of sign-ins and connections count everybody as one. Name the proxy, such as server.trustedProxies: [127.0.0.1/32].",
+      "server.baseUrl is set and server.trustedProxies is empty: behind a proxy all clients have its address, and the limits " +
+        "of sign-ins and connections count all clients as one. Name the proxy, for example server.trustedProxies: [127.0.0.1/32].",
     );
   return warnings;
 }

@@ -19,7 +19,7 @@ export interface Part {
   /** Answers what no route matched, or undefined to leave it to the next part. */
   fetch?: Handler;
   websocket?: WebSocketHandler<never>;
-  /** Called once the server listens. Requests are already answered; /readyz says 503 until every part has started. */
+  /** Called once the server listens. Requests are already answered; /readyz answers 503 until every part has started. */
   started?(server: Server<unknown>): void | Promise<void>;
   /** Null while it can do its work; otherwise what is missing, for /readyz. */
   missing(): Promise<string | null>;
@@ -29,7 +29,7 @@ export interface Part {
   warnings: string[];
   /** Takes no more work and finishes what is in hand, while the server still serves. */
   drain?(): Promise<void>;
-  /** Answers requests that only wait for news, right before the server closes: they would hold it up. */
+  /** Answers long-polling requests right before the server closes, which would otherwise wait for them. */
   release?(): void;
   /** Closes what it opened, after the server has closed. */
   close(): Promise<void>;

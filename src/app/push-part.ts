@@ -91,7 +91,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
   };
 }
 
-/** Named for the port, so that gateways that share a data folder do not share their keys. */
+/** The name contains the port, so that gateways with the same data folder have separate keys. */
 function keyFileOf({ config, log, clock }: Ground, steady: Clock): KeyFile {
   const file = join(config["data.dir"], `push-keys-${config["server.listen"].port}.jsonl`);
   const complain = oncePerSecond(steady, (failed) =>
@@ -164,7 +164,7 @@ function verifyRemote(uri: string, config: Config, log: Log) {
   const complainReserved = oncePerSecond(steadyClock, (refused) =>
     log.warn(
       { refused },
-      `verify-uri named users that start with ${consoleUserPrefix}, which belong to the console; the connections were refused with 401`,
+      `verify-uri named users that start with ${consoleUserPrefix}, which are reserved for the console; the connections were refused with 401`,
     ),
   );
   return verifyByUri({
@@ -223,8 +223,8 @@ function warningsOf(config: Config, maxConnections: number, console: ConsoleRule
   if (console.believesHeader && console.reservesConsoleNames)
     warnings.push(
       "push.deploy-key is not set: every admitted caller of /feign that sends X-Slipway-Service: deploy may act on the console's " +
-        "channels and users. Set push.deploy-key here, and the same text as deploy.push.apiKey of the deploy service; " +
-        "without a deploy service any secret text will do.",
+        "channels and users. Set push.deploy-key here, and the same value as deploy.push.apiKey of the deploy service; " +
+        "without a deploy service, set any secret value.",
     );
   return warnings;
 }

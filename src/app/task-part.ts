@@ -32,7 +32,7 @@ export interface TaskPart {
   start(): Promise<void>;
   /** Gives out no more work; what runs stays with its runner. */
   drain(): void;
-  /** Answers calls of runners that only wait for news. */
+  /** Answers long-polling calls of runners. */
   release(): void;
   close(): Promise<void>;
 }

@@ -60,7 +60,7 @@ export function addAccountCommands(program: Command): void {
   addSettings(user.command("reset-password <username>"))
     .description("let a user back in, in the database itself: for when nobody can sign in any more")
     .option("--json", "print JSON")
-    .option("--keep-tokens", "let the user's API tokens live; without it they end with the old password")
+    .option("--keep-tokens", "keep the user's API tokens; without it they are revoked")
     .action(
       async (
         username: string,
@@ -74,7 +74,7 @@ export function addAccountCommands(program: Command): void {
         const password = await askPassword(`New password of ${username}: `);
         const { user, endedTokens } = await resetPassword(config, username, password, keepTokens);
         print(options, { id: user.id, username, endedTokens }, () => {
-          const ended = `${endedTokens} API token${endedTokens === 1 ? "" : "s"} ended`;
+          const ended = `${endedTokens} API token${endedTokens === 1 ? "" : "s"} revoked`;
           return `${username} can sign in with the new password; ${keepTokens ? "the API tokens still work" : ended}.`;
         });
       },

@@ -21,7 +21,7 @@ export function addDataCommands(program: Command): void {
     .argument("<file>", "a file that `slipway backup` wrote")
     .option(
       "--keep-queue",
-      "keep tasks that were queued or running, so that they run here; else they are canceled",
+      "keep tasks that were queued or running, so that they run here; without it they are canceled",
     )
     .option("--json", "print JSON")
     .action(async (file: string, options: Options) => {
@@ -49,5 +49,5 @@ function restoredText({ rows, canceledTasks }: { rows: number; canceledTasks: nu
     canceledTasks === 1
       ? "One task that was queued or running is"
       : `${canceledTasks} tasks that were queued or running are`;
-  return `Restored ${rows} rows. ${canceled} canceled; restore with --keep-queue to run what waited.`;
+  return `Restored ${rows} rows. ${canceled} canceled; restore with --keep-queue to run them.`;
 }

@@ -173,7 +173,10 @@ async function replay(deliveryId: string | undefined, options: ReplayOptions): P
   if ((deliveryId !== undefined) === isFiltered)
     throw new Fault("invalid", "Name one delivery by its id, or several by filters such as --status failed.");
   if (deliveryId === undefined && options.force)
-    throw new Fault("invalid", "--force goes with one delivery, named by its id: look at what you force.");
+    throw new Fault(
+      "invalid",
+      "--force needs the id of one delivery: check each delivery before you force it.",
+    );
   if (deliveryId === undefined) return replayMany(filter, options);
   const body = options.force ? { force: true } : {};
   const url = `/api/webhooks/deliveries/${segment(deliveryId)}/replay`;

@@ -5,17 +5,17 @@ export interface OutputOptions {
   json?: boolean;
 }
 
-/** Text from the server may hold names and messages of strangers: nothing of it steers the terminal. */
+/** Text from the server may contain text of strangers: control characters are escaped for the terminal. */
 export function print(options: OutputOptions, value: unknown, forPeople: () => string): void {
   process.stdout.write(`${options.json ? jsonLine(value) : visibleText(forPeople(), "\n\t")}\n`);
 }
 
-/** As `print`, for a line of a log: colours stay. */
+/** As `print`, for a log line: colours are kept. */
 export function printLogLine(options: OutputOptions, value: unknown, forPeople: () => string): void {
   process.stdout.write(`${options.json ? jsonLine(value) : colouredText(forPeople())}\n`);
 }
 
-/** JSON leaves more than the first 32 controls as they are; escaped, the value is the same. */
+/** JSON.stringify escapes only the first 32 control characters; escaping the others does not change the value. */
 function jsonLine(value: unknown): string {
   return (JSON.stringify(value) ?? "null").replaceAll(/[^ -~]/gu, (character) =>
     visibleText(character) === character ? character : character.split("").map(jsonEscape).join(""),
@@ -30,7 +30,7 @@ const escapeCode = "\u001b";
 const colourSequence = new RegExp(`${escapeCode}\\[([0-9;:]*)m`, "g");
 const reset = `${escapeCode}[0m`;
 
-/** Only colours and styles pass. A line that has some ends with a reset, so that it cannot hide the next one. */
+/** Keeps only colours and styles. A line with any ends with a reset, so that it cannot affect the next line. */
 function colouredText(line: string): string {
   let text = "";
   let end = 0;
@@ -87,7 +87,7 @@ function titleOf(column: string): string {
     .toUpperCase();
 }
 
-/** One line of text, whatever stands in it. */
+/** The text as one line. */
 export function visible(value: Row[string]): string {
   return value === null || value === undefined ? "-" : visibleText(String(value));
 }

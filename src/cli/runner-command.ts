@@ -45,11 +45,11 @@ export function addRunnerCommand(program: Command): void {
     });
 }
 
-/** Started by a runner for itself, see lifeline.ts. */
+/** Started by the runner as its guard process, see lifeline.ts. */
 export function addGuardCommand(program: Command): void {
   program.command(`${guardCommand} <known>`, { hidden: true }).action(async (known: string) => {
     const { runGuard } = await import("../runner/guard.ts");
-    // It ends with the runner: a signal to everything that runs must not leave scripts unguarded.
+    // Ignores signals and ends with the runner, so that a signal to all processes does not leave scripts unguarded.
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
     await runGuard(JSON.parse(known) as GuardMessage[], Bun.stdin.stream());
     process.exit(0);
@@ -61,7 +61,7 @@ function aliased(options: Record<string, unknown>, from: string, to: string): Re
 }
 
 async function run(config: Config, local: string | null): Promise<void> {
-  // Before the rest is loaded, as in serve-commands.ts.
+  // Before other modules are loaded, as in serve-commands.ts.
   const { fault } = await hideOwnProcess(startSecrets);
   const [{ buildLog }, { runRunner }, { systemClock }] = await Promise.all([
     import("../log.ts"),
@@ -69,7 +69,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     import("../clock.ts"),
   ]);
   const log = buildLog(config["log.level"], config["log.format"]);
-  if (fault !== null) log.warn({ fault }, "scripts could read the memory of this runner, and its token");
+  if (fault !== null) log.warn({ fault }, "scripts can read the memory of this runner, including its token");
   const drain = new AbortController();
   const abandon = new AbortController();
   let drainingSince = 0;
@@ -126,12 +126,12 @@ function remoteAddress(config: Config, log: Log): () => ServerAddress {
   if (!server || !token)
     throw new Fault(
       "invalid",
-      "A runner needs the address of its server and a token: slipway runner --server URL --token-file FILE. Make the token under Runners in the console.",
+      "A runner needs the address of its server and a token: slipway runner --server URL --token-file FILE. Create the token under Runners in the console.",
     );
   return () => ({ server, token });
 }
 
-/** Read once: the file may belong to a user that scripts do not run as, and be out of reach later. */
+/** The file is read once: the runner's user may not be able to open it again. */
 function remoteToken(config: Config, log: Log): string | undefined {
   const path = config["runner.tokenFile"];
   if (config["runner.token"] !== undefined && path !== undefined)
@@ -145,7 +145,7 @@ function remoteToken(config: Config, log: Log): string | undefined {
   return token;
 }
 
-/** The token comes by a pipe; the address is read for each call, since a server that starts again may use another port. */
+/** The token comes through a pipe. The address is read for each call, because a restarted server may use another port. */
 function localAddress(file: string): () => ServerAddress {
   const { token } = readTokenFile("/dev/stdin");
   return () => {

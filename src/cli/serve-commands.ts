@@ -18,12 +18,13 @@ export function addServeCommands(program: Command): void {
       .description(roles[role])
       .action(async (options: Record<string, unknown>) => {
         const config = await configFrom(options);
-        // Before the rest is loaded, which takes long: until then processes of this user can read the environment.
+        // Before other modules are loaded, which takes long: until then other processes of this user can read the environment.
         const { fault } = await hideOwnProcess(startSecrets);
         // Loaded only now: the other commands start in a fraction of the time without the server's code.
         const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
         const log = buildLog(config["log.level"], config["log.format"]);
-        if (fault !== null) log.warn({ fault }, "scripts could read the memory of this server, and its keys");
+        if (fault !== null)
+          log.warn({ fault }, "scripts can read the memory of this server, including its keys");
         const app = await buildApp(config, role, log);
         stopOnSignals(app);
         process.stderr.write(banner(app));

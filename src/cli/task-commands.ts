@@ -110,7 +110,7 @@ interface LogAnswer {
 
 const followEveryMs = 500;
 
-/** Log lines keep their colours. They also hold commit messages, whose authors may not be trusted. */
+/** Log lines keep their colours. They may contain commit messages of untrusted authors. */
 async function printLog(api: Remote, taskId: string, options: FollowOptions): Promise<void> {
   let next = 0;
   for (;;) {

@@ -40,7 +40,7 @@ export async function identify(
   }
 }
 
-/** The token of a request, wherever it stands. */
+/** The token of a request, from the header or the cookie. */
 export function credentialOf(headers: Headers): string | null {
   return headers.has("authorization") ? bearerOf(headers) : cookieOf(headers);
 }
@@ -79,7 +79,7 @@ function isOwnOrigin(origin: string, request: Request, ownOrigins: readonly stri
   return URL.canParse(origin) && new URL(origin).host === request.headers.get("host");
 }
 
-/** Lax keeps the cookie off foreign posts; Secure keeps it off plain http. */
+/** Lax excludes the cookie from cross-site posts; Secure excludes it from plain http. */
 export function sessionCookieHeader(token: string, expiresAt: Date, isSecure: boolean): string {
   const secure = isSecure ? "; Secure" : "";
   return `${sessionCookie}=${token}; Path=/; HttpOnly; SameSite=Lax; Expires=${expiresAt.toUTCString()}${secure}`;

@@ -28,14 +28,14 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** The same, given up when the body has not arrived whole by then, whether it stalls or dribbles. */
+/** The same with a deadline for the whole body, whether it stalls or arrives slowly. */
 export async function readBodyInTime(
   request: Request,
   maxBytes: number,
   timeoutMs: number,
 ): Promise<Uint8Array | "too_large" | "too_late"> {
   const reading = readBody(request, maxBytes);
-  // Most bodies are here with their head.
+  // Most bodies arrive together with the headers.
   if (Bun.peek.status(reading) === "fulfilled") return reading;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLate = new Promise<"too_late">((resolve) => {
@@ -51,11 +51,14 @@ export interface BodyLimits {
   timeoutMs: number;
 }
 
-/** Text of a body, within its limits and in UTF-8, or a Fault that says which it is not. */
+/** The text of a body; throws a Fault if it is too large, too late or not UTF-8. */
 export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
   const body = await readBodyInTime(request, maxBytes, timeoutMs);
   if (body === "too_late")
-    throw new Fault("too_late", `The body did not arrive whole within ${timeoutMs / 1000} s; send it again.`);
+    throw new Fault(
+      "too_late",
+      `The body did not arrive completely within ${timeoutMs / 1000} s; send it again.`,
+    );
   if (body === "too_large")
     throw new Fault("too_large", `The body is larger than ${maxBytes} bytes; send less.`);
   try {
@@ -65,8 +68,8 @@ export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLi
   }
 }
 
-/** Refuses JSON that is nested deeper than anything meant. */
+/** Refuses JSON that is nested deeper than any valid request. */
 export function refuseDeepJson(text: string): void {
   if (isNestedTooDeep(text))
-    throw new Fault("malformed", `The body is nested deeper than ${maxNesting} levels; send it flatter.`);
+    throw new Fault("malformed", `The body is nested deeper than ${maxNesting} levels; send fewer levels.`);
 }

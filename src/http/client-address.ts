@@ -88,7 +88,7 @@ export function isHttps(request: Request, peerAddress: string, trustedProxies: N
   return request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase() === "https";
 }
 
-/** What proxies and content networks write beside `X-Forwarded-…`. */
+/** Headers that proxies and CDNs add besides `X-Forwarded-…`. */
 const proxyHeaders = new Set([
   "forwarded",
   "via",

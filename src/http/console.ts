@@ -37,7 +37,7 @@ export function consolePages(rootDir: string): Handler {
   const assets = () => {
     if (loading) return loading;
     loading = loadConsole(rootDir).then((list) => new Map(list.map((asset) => [asset.path, asset])));
-    // A bundle that failed is tried again, but not by every request of a stranger: bundling is costly.
+    // A failed bundle is retried, but not for every request: bundling is costly.
     loading.catch(() => {
       setTimeout(() => {
         loading = null;

@@ -3,7 +3,7 @@ import { type FeignCredentials, keyOf } from "./feign-credentials.ts";
 import type { FeignHead } from "./feign-head.ts";
 
 export interface CallerRules extends FeignCredentials {
-  /** Whether a call that was let in may act on the channels and users of the console. */
+  /** Whether an admitted call may act on the channels and users of the console. */
   mayActForConsole(head: FeignHead): boolean;
 }
 
@@ -11,8 +11,8 @@ export interface ConsoleRules {
   /** `push.deploy-key`: only a caller with this key is the deploy service. */
   deployKey: string | undefined;
   /**
-   * Whether, without a deploy key, an admitted caller that sends the header of the deploy service is believed. False
-   * where the deploy service runs in this process: it never calls /feign.
+   * Whether, without a deploy key, an admitted caller with the deploy service's header is trusted. False if the deploy
+   * service runs in this process, because it never calls /feign then.
    */
   believesHeader: boolean;
   reservesConsoleNames: boolean;

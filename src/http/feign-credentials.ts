@@ -10,7 +10,7 @@ export interface FeignCredentials {
 }
 
 /**
- * With api keys: one of them must be given. Without: the caller must be one that needs none. Keys are compared
+ * With api keys: one of them must be given. Without: the caller must be allowed without a key. Keys are compared
  * as keyed hashes, so that neither content nor length shows in the time it takes.
  */
 export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {

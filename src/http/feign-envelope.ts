@@ -5,7 +5,7 @@ export function succeed(data: unknown): Response {
   return answerJson(successBody(data), 200);
 }
 
-/** Of an order about connections: `msg` says how many it concerns, as callers by Feign see no headers. */
+/** Success of a call about connections: `msg` contains their number, because Feign callers see no headers. */
 export function succeedForConnections(data: string, count: number): Response {
   const msg = `${count} ${count === 1 ? "connection" : "connections"} on this instance`;
   return answerJson(successBody(data, msg), 200, { "x-push-connections": String(count) });

@@ -1,16 +1,16 @@
 import { isProxyHeader } from "./client-address.ts";
 
-/** What is asked of the headers of a /feign request, and of one for /metrics. */
+/** The headers of a /feign or /metrics request that are checked. */
 export interface FeignHead {
   contentType: string | null;
   contentLength: string | null;
   idempotencyKey: string | null;
   authorization: string | null;
   apiKey: string | null;
-  /** It names itself the deploy service. */
+  /** Whether the caller claims to be the deploy service. */
   isFromDeployService: boolean;
   hasPassedProxy: boolean;
-  /** A browser sent it for a page: programs send no Origin, and say nothing about sites. */
+  /** Whether a web page sent the request: programs send neither Origin nor Sec-Fetch-Site. */
   isFromWebPage: boolean;
   host: string | null;
 }
@@ -42,7 +42,7 @@ export function feignHeadOf(headers: Headers): FeignHead {
   return head;
 }
 
-/** A person who opens the address in a browser is no page of another site. */
+/** Opening the address directly in a browser is not a cross-site request. */
 function isForeign(site: string): boolean {
   return site !== "none" && site !== "same-origin";
 }

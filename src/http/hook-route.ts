@@ -46,7 +46,7 @@ function keyIn(url: string): string {
   return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
 }
 
-/** For the receiver it is the same whether a body came too late or its sender went away. */
+/** The receiver treats a late body like a sender that disconnected. */
 async function readWhole(
   request: Request,
   maxBytes: number,

@@ -5,7 +5,7 @@ import { networksOf } from "./client-address.ts";
 import type { FeignHead } from "./feign-head.ts";
 
 export interface KeylessOptions {
-  /** push.internal-networks; undefined where it is not set. */
+  /** push.internal-networks; undefined if it is not set. */
   internalNetworks: readonly string[] | undefined;
   baseUrl: string | undefined;
   /** server.hosts */
@@ -15,21 +15,21 @@ export interface KeylessOptions {
 
 /** Who may call an internal endpoint without a key or token. */
 export interface KeylessCalls {
-  /** Networks whose callers are served; none: a key is always needed. */
+  /** Networks whose callers need no key; empty: a key is always needed. */
   networks: readonly string[];
-  /** Null: the caller is served. Otherwise why not, and which setting lets it in. */
+  /** Null: the caller is admitted. Otherwise the reason, and the setting that would admit it. */
   refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null;
 }
 
 const loopbackNetworks = ["127.0.0.0/8", "::1/128"];
 
 /**
- * The address of the peer alone proves little: a proxy on this machine, and a browser that runs on it, call from
- * loopback for strangers. So a public base URL (there is a proxy) closes the endpoints until internal networks are
- * named, and a call must look like one of a program that knows this server: not forwarded, not sent by a web page, and
- * addressed to a name of this server. A web page that rebinds its own name to our address still sends its name as Host.
+ * The peer's address alone proves little: a proxy or a browser on this machine calls from loopback on behalf of strangers.
+ * So a public base URL (which implies a proxy) closes the endpoints until internal networks are named, and a call must not
+ * be forwarded, must not come from a web page, and must use a host name of this server. A DNS rebinding page still sends its
+ * own name as Host.
  *
- * `keySetting` is the setting that lets a refused caller in by a secret.
+ * `keySetting` is the setting that would admit a refused caller with a secret.
  */
 export function buildKeylessCalls(options: KeylessOptions, keySetting: string): KeylessCalls {
   const { internalNetworks, baseUrl, listenHost } = options;
@@ -39,7 +39,7 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
   const everyPeerIsInternal = isReachedFromLoopbackOnly(listenHost, networks);
   const ownNames = new Set(["localhost", ...options.hosts.map((host) => host.toLowerCase())]);
   if (baseUrl !== undefined) ownNames.add(new URL(baseUrl).hostname);
-  // The same few callers write the same Host each time; it is parsed when it changes.
+  // Callers send the same Host each time, so it is parsed only when it changes.
   let lastOwnHost: string | null = null;
 
   function isOwnHost(host: string): boolean {
@@ -52,8 +52,8 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
 
   const closed =
     internalNetworks === undefined && isPublic
-      ? `server.baseUrl is a public address, so a proxy may call from this machine for strangers: set ${keySetting}, ` +
-        `or name the callers that need none, such as push.internal-networks: ${JSON.stringify(loopbackNetworks)}.`
+      ? `server.baseUrl is a public address, so calls from this machine may come from strangers through a proxy: set ${keySetting}, ` +
+        `or name the networks of callers without a key, for example push.internal-networks: ${JSON.stringify(loopbackNetworks)}.`
       : `Only callers inside push.internal-networks, not through a proxy, are served; or set ${keySetting}.`;
 
   return {
@@ -64,13 +64,13 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
       if (head.isFromWebPage)
         return `The request comes from a web page (it has an Origin header or is cross-site); set ${keySetting} to allow that.`;
       if (head.host !== null && !isOwnHost(head.host))
-        return `The Host header ${JSON.stringify(head.host.slice(0, 100))} is no name of this server: add the name to server.hosts, or set ${keySetting}.`;
+        return `The Host header ${JSON.stringify(head.host.slice(0, 100))} is not a name of this server: add the name to server.hosts, or set ${keySetting}.`;
       return null;
     },
   };
 }
 
-/** A listener on loopback is reached from loopback only, so that no address needs to be looked up. */
+/** A listener on loopback is reached only from loopback, so the address need not be checked. */
 function isReachedFromLoopbackOnly(listenHost: string, networks: readonly string[]): boolean {
   const isLoopback = isIP(listenHost) !== 0 && isLoopbackHost(listenHost);
   return isLoopback && loopbackNetworks.every((network) => networks.includes(network));

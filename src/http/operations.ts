@@ -12,7 +12,7 @@ const checkTimeoutMs = 3_000;
 
 export interface OperationsOptions {
   metrics: Metrics;
-  /** Unset: only callers that need no key. */
+  /** Unset: only callers that are allowed without a key. */
   metricsToken: string | undefined;
   keyless: KeylessCalls;
   /** Each answers null while its part can work, or what is missing. */
@@ -45,7 +45,7 @@ function plain(text: string, status = 200): Response {
   return new Response(`${text}\n`, { status, headers });
 }
 
-/** Anybody may ask, and a check reaches the database: those who ask together get one answer. */
+/** The endpoint is public and the check queries the database, so simultaneous requests share one check. */
 function sharedWhileAsked<T>(ask: () => Promise<T>): () => Promise<T> {
   let asked: Promise<T> | null = null;
   return () => {

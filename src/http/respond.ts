@@ -11,7 +11,7 @@ export function faultResponse(fault: Fault): Response {
   if (fault.fields) error.fields = fault.fields;
   const headers = new Headers();
   if (fault.retryAfterSeconds !== undefined) headers.set("retry-after", String(fault.retryAfterSeconds));
-  // The rest of a body that came too late is not waited for.
+  // Do not wait for the rest of a late body.
   if (fault.code === "too_late") headers.set("connection", "close");
   if (fault.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="slipway"');
   return Response.json({ error } satisfies ErrorBody, { status: httpStatusOf[fault.code], headers });

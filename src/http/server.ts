@@ -15,7 +15,7 @@ export type Routes = Record<
   Handler | Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Handler>>
 >;
 
-/** `POST /path` for each method of a route, or `* /path` where it takes any. */
+/** `POST /path` for each method of a route, or `* /path` if it accepts any. */
 export function routeNames(routes: Routes): string[] {
   return Object.entries(routes).flatMap(([path, handler]) =>
     typeof handler === "function" ? [`* ${path}`] : Object.keys(handler).map((method) => `${method} ${path}`),
@@ -45,7 +45,7 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
         port: address.port,
         maxRequestBodySize,
         idleTimeout: 120,
-        // In production mode the runtime shares the port by default: a second server would start and take half of the clients.
+        // In production mode Bun shares the port by default: a second server would start and get half of the clients.
         reusePort: false,
         // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
         development: false,

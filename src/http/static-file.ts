@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gunzipSync, gzip } from "node:zlib";
 
-/** Content that is the same for everybody, compressed once: a request costs no more than sending it. */
+/** Content that is the same for all clients, compressed once. */
 export interface StaticFile {
   contentType: string;
   etag: string;
@@ -23,7 +23,7 @@ export async function compressFile(contentType: string, content: Uint8Array): Pr
   return { contentType, etag, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
 }
 
-/** Files that somebody asked for uncompressed, which few clients do. */
+/** Uncompressed files, which few clients request. */
 const plainContent = new WeakMap<StaticFile, Uint8Array<ArrayBuffer>>();
 
 function plainOf(file: StaticFile): Uint8Array<ArrayBuffer> {
@@ -34,7 +34,7 @@ function plainOf(file: StaticFile): Uint8Array<ArrayBuffer> {
   return content;
 }
 
-/** Answers in the encoding that the client accepts, or 304 when it has the file already. */
+/** Responds in an encoding that the client accepts, or with 304 if the client has the file. */
 export function fileResponse(
   request: Request,
   file: StaticFile,
@@ -58,7 +58,7 @@ export function fileResponse(
   return new Response(request.method === "HEAD" ? null : body, { headers });
 }
 
-/** `gzip;q=0` is a client that does not want it. */
+/** `gzip;q=0` means that the client does not accept gzip. */
 function accepts(header: string, encoding: string): boolean {
   return header.split(",").some((part) => {
     const [name, quality] = part.split(";");
@@ -66,7 +66,7 @@ function accepts(header: string, encoding: string): boolean {
   });
 }
 
-/** Proxies that compress mark a tag as weak. */
+/** Compressing proxies mark a tag as weak. */
 function isUnchanged(ifNoneMatch: string | null, etag: string): boolean {
   return (ifNoneMatch ?? "").split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }

@@ -24,8 +24,8 @@ const gitSettings: Record<string, string> = {
 };
 
 /**
- * Answers the exact questions of git for the project's own server alone, so that a redirect or a submodule elsewhere gets no
- * credential. Compared as a whole line: a part could be in the user name of another server's address.
+ * Answers only git's exact prompts for the project's own server, so that a redirect or a submodule on another server gets no
+ * credential. The whole line is compared: a part of it could be in the user name of another server's address.
  */
 const askpass = `#!/bin/sh
 nl='
@@ -35,12 +35,12 @@ case "$nl$SLIPWAY_GIT_ASKS_PASSWORD$nl" in *"$nl$1$nl"*) printf '%s\\n' "$SLIPWA
 exit 1
 `;
 
-/** How git asks for a user name and for the password of this one, one question a line. */
+/** Git's prompts for user name and password, one per line. */
 function questionsFor(url: string, username: string): { username: string; password: string } {
   const written = /^(https?:\/\/)([^/?#]*)/i.exec(url);
   if (written === null || !URL.canParse(url)) return { username: "", password: "" };
   const scheme = (written[1] ?? "").toLowerCase();
-  // As the address is written, and as a redirect within the server may write it.
+  // The host as written in the address, and as a redirect within the server may write it.
   const hosts = new Set([written[2] ?? "", new URL(url).host]);
   // Newer versions of git encode the name.
   const names = new Set([username, percentEncoded(username)].map((name) => (name === "" ? "" : `${name}@`)));
@@ -52,7 +52,7 @@ function questionsFor(url: string, username: string): { username: string; passwo
   };
 }
 
-/** As git does it: every character but letters, digits and `-._~`. */
+/** Percent-encodes as git does: every character except letters, digits and `-._~`. */
 function percentEncoded(text: string): string {
   const hex = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`;
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, hex);

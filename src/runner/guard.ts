@@ -1,7 +1,7 @@
 import { steadyClock } from "../clock.ts";
 import { endTree, type ProcessTree } from "./process-tree.ts";
 
-/** What the runner writes to its guard, one JSON value a line. */
+/** Messages from the runner to its guard, one JSON value per line. */
 export type GuardMessage =
   /** The server acknowledged the task `ageMs` ago; its scripts end at the given ages unless this is repeated. */
   | { type: "renew"; task: string; ageMs: number; termAfterMs: number; killAfterMs: number }
@@ -18,14 +18,14 @@ interface GuardedTask {
   isEnding: boolean;
 }
 
-/** For scripts of a runner that is gone. */
+/** For scripts of a runner that has ended. */
 const orphanGraceMs = 2000;
-/** After a deadline, messages that wait in the pipe are read first: the guard may have stood still, not the runner. */
+/** After a deadline, waiting messages are read first: the guard itself may have been suspended. */
 const recheckMs = 50;
 
 /**
  * The guard process of a runner. It ends a task's scripts when the runner is gone (the pipe ends), or when the runner
- * has renewed nothing for so long that the server is about to give the task away. Time is measured as elapsed time.
+ * has not renewed its lease for so long that the server is about to give the task up. Time is elapsed time.
  */
 export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint8Array>): Promise<void> {
   const tasks = new Map<string, GuardedTask>();
@@ -41,7 +41,7 @@ export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint
     for (const tree of task.trees.values()) end(task, tree);
   }
 
-  /** A runner that is ending a task itself is left alone until the task's SIGKILL is due. */
+  /** While the runner ends a task itself, the guard waits until the task's SIGKILL is due. */
   function endOverdue(): void {
     const now = steadyClock.now();
     for (const task of tasks.values()) if (!task.isEnding && now >= task.termAt) endAll(task);
@@ -64,7 +64,7 @@ export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint
   function receive(message: GuardMessage): void {
     const task = tasks.get(message.task);
     if (message.type === "renew") {
-      // A task whose scripts were ended stays ended: the runner gives it up too.
+      // A task whose scripts were ended is not resumed: the runner drops it too.
       if (task?.isEnding) return;
       const provenAt = steadyClock.now() - message.ageMs;
       tasks.set(message.task, {

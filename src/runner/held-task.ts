@@ -27,7 +27,7 @@ export interface HeldTask {
   readonly stopped: AbortSignal;
   why(): StopWhy | null;
   stop(why: StopWhy): void;
-  /** Whether work may begin: a runner that stood still for too long gives the task up instead. */
+  /** Whether work may begin: a runner that was suspended for too long drops the task instead. */
   isCertain(): boolean;
   /** The answer, however long the server was away; null: the task is not ours any more. */
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
@@ -49,7 +49,7 @@ const settledPatienceMs = 30 * 60_000;
 
 export interface HoldTaskParts {
   client: ServerClient;
-  /** A steady one: the server counts the lease by its own, and nobody sets both. */
+  /** A monotonic clock: changes of the system clock must not affect the lease. */
   clock: Clock;
   log: Log;
   guard: Pick<TaskGuard, "renewed" | "ending">;
@@ -75,8 +75,8 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
   }
 
   /**
-   * Asked before a late answer counts: by then the guard process has ended the scripts, so an answer that was held up
-   * with the runner must not revive the task.
+   * Checked before a late answer is used: the guard process has ended the scripts by then, so an answer that arrived while
+   * the runner was suspended must not revive the task.
    */
   function isCertain(): boolean {
     if (!isOurs) return false;
@@ -84,7 +84,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
     if (isSettled || silentMs < limits.giveUpAfterMs) return true;
     log.error(
       { taskId, attempt, silentSeconds: Math.round(silentMs / 1000) },
-      "the lease could not be renewed for too long, because the server was away or this runner stood still; ending the task's processes",
+      "the lease could not be renewed for too long, because the server was unavailable or this runner was suspended; ending the task's processes",
     );
     stop("lease_lost");
     return false;

@@ -6,7 +6,7 @@ import type { GuardMessage } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
 import { lostGraceMs, type RunTask } from "./protocol.ts";
 
-/** The runner's side of its guard process, which ends scripts that the runner cannot end: it was killed, or it hangs. */
+/** The runner's side of its guard process, which ends scripts when the runner was killed or hangs. */
 export interface Lifeline {
   guard(instruction: Pick<RunTask, "taskId" | "attempt" | "limits">): TaskGuard;
   close(): void;
@@ -26,7 +26,7 @@ export interface TaskGuard {
 /** Name of the hidden command that runs the guard. */
 export const guardCommand = "runner-guard";
 
-/** How much later than the runner itself the guard acts, as a part of the time after which the runner gives up. */
+/** How much later than the runner the guard acts, as a fraction of the time after which the runner gives up. */
 const guardDelay = 1 / 45;
 
 interface WatchedTask {
@@ -43,13 +43,13 @@ export function openLifeline(log: Log): Lifeline {
   let guard = start();
 
   function start() {
-    // What is to be guarded goes along as an argument: the runner may hang before it has written to the pipe.
+    // The initial list is an argument: the runner may hang before it writes to the pipe.
     const child = Bun.spawn([...ownCommand(), guardCommand, JSON.stringify(everything())], {
       stdin: "pipe",
       stdout: "ignore",
       stderr: "ignore",
       env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
-      // Its own session: what ends the runner's group must not end its guard.
+      // A separate session, so that a signal to the runner's process group does not end the guard.
       detached: true,
     });
     child.unref();
@@ -67,7 +67,7 @@ export function openLifeline(log: Log): Lifeline {
 
   async function replace(): Promise<void> {
     if (closing.signal.aborted) return;
-    log.warn("the guard process of this runner has ended; starting another");
+    log.warn("the guard process of this runner has ended; restarting it");
     await pause(backoff.nextMs(), closing.signal);
     if (closing.signal.aborted) return;
     try {
@@ -75,7 +75,7 @@ export function openLifeline(log: Log): Lifeline {
     } catch (error) {
       log.error(
         { error },
-        "the guard process could not be started: scripts would outlive a runner that hangs",
+        "the guard process could not be started: scripts will not be ended if this runner hangs",
       );
       await replace();
     }
@@ -86,7 +86,7 @@ export function openLifeline(log: Log): Lifeline {
       guard.stdin.write(`${JSON.stringify(message)}\n`);
       guard.stdin.flush();
     } catch {
-      // The guard has just ended; its successor gets the whole list.
+      // The guard has just ended; the next one gets the whole list.
     }
   }
 

@@ -71,8 +71,8 @@ async function endAll(findNow: () => number[], killAt: KillAt, send: SendSignal)
 }
 
 /**
- * Adds the descendants of what is found, also after their parent has ended: a child in a session of its own and with an
- * empty environment is known only by its parent.
+ * Adds the descendants of the processes found so far, also after their parent has ended: a child with its own session and
+ * an empty environment can be found only by its parent.
  */
 function withDescendants(find: () => number[]): () => number[] {
   const seen = new Map<number, string>();

@@ -9,14 +9,14 @@ import { isCommit } from "../model/git-ref.ts";
  */
 const stageName = z.enum(["build", "deploy", "start"]);
 
-/** Text of a runner, made fit for the database, for JSON and for people before anything else sees it. */
+/** Text from a runner, sanitised for the database, JSON and display. */
 const saidText = (maxLength: number) =>
   z
     .string()
     .max(maxLength)
     .overwrite((text) => text.toWellFormed().replaceAll("\0", "\ufffd"));
 
-/** Labels are words of the settings of both sides and part of messages. */
+/** Labels appear in settings of both sides and in messages. */
 export const labelPattern = /^[\w.:/-]{1,64}$/;
 export const labelRule = "must have 1 to 64 letters, digits or _ . : / -";
 
@@ -79,9 +79,9 @@ export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
   version: z.string().regex(/^[\w.+-]{1,64}$/, "must have 1 to 64 letters, digits or _ . + -"),
-  /** Whether a runner with labels also takes projects without any. */
+  /** Whether a runner with labels also takes projects without labels. */
   alsoUnlabelled: z.boolean().default(false),
-  /** Whether scripts run as another user than the runner. Older runners do not say. */
+  /** Whether scripts run as a different user than the runner. Older runners do not send it. */
   isolated: z.boolean().default(false),
 });
 
@@ -131,8 +131,8 @@ export const stageRequest = z.object({
   stage: z.enum(["checkout", "build", "deploy", "start"]),
   state: z.enum(["running", "success", "failed", "canceled", "timeout"]),
   exitCode: z.int32().nullable(),
-  /** After checkout: the commit that runs, and its first message line. The commit becomes part of addresses. */
-  commit: z.string().refine(isCommit, "must be a whole commit id of 40 or 64 hex digits").optional(),
+  /** After checkout: the commit and the first line of its message. The commit becomes part of URLs. */
+  commit: z.string().refine(isCommit, "must be a full commit id of 40 or 64 hex digits").optional(),
   message: saidText(10_000).optional(),
 });
 

@@ -18,7 +18,7 @@ export interface RunnerOptions {
   /** Asked anew for each call. */
   address(): ServerAddress;
   labels: string[];
-  /** Takes projects without labels too, although it has labels itself. */
+  /** Whether it also takes projects without labels although it has labels. */
   alsoUnlabelled: boolean;
   concurrency: number;
   /** Folder of clones and workspaces. */
@@ -152,7 +152,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
 function refused(server: string, { status }: ServerRefusal): Fault {
   return new Fault(
     "invalid",
-    `${new URL(server).origin} refuses the token of this runner (${status}): it is unknown there, or its runner is disabled. Make a runner or reset its token under Runners in the console, and start this one with it (--token-file FILE, or SLIPWAY_RUNNER_TOKEN=slr_…).`,
+    `${new URL(server).origin} refuses the token of this runner (${status}): it is unknown, or its runner is disabled. Create a runner or reset its token under Runners in the console, and start this runner with the new token (--token-file FILE, or SLIPWAY_RUNNER_TOKEN=slr_…).`,
   );
 }
 

@@ -36,7 +36,7 @@ export function commitStatusCall(
 ): NewOutgoingCall | null {
   const place = placeOf(project.git.url);
   const host = statusHostOf[provider] ?? (place ? guessHost(place.origin) : null);
-  // The call carries a token: nothing but an object name may become part of its address.
+  // The request carries a token, so only a commit id may become part of its URL.
   if (!place || !host || task.commit === null || !isCommit(task.commit)) return null;
   const state = stateWords[task.state][host];
   const description = (task.reason || `Task ${task.id}: ${task.state}`).slice(0, 140);
@@ -58,7 +58,7 @@ export function commitStatusCall(
   };
 }
 
-/** Whether a call still goes to the server of the project's repository; else it must not carry the project's token. */
+/** Whether a call goes to the current server of the project's repository; otherwise it must not carry the token. */
 export function isStatusAddressOf(project: Pick<Project, "git">, callUrl: string): boolean {
   const place = placeOf(project.git.url);
   if (place === null || !URL.canParse(callUrl)) return false;
@@ -98,7 +98,7 @@ function trimmed(path: string): string {
     .replace(/\.git$/, "");
 }
 
-/** A path that is not encoded well stands as it is. */
+/** A path with invalid encoding is kept as it is. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -161,7 +161,7 @@ function offered({ labels }: Runner, request: ClaimRequest): string[] {
   return labelsOf({ labels, offeredLabels: offeredIn(request) });
 }
 
-/** A runner that names no labels offers all that it is registered with. */
+/** A runner that sends no labels offers all of its registered labels. */
 function offeredIn({ labels }: ClaimRequest): string[] | null {
   return labels.length === 0 ? null : labels;
 }

@@ -25,7 +25,7 @@ export interface HeldCalls {
   log(runner: Runner, request: LogRequest): Promise<HeldAnswer>;
   stage(runner: Runner, request: StageRequest): Promise<HeldAnswer>;
   finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer>;
-  /** Answers the beats that wait, and refuses those that come: the server is about to close. */
+  /** Answers waiting heartbeats and refuses new ones: the server is about to close. */
   release(): void;
 }
 
@@ -94,7 +94,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
 
   return {
     async beat(runner, request, signal) {
-      // An answer at once would be followed by the next beat at once, over a connection that is still open.
+      // An immediate answer would cause the next heartbeat at once, over a connection that is still open.
       if (released.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
       const isOver = AbortSignal.any([signal, released.signal]);
@@ -178,7 +178,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
             finishedAt: now,
           },
         });
-        // A task whose service did not come up, or that was ended, has put nothing live that people should go back to.
+        // A task that failed or was ended after its deploy is not a version to return to.
         if (task?.state === "success" && hasDeployed(task))
           await keepers.projects.setLiveTask(task.projectId, task.id);
         return task;

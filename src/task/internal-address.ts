@@ -13,7 +13,7 @@ const internalNetworks = [
   "198.18.0.0/15",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Wholly, with the IPv4 addresses that some networks write into them: ::127.0.0.1, 2002:7f00:1::.
+  // Including embedded IPv4 addresses: ::127.0.0.1, 2002:7f00:1::.
   "::/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",

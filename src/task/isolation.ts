@@ -1,9 +1,9 @@
 import type { Keepers } from "../model/store.ts";
 
 export interface Isolation {
-  /** Somebody who is no admin may write scripts that can read what belongs to a runner. */
+  /** Whether a user who is not an admin may write scripts that can read what the runner can read. */
   isExposed: boolean;
-  /** Names of the enabled runners whose scripts run as their own user. */
+  /** Names of enabled runners whose scripts run as the runner's user. */
   notIsolated: string[];
 }
 

@@ -10,7 +10,7 @@ import type { TaskEvents } from "./task-events.ts";
 
 /** Decides about tasks whose runner has been silent for a whole lease. */
 export interface LeaseReaper {
-  /** From now on every lease has one full term: before a start of the server no runner had a chance to renew. */
+  /** Gives every lease one full term: runners could not renew before the server started. */
   start(): void;
   reap(): Promise<void>;
   stop(): void;
@@ -28,12 +28,12 @@ export interface LeaseReaperParts {
 const maxAttempts = 2;
 
 /**
- * A lease has ended when it was not renewed for its whole term while this process watched. Only elapsed time counts:
- * the stored end of a lease is compared with itself, never with a clock that somebody may set.
+ * A lease expires when it was not renewed for its whole term while this process watched. Only elapsed time counts: the
+ * stored end of a lease is compared with its earlier value, never with a clock.
  */
 export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseReaperParts): LeaseReaper {
   const watch = buildSilenceWatch(clock.elapsed);
-  /** After a longer break this server hung, or its database was away: no runner could renew. */
+  /** A longer break means that this server hung or lost its database, so that no runner could renew. */
   const maxBreakMs = Math.max(1_000, leaseMs / 2);
   let lookedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setTimeout> | undefined;

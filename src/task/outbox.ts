@@ -27,7 +27,7 @@ export interface OutboxOptions extends AttemptOptions {
 
 /** Waits before the second and later tries. */
 const defaultRetryAfterMs = [5_000, 30_000, 120_000, 600_000];
-/** Calls that wait, of all instances, and first tries of this one. Beyond it the projects with the most lose some. */
+/** Limit of waiting calls of all instances, and of first attempts of this one. Beyond it the project with the most loses one. */
 const maxCalls = 1000;
 const maxCallsPerTarget = 100;
 /** A call that was taken is one instance's for this long: longer than any try lasts. */
@@ -35,7 +35,7 @@ const holdMs = 60_000;
 /** News of yesterday help nobody: a server that was off for long gives them up. */
 const maxAgeMs = 24 * 3_600_000;
 const maxRetriesAtOnce = 50;
-/** Retries of one project at once: its slow addresses leave room for the others. */
+/** Concurrent retries per project, so that slow addresses of one project do not delay others. */
 const maxRetriesPerProject = 10;
 /** Calls of an instance that died come due without a word. */
 const lookEveryMs = 15_000;
@@ -46,17 +46,17 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
   const newest = new Map<string, NewOutgoingCall>();
   /**
-   * First tries to one address go one after the other, so that what happened first is told first. All tries of one
-   * subject do: an older state must never arrive after a newer one.
+   * First attempts to one address are sequential, so that events arrive in order. All attempts of one subject are
+   * sequential: an older state must never arrive after a newer one.
    */
   const lanes = new Map<string, Promise<void>>();
   const firstTries = new Set<Promise<void>>();
   const retries = new Set<Promise<void>>();
   const firstTriesOf = new Map<number, number>();
   const retriesOf = new Map<number, number>();
-  /** Calls that took the place of an older one, which another instance may be sending at the same time. */
+  /** Calls that replaced an older call, which another instance may be sending at the same time. */
   const unsure = new Set<number>();
-  /** Tries of calls with a subject that wait since this instance tried them last. */
+  /** Number of attempts of waiting calls with a subject that this instance has tried. */
   const triedHere = new Map<number, number>();
   const closing = new AbortController();
   let rouse = new AbortController();
@@ -108,7 +108,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     const fault = await attemptCall(call, options);
     if (fault === null) {
       options.counted(call.kind, "delivered");
-      // Sent once more when every other try must have ended, so that the newest state is also the last.
+      // Sent again when every other attempt must have ended, so that the newest state arrives last.
       triedHere.delete(call.id);
       if (unsure.delete(call.id)) return void (await calls.putOff(call, after(await options.now(), holdMs)));
       return calls.delete(call.id);
@@ -128,7 +128,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
 
   function noteTry(id: number, attempts: number): void {
     triedHere.set(id, attempts);
-    // Calls that another instance has finished stay here unseen.
+    // Calls that another instance finished would stay here.
     if (triedHere.size > maxCalls) triedHere.delete(triedHere.keys().next().value ?? id);
   }
 
@@ -160,7 +160,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     if (call.subject === null) return tryStored(call);
     noteTry(call.id, call.attempts);
     await inLane(call.subject, async () => {
-      // A newer one of its subject may have replaced it while it waited for its turn.
+      // A newer call of its subject may have replaced it while it waited.
       if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);
     });
   }
@@ -170,7 +170,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     const done = turn.then(work).finally(() => {
       if (lanes.get(lane) === ended) lanes.delete(lane);
     });
-    // The next one has its turn also when this one failed.
+    // The next call proceeds even if this one failed.
     const ended = done.catch(() => {});
     lanes.set(lane, ended);
     return done;
@@ -235,7 +235,7 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-/** Counts one more of the project until the answer is called. */
+/** Counts one more call of the project until the returned function is called. */
 function counting(counts: Map<number, number>, projectId: number): () => void {
   counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
   return () => {

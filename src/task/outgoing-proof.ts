@@ -14,7 +14,7 @@ export interface OutgoingProofParts {
 
 type Proven = Pick<OutgoingCall, "projectId" | "url" | "messageId" | "proof" | "body">;
 
-/** The call may not carry the token, now or later. */
+/** The call must not carry the token, now or later. */
 export class TokenWithheld extends Error {
   override readonly name = "TokenWithheld";
 }
@@ -30,13 +30,13 @@ export function buildOutgoingProof(parts: OutgoingProofParts) {
     return found ? parts.secrets.open(sealedPurpose.projectSecret(projectId, name), found.ciphertext) : null;
   }
 
-  /** The call may have waited while the repository moved to another server, and a token for that one was stored. */
+  /** While the call waited, the repository may have moved to another server with its own token. */
   async function tokenFor({ projectId, url }: Proven): Promise<string> {
     const token = await secretOf(projectId, reservedSecrets.status);
-    if (token === null) throw new TokenWithheld("the project has no status token any more");
+    if (token === null) throw new TokenWithheld("the project no longer has a status token");
     const project = await parts.projects.byId(projectId);
     if (project === null || !isStatusAddressOf(project, url))
-      throw new TokenWithheld("the project's repository is on another server now");
+      throw new TokenWithheld("the project's repository is now on another server");
     return token;
   }
 

@@ -1,12 +1,12 @@
-/** Measures how long something has not changed, by elapsed time: no clock that people set decides about it. */
+/** Measures how long something has not changed, by elapsed time, so that clock changes do not matter. */
 export interface SilenceWatch {
   /** How long `sign` has been the same for this task, as far as this process has seen. */
   unchangedMs(taskId: number, sign: string): number;
-  /** Forgets all tasks but these. */
+  /** Forgets all other tasks. */
   keepOnly(taskIds: readonly number[]): void;
 }
 
-/** Beyond this the one longest unchanged is seen anew. */
+/** Beyond this limit the entry that has been unchanged the longest is dropped. */
 const maxTasks = 10_000;
 
 export function buildSilenceWatch(elapsedMs: () => number): SilenceWatch {
@@ -16,7 +16,7 @@ export function buildSilenceWatch(elapsedMs: () => number): SilenceWatch {
       const nowMs = elapsedMs();
       const known = seen.get(taskId);
       if (known?.sign === sign) return nowMs - known.sinceMs;
-      // Set anew, so that the map stays ordered by the last change.
+      // Deleted and set again, so that the map stays ordered by the last change.
       seen.delete(taskId);
       seen.set(taskId, { sign, sinceMs: nowMs });
       if (seen.size > maxTasks) seen.delete(seen.keys().next().value ?? taskId);

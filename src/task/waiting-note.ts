@@ -5,7 +5,7 @@ import type { LogLine, Task } from "../model/task.ts";
 import { appendSystemLine } from "./system-line.ts";
 import type { WaitingOf } from "./waiting.ts";
 
-/** Says in the task's log and in the server's why no runner will take a task that was queued. */
+/** Writes to the task's log and the server's log why no runner can take a queued task. */
 export type NoteWaiting = (task: Task, project: Project) => Promise<LogLine | null>;
 
 export interface WaitingNoteParts {
@@ -22,7 +22,7 @@ export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): N
     log.warn({ taskId: task.id, projectId: project.id, project: project.name }, waiting.text);
     if (!waiting.isLasting) return null;
     return store.transaction(async (keepers) => {
-      // A runner that takes the task meanwhile counts its lines from the end of the log.
+      // A runner that takes the task meanwhile numbers its lines from the end of the log.
       const queued = await keepers.tasks.change(task.id, { whileIn: ["queued"], set: { state: "queued" } });
       return queued && appendSystemLine(keepers, { id: task.id, reason: waiting.text }, now);
     });

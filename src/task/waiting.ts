@@ -3,26 +3,26 @@ import type { Project } from "../model/project.ts";
 import { isSeen, labelsOf, type Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 
-/** Why no runner takes a queued task. */
+/** Why no runner can take a queued task. */
 export interface Waiting {
   /** For people: "waiting: no runner has the labels gpu". */
   text: string;
-  /** Only a change of settings helps; otherwise a runner that connects does. */
+  /** True: only a change of settings helps. False: a runner only has to connect. */
   isLasting: boolean;
 }
 
-/** Inside a transaction pass its keepers: it must not wait for a second connection. */
+/** Inside a transaction, pass its keepers: waiting for a second connection could block. */
 export type WaitingOf = (keepers: Readers, project: Wanted, now: Date) => Promise<Waiting | null>;
 
 type Readers = Pick<Keepers, "runners" | "groups">;
 
 type Wanted = Pick<Project, "labels" | "groupId">;
 
-/** A list of runners this old still says whether one is connected; that no setting allows one is looked up again. */
+/** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
 const keptMs = 1000;
 const maxRunners = 200;
 
-/** Reads the runners at most once a second unless settings keep all of them from a task: deliveries come by the hundred. */
+/** Reads the runners at most once a second, because many deliveries may arrive, unless no runner is allowed. */
 export function buildWaiting(elapsedMs: () => number = () => performance.now()): WaitingOf {
   let kept: { runners: Runner[]; readAtMs: number } | null = null;
 
@@ -46,7 +46,7 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
   };
 }
 
-/** The rules of a hand-out (store/task-claim.ts), as a sentence about the first one that leaves no runner. */
+/** Applies the rules of store/task-claim.ts and describes the first one that leaves no runner. */
 export function waitingFor(
   project: Wanted,
   group: Group | null,

@@ -132,7 +132,7 @@ test("deliveries are found, explained, tried and replayed from a shell", async (
   const forced = await shell(["hook", "replay", "--project", project, "--status", "ignored", "--force"]);
   expect([forced.exitCode, forced.stderr]).toEqual([
     2,
-    expect.stringContaining("--force goes with one delivery"),
+    expect.stringContaining("--force needs the id of one delivery"),
   ]);
   await hook.deliver({ payload, headers });
   await hook.save({ enabled: false });

@@ -31,7 +31,7 @@ test("user reset-password lets the admin back in while the server runs; old pass
   const token = server.as(made.token);
   expect((await reset("admin", "--keep-tokens")).stdout).toContain("API tokens still work");
   expect((await token.request("GET", "/api/auth/me")).status).toBe(200);
-  expect((await reset("admin")).stdout).toContain("1 API token ended");
+  expect((await reset("admin")).stdout).toContain("1 API token revoked");
   expect((await token.request("GET", "/api/auth/me")).status).toBe(401);
   expect((await reset("nobody")).stderr).toContain("There is no user nobody");
   const short = await slipway(["user", "reset-password", "admin", "--data-dir", server.dataDir], "short\n");

@@ -78,7 +78,7 @@ export interface ApiDeps {
   };
   push: PushDeps;
   trustedProxies: Networks;
-  /** When the console's cookie is `Secure`: always, where the client spoke https, or never. */
+  /** When the console's cookie is `Secure`: always, if the client used https, or never. */
   secureCookie: "always" | "by-request" | "never";
   /** Origins that the console is served from, beside the request's own host. */
   ownOrigins: readonly string[];

@@ -69,7 +69,7 @@ const changePassword = route({
   tags,
   summary: "Change the own password",
   description:
-    "Needs the old one. Every other session and every API token of the user ends; `keepTokens` keeps the tokens.",
+    "Requires the old password. Ends all other sessions and revokes all API tokens of the user; `keepTokens` keeps the tokens.",
   access: "session",
   request: {
     body: jsonBody(

@@ -2,15 +2,15 @@ import { gitOriginOf } from "../../model/git-url.ts";
 import type { Project, ProjectKeeper } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 
-/** What is sent to the server of the repository, and to no other. */
+/** Secrets that are sent only to the server of the repository. */
 const boundSecrets = {
   "clone credential": reservedSecrets.credential,
   "status token": reservedSecrets.status,
 } as const;
 
 /**
- * Deletes what was stored for the server that the repository was on, when the change moves it to another one: else a
- * person who may change the address could have it sent to a server of their own. Returns the names of what is deleted.
+ * Deletes the secrets of the repository's server when a change moves the repository to another server. Otherwise a manager
+ * could have them sent to a server of their own. Returns the names of the deleted secrets.
  */
 export async function dropBoundSecrets(
   projects: Pick<ProjectKeeper, "deleteSecret">,
@@ -28,6 +28,6 @@ export function droppedWarnings(dropped: string[], before: Project, after: Proje
   const [from, to] = [gitOriginOf(before.git.url), gitOriginOf(after.git.url)];
   return dropped.map(
     (title) =>
-      `The ${title} was stored for ${from} and is deleted, because git.url names ${to} now: store a new one.`,
+      `The ${title} was stored for ${from} and is deleted, because git.url is now on ${to}: store a new one.`,
   );
 }

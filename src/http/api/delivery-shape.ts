@@ -126,8 +126,7 @@ export const summaryShape = z
     replay_of: z.number().int().nullable(),
     merged_into_task_id: z.number().int().nullable(),
     replaced_by: z.number().int().nullable().openapi({
-      description:
-        "The delivery that took over its task within the debounce window, and is built in its place.",
+      description: "The delivery that took over its task within the debounce window and is built instead.",
     }),
     former_project_id: z.number().int().nullable(),
   })

@@ -7,7 +7,7 @@ const placeOf: Record<string, string> = { json: "body", param: "path", query: "q
 
 /** More would only repeat the first ones. */
 export const maxFields = 50;
-/** A field name in an answer is cut here: the caller knows the rest. */
+/** Length limit of a field name in an answer. */
 const fieldMaxLength = 200;
 
 /** A Fault "invalid" that names every wrong field with a plain sentence. */

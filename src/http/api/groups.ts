@@ -43,7 +43,7 @@ const groupShape = z
     labels: z
       .array(z.string())
       .nullable()
-      .openapi({ description: "Labels that its projects may ask for; null: any." }),
+      .openapi({ description: "Labels that its projects may request; null: any." }),
     createdAt: time,
   })
   .openapi("Group");
@@ -86,7 +86,7 @@ const updateGroup = route({
   path: "/groups/{id}",
   tags,
   summary: "Change a group",
-  description: "Its name, and for administrators the labels that its projects may ask for.",
+  description: "Its name, and for administrators the labels that its projects may request.",
   access: { group: "manage" },
   faults: changedMeanwhile,
   request: {

@@ -4,14 +4,14 @@ import type { ApiContext } from "./context.ts";
 /** Large enough for a webhook test with a whole payload in it. */
 export const knownCallerLimits: BodyLimits = { maxBytes: 2 * 1024 * 1024, timeoutMs: 30_000 };
 
-/** Endpoints that anybody may call take a name, a password or a code. */
+/** Endpoints without authentication accept only a name, a password or a code. */
 export const strangerLimits: BodyLimits = { maxBytes: 16 * 1024, timeoutMs: 10_000 };
 
 /** Reads the body within its limits, for the validation that follows. */
 export async function readJsonBody(c: ApiContext, limits: BodyLimits): Promise<void> {
-  // Many clients name the content type and send nothing: that says as much as {} does.
+  // Many clients send a content type without a body, which means the same as {}.
   const text = (await readText(c.req.raw, limits)) || "{}";
   refuseDeepJson(text);
-  // Hono reads a body without a limit; given the text, it does not read again.
+  // Hono reads a body without a limit; with the text in its cache it does not read again.
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
 }

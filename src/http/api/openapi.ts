@@ -29,7 +29,7 @@ export function describeApi(app: OpenAPIHono<ApiEnv>): void {
         info: { title: "Slipway", version, description: about },
       }) as unknown as ApiDocument,
   );
-  // Anybody may read both, so they are made once, not for each who asks.
+  // Both are public, so they are generated once and not for each request.
   const json = once(() => compressFile("application/json", encoded(JSON.stringify(document()))));
   const page = once(() => compressFile("text/html; charset=UTF-8", encoded(docsPage(document()))));
   app.get("/api/openapi.json", async (c) => fileResponse(c.req.raw, await json(), "no-cache"));

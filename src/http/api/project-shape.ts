@@ -170,7 +170,7 @@ export const projectShape = z
       .number()
       .int()
       .nullable()
-      .openapi({ description: "Last task that deployed and succeeded as a whole." }),
+      .openapi({ description: "Last task that deployed and succeeded completely." }),
     sample: z.boolean(),
     permission: ownPermission,
     revision,
@@ -184,7 +184,11 @@ export function projectRevision(project: Project): string {
 }
 
 export const changedProjectShape = projectShape
-  .extend({ warnings: z.array(z.string()).openapi({ description: "What the change deleted, for people." }) })
+  .extend({
+    warnings: z
+      .array(z.string())
+      .openapi({ description: "Secrets that the change deleted, as text for people." }),
+  })
   .openapi("ChangedProject");
 
 export const projectList = listOf(projectShape, "ProjectList");

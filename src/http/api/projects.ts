@@ -91,8 +91,8 @@ function changingRoutes(rules: GitUrlRules) {
     tags,
     summary: "Change a project",
     description:
-      "Fields that are not sent stay; `env`, `notify` and `labels` are replaced as a whole. If `git.url` names another server, the clone " +
-      "credential and the status token are deleted; `warnings` says so.",
+      "Omitted fields are unchanged; `env`, `notify` and `labels` are replaced as a whole. If `git.url` names another server, the clone " +
+      "credential and the status token are deleted and listed in `warnings`.",
     access: { project: "manage" },
     faults: changedMeanwhile,
     request: { params: idParams("id"), headers: ifMatch, body: jsonBody(bodies.update) },
@@ -193,7 +193,7 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
     });
 }
 
-/** The folder of a sample is deleted with it, so its address stays that of this folder. */
+/** The folder of a sample is deleted with the project, so its address must not change. */
 function refuseOtherAddress({ name, git }: Project, url: string | undefined): void {
   if (url === undefined || url === git.url) return;
   const message = "cannot be changed in a sample project; add a project for another repository";
@@ -217,8 +217,8 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
 }
 
 /**
- * A label leads to runners, and what they can reach. A group asks only for labels that an admin let it use; a project
- * without a group gets new ones from an admin alone.
+ * A label gives access to runners and to what they can reach. Projects of a group may use only labels that an admin allowed
+ * for the group; only an admin may add labels to a project without a group.
  */
 async function mayAskFor(
   c: ApiContext,
@@ -234,9 +234,9 @@ async function mayAskFor(
   if (refused.length === 0) return;
   const message =
     group === null
-      ? `must not add ${refused.join(", ")}: only an administrator gives labels to a project without a group`
+      ? `must not add ${refused.join(", ")}: only an administrator may add labels to a project without a group`
       : `must not have ${refused.join(", ")}: the group ${group.name} may use ${allowed.join(", ") || "no labels"}; an administrator can allow more under Groups`;
-  throw new Fault("invalid", "The project may not ask for these labels.", {
+  throw new Fault("invalid", "The project may not use these labels.", {
     fields: [{ field: "labels", message }],
   });
 }

@@ -213,7 +213,7 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
     .openapi(online, async (c) => c.json({ users: await desk.online() }, 200));
 }
 
-/** What arrives there is read as news of the deploy service. */
+/** The console treats messages on these channels as live updates of the deploy service. */
 function refuseConsoleChannel({ targetType, target }: { targetType: string; target: string }): void {
   if (targetType !== "channel" || !isConsoleChannel(target)) return;
   throw new Fault("invalid", "Channels private-project-… belong to the console; use another name.", {

@@ -22,8 +22,8 @@ const replayDelivery = route({
   summary: "Replay a delivery",
   description:
     "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, the " +
-    "signature had failed and `force` is not set, or the webhook is not enabled. Without `force` the event list counts for a " +
-    "delivery that was refused before its event was judged, as over the rate.",
+    "signature failed and `force` is not set, or the webhook is not enabled. Without `force` the event list applies to a " +
+    "delivery that was refused before its event was checked, for example over the rate limit.",
   access: "admin",
   faults: {
     ...triggerFaults,
@@ -46,7 +46,7 @@ const replayDeliveries = route({
   summary: "Replay many deliveries",
   description:
     `Of the list that the filter finds, the latest of each ref, newest refs first, at most ${maxReplayed} in one call; send \`next\` back as ` +
-    "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is left alone. The event list counts, and failed signatures are left alone. By default only a preview. " +
+    "`after` for those that are left. A ref with a newer delivery that was accepted or merged, or that deleted it, is not replayed. The event list applies, and deliveries with a failed signature are not replayed. By default only a preview. " +
     `Of more than ${maxScanned} deliveries the newest ${maxScanned} are looked at.`,
   access: "admin",
   request: {
@@ -83,10 +83,10 @@ const replayDeliveries = route({
               "Of refs that have a newer delivery, accepted or merged, or that were deleted since.",
           }),
           unverified: count.openapi({
-            description: "Their signature had failed; each is replayed by itself, with `force`.",
+            description: "Their signature failed; each must be replayed individually, with `force`.",
           }),
           nothing: count.openapi({
-            description: "Hold nothing to build, or are replays or tests.",
+            description: "Have nothing to build, or are replays or tests.",
           }),
           left: count.openapi({ description: "For the next call." }),
           isCut: z.boolean().openapi({ description: "The filter finds more than were looked at." }),
@@ -171,7 +171,7 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
   if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);
   if (unverified > 0)
     sentences.push(
-      "Nobody knows who sent those with a failed signature: replay one that you know by itself, with force.",
+      "The sender of a delivery with a failed signature is unknown: replay one that you trust individually, with force.",
     );
   if (left > 0) sentences.push(`${left} more refs are left.`);
   if (isCut)

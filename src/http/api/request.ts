@@ -12,7 +12,7 @@ import { faultResponse, thrownResponse } from "../respond.ts";
 import type { ApiDeps } from "./api.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 
-/** What every request goes through before its endpoint: an id, the client's address, the caller. */
+/** Sets the request id, the client's address and the caller before the endpoint runs. */
 export function prepareRequests(deps: ApiDeps) {
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {

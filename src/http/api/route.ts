@@ -79,17 +79,17 @@ function guard(
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
     if (!takesCondition) refuseCondition(c);
-    // Only now: a stranger's body is neither read nor waited for. Where none is read, the runtime throws it away.
+    // After authorisation, so that no body of an unauthorised caller is read. The runtime discards a body that is not read.
     if (takesBody) await readJsonBody(c, access === "anonymous" ? strangerLimits : knownCallerLimits);
     await next();
   });
 }
 
-/** A condition that is not looked at must not be taken for one that held. */
+/** A condition must not be ignored: the client would assume that it was met. */
 function refuseCondition(c: ApiContext): void {
   const condition = c.req.header("if-match");
   if (condition === undefined || condition.trim() === "*" || !isUnsafe(c.req.method)) return;
-  throw new Fault("changed_meanwhile", "What this changes has no revision; leave the header If-Match out.");
+  throw new Fault("changed_meanwhile", "This resource has no revision; omit the header If-Match.");
 }
 
 async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<void> {

@@ -57,13 +57,13 @@ const runnerShape = z
     offeredLabels: z
       .array(z.string())
       .nullable()
-      .openapi({ description: "Labels that it was started with; null: all that it is registered with." }),
+      .openapi({ description: "Labels that it was started with; null: all of its registered labels." }),
     alsoUnlabelled: z
       .boolean()
       .openapi({ description: "Whether it takes projects without labels although it has labels." }),
     isolated: z.boolean().openapi({
       description:
-        "Whether scripts run as another user than the runner. If not, they can read what it can read.",
+        "Whether scripts run as a different user than the runner. If not, they can read everything that the runner can read.",
     }),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
@@ -75,7 +75,8 @@ const runnerShape = z
 const isolationShape = z
   .object({
     isExposed: z.boolean().openapi({
-      description: "Somebody who is no administrator may manage a project, and a runner is not isolated.",
+      description:
+        "Whether a user who is not an administrator may manage a project while a runner is not isolated.",
     }),
     notIsolated: z
       .array(z.string())
@@ -102,7 +103,7 @@ const createRunner = route({
   path: "/runners",
   tags,
   summary: "Register a runner",
-  description: "`token` is shown this once; give it to `slipway runner` in a file (`--token-file`).",
+  description: "`token` is shown only once; pass it to `slipway runner` in a file (`--token-file`).",
   access,
   request: {
     body: jsonBody(
@@ -121,10 +122,10 @@ const getIsolation = route({
   method: "get",
   path: "/runners/isolation",
   tags,
-  summary: "Whether scripts can read what belongs to others",
+  summary: "Whether scripts are isolated from other projects and the server",
   description: "See docs/security.md: what the permission to manage a project implies.",
   access,
-  responses: { 200: json("How it stands.", isolationShape) },
+  responses: { 200: json("The isolation of the runners.", isolationShape) },
 });
 
 const getRunner = route({
@@ -143,7 +144,7 @@ const updateRunner = route({
   tags,
   summary: "Change a runner",
   description:
-    "A disabled runner gets no more tasks; what it runs it finishes. With `groupIds` it runs only projects of these groups.",
+    "A disabled runner gets no more tasks and finishes its running ones. With `groupIds` it runs only projects of these groups.",
   access,
   faults: changedMeanwhile,
   request: {
@@ -185,14 +186,14 @@ const deleteRunner = route({
 
 export interface RunnersDeps {
   store: Pick<Store, "runners" | "groups" | "permissions" | "transaction" | "now">;
-  /** Set: the labels of the local runner are these at every start. */
+  /** If set, the local runner gets these labels at every start. */
   localLabels: string[];
   clock: Clock;
 }
 
 export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
   const { runners, groups } = store;
-  /** A runner was last seen at a time of the store, which may differ from the system's. */
+  /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const writer = async () => {
     const now = (await store.now()).getTime();
     return (runner: Runner) => runnerJson(runner, now);

@@ -63,7 +63,7 @@ export const taskShape = z
     causeCommit: z.string().nullable(),
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
     waiting: z.string().optional().openapi({
-      description: "While it is queued and no runner can take it: why.",
+      description: "Why no runner can take the queued task; absent otherwise.",
       example: "waiting: no runner has the labels gpu",
     }),
     deliveryId: id.optional(),

@@ -123,7 +123,7 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
   const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
 
-  /** What is the same for all queued tasks of a page is asked once: a page of them costs about as much as one. */
+  /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
     const queued = page.filter(({ state }) => state === "queued");
     if (queued.length === 0) return page.map((task) => taskJson(task));

@@ -131,7 +131,7 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const token = newToken("api");
       const made = await store.transaction(async (keepers) => {
         await keepers.users.hold(caller.userId);
-        // A new password may have ended the caller's credential meanwhile: it must not leave a token behind.
+        // A new password may have revoked the caller's credential meanwhile; then no token may be created.
         await buildCredentials(keepers, clock).callerOf(credentialOf(c.req.raw.headers) ?? "");
         const { total } = await keepers.apiTokens.list({ userId: caller.userId }, { page: 1, pageSize: 1 });
         if (total >= maxPerUser)

@@ -3,7 +3,7 @@ import { callerOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
 import { id, json, z } from "./shape.ts";
 
-/** A warning names a few; the total says how many there are. */
+/** The warning in the console names a few; `total` is the number of all. */
 const maxNamed = 20;
 
 const listUnsigned = route({
@@ -12,12 +12,12 @@ const listUnsigned = route({
   tags: ["webhook"],
   summary: "Webhooks without a secret",
   description:
-    `Projects whose webhook is enabled without a secret: anyone who knows the address can start builds. Of those that the caller ` +
-    `may view, at most ${maxNamed}, by name.`,
+    `Projects whose webhook is enabled without a secret: anyone who knows the address can start builds. Lists at most ${maxNamed} ` +
+    `projects that the caller may view, by name.`,
   access: "signed-in",
   responses: {
     200: json(
-      "The projects, and how many there are.",
+      "The projects and their total number.",
       z
         .object({
           items: z.array(z.object({ projectId: id, projectName: z.string() })),

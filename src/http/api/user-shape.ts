@@ -39,9 +39,9 @@ export const newPassword = text(passwordMaxLength, passwordMinLength).openapi({
   example: "a good long sentence",
 });
 
-/** Beside a new password. */
+/** Only together with a new password. */
 export const keepTokens = z.boolean().openapi({
-  description: "Whether the user's API tokens stay; without it they end, as every session does.",
+  description: "Keeps the user's API tokens; without it they are revoked. All sessions end in either case.",
 });
 
 /** A password as it is tried at sign-in: any text that is not absurd. */

@@ -84,7 +84,7 @@ const updateUser = route({
   tags,
   summary: "Change a user",
   description:
-    "Fields that are not sent stay. A disabled user loses access at once; a new password ends all sessions and API tokens " +
+    "Omitted fields are unchanged. A disabled user loses access at once; a new password ends all sessions and revokes all API tokens " +
     "of the user, `keepTokens` keeps the tokens. " +
     "The last administrator can be neither disabled nor demoted.",
   access,
@@ -100,7 +100,7 @@ const updateUser = route({
         keepTokens: keepTokens.optional(),
       }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
         path: ["keepTokens"],
-        message: "goes with a new password",
+        message: "needs a new password",
       }),
     ),
   },
@@ -179,7 +179,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
         if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
         const after = await keepers.users.update(id, onlyGiven({ ...change, passwordHash }));
         const hasNewPassword = passwordHash !== undefined;
-        // Tokens of a disabled user do nothing; they work again when the user does.
+        // Tokens of a disabled user are refused; they work again when the user is enabled.
         const ended =
           hasNewPassword || change.disabled
             ? await endCredentials(keepers, id, { keepTokens: keepTokens || !hasNewPassword })

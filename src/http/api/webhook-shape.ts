@@ -166,7 +166,7 @@ export const webhookShape = z
   })
   .openapi("Webhook");
 
-/** Secrets count by their ciphertext, which is another one each time. */
+/** Secrets enter by their ciphertext, which differs after each save. */
 export function webhookRevision({ updatedAt: _, ...config }: WebhookConfig): string {
   return revisionOf(Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
