@@ -33,7 +33,7 @@ export function buildOutgoingProof(parts: OutgoingProofParts) {
   /** While the call waited, the repository may have moved to another server with its own token. */
   async function tokenFor({ projectId, url }: Proven): Promise<string> {
     const token = await secretOf(projectId, reservedSecrets.status);
-    if (token === null) throw new TokenWithheld("the project no longer has a status token");
+    if (token === null) throw new TokenWithheld("the project has no status token");
     const project = await parts.projects.byId(projectId);
     if (project === null || !isStatusAddressOf(project, url))
       throw new TokenWithheld("the project's repository is now on another server");

@@ -162,7 +162,7 @@ describe("labels that a group may use", () => {
     await admin.expect(200, "PUT", `/api/projects/${alone}/members/${userId}`, { permission: "manage" });
     const added = await dora.request("PATCH", `/api/projects/${alone}`, { labels: ["linux", "prod"] });
     expect(added.status).toBe(422);
-    expect(JSON.stringify(added.body)).toContain("only an administrator gives labels");
+    expect(JSON.stringify(added.body)).toContain("only an administrator may add labels");
     expect((await dora.request("PATCH", `/api/projects/${alone}`, { labels: [] })).status).toBe(200);
   });
 });
