@@ -50,6 +50,8 @@ export class ClusterPresence {
   readonly #journal: EventJournal;
   /** Instances that were given up, by the life they had. */
   readonly #givenUp = new Map<string, string>();
+  /** Stays that another instance still counts although they were reported as over. */
+  readonly #outdated = new Map<string, number>();
   #joined = new Set<string>();
   #left = new Set<string>();
   #owesList = true;
@@ -82,6 +84,7 @@ export class ClusterPresence {
       graceMs,
       tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
       corrected: (userId, from, to) => this.#journal.correct(userId, from, to),
+      outdated: (userId, ended) => void this.#outdated.set(userId, ended),
     });
     const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
     if (!own) throw new Error("A new view knows no other life of this instance.");
@@ -130,6 +133,8 @@ export class ClusterPresence {
     if (note.mayTell !== false) view.toldAtMs = view.heardAtMs;
     this.#greetRisen(message.node, note.boot);
     if (note.kind === "risen") this.#heardRisen(note.of, note.life);
+    else if (note.kind === "ended")
+      for (const [at, userId] of note.users.entries()) this.#grace.endedBefore(userId, note.ended[at] ?? 0);
     else if (note.kind !== "ask") this.#view.apply(view, note);
     else if (note.of === null || note.of === node) this.#owesList = true;
   }
@@ -168,6 +173,10 @@ export class ClusterPresence {
 
   #announce(nowMs: number): void {
     const own = this.#own;
+    if (this.#outdated.size > 0) {
+      this.#say({ kind: "ended", users: [...this.#outdated.keys()], ended: [...this.#outdated.values()] });
+      this.#outdated.clear();
+    }
     const hasChanged = this.#joined.size > 0 || this.#left.size > 0;
     if (hasChanged) {
       own.n += 1;

@@ -47,6 +47,8 @@ export type PresenceNote = Speaker &
     | { kind: "ask"; of: string | null }
     /** An instance that was given up is heard again; whoever gave it up has told its users offline. */
     | { kind: "risen"; of: string; life: string }
+    /** Stays that were reported as over although another instance still counted them. */
+    | { kind: "ended"; users: string[]; ended: number[] }
     /** The instance ends in order. */
     | { kind: "bye" }
   );
@@ -62,6 +64,8 @@ export function readPresenceNote(value: Record<string, unknown>): PresenceNote |
     return typeof value.of === "string" && typeof value.life === "string"
       ? (value as unknown as PresenceNote)
       : null;
+  if (kind === "ended")
+    return isTexts(value.users) && isNumbers(value.ended) ? (value as unknown as PresenceNote) : null;
   if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
   if (value.occasions !== undefined && !isNumbers(value.occasions)) return null;
   if (value.ended !== undefined && !isNumbers(value.ended)) return null;

@@ -9,6 +9,8 @@ export interface PresenceParts {
   tell: (type: PresenceEventType, userId: string, occasion: number) => void;
   /** The user's stay began earlier, on another instance. */
   corrected?: (userId: string, from: number, to: number) => void;
+  /** Another instance still counts a stay of a user that was reported as over here. */
+  outdated?: (userId: string, ended: number) => void;
 }
 
 export const presenceGraceMs = 5000;
@@ -57,6 +59,7 @@ export class Presence {
       const stay = Math.max(occasion, ended + 1);
       this.#stays.set(userId, stay);
       this.#parts.tell("online", userId, stay);
+      if (stay > occasion) this.#parts.outdated?.(userId, ended);
     } else if (occasion < current && occasion > ended) {
       // Two instances saw the user come online at the same time; all use the earlier number.
       this.#stays.set(userId, occasion);
@@ -67,6 +70,14 @@ export class Presence {
   closed(userId: string): void {
     const { isOnline, clock, graceMs } = this.#parts;
     if (!isOnline(userId)) this.#leaving.set(userId, clock.now() + graceMs);
+  }
+
+  /** Another instance has reported this stay as over; the user is in the next one. */
+  endedBefore(userId: string, ended: number): void {
+    const current = this.#stays.get(userId);
+    if (current === undefined || current > ended) return;
+    this.#remember(userId, ended);
+    this.#stays.set(userId, ended + 1);
   }
 
   /** Other instances have reported these users offline, and now report them online again. */

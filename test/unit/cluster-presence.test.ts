@@ -153,6 +153,25 @@ test("an instance that was cut off while a stay ended learns that the next one i
   expect(new Set(ids).size).toBe(4);
 });
 
+test("a return that one instance saw within the grace period and another after it begins one new stay", async () => {
+  const room = await roomOf("a", "b");
+  room.open("a", "anna");
+  await room.pass(2 * beatMs);
+  room.close("a", "anna");
+  // The other instance heard of it half a second later.
+  await room.pass(graceMs);
+  expect(room.events).toEqual(["online anna", "offline anna"]);
+  room.open("b", "anna");
+  await room.pass(2 * beatMs);
+  await room.nodes.get("a")?.presence.leave();
+  room.kill("a");
+  await room.pass(3 * beatMs);
+  room.close("b", "anna");
+  await room.pass(graceMs + 1_000);
+  expect(room.lastTold().get("anna")).toBe("offline");
+  expect(new Set(room.told.map(({ id }) => id)).size).toBe(4);
+});
+
 test("an instance that ends in order is gone at once", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
