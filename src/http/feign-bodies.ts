@@ -1,10 +1,17 @@
 import { isChannelName } from "../push/grants.ts";
 import { isRecord } from "../push/message.ts";
 import { readBody } from "./body.ts";
+import { buildBodyDeadline } from "./body-deadline.ts";
 import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 
 const maxOrderBytes = 64 * 1024;
+const bodySeconds = 30;
+const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
+  fail(408, 40801, `The body did not arrive whole within ${bodySeconds} s; send it again.`, {
+    connection: "close",
+  }),
+);
 
 /** The text of a JSON body, or the failure to answer. */
 export function readJsonText(
@@ -16,7 +23,7 @@ export function readJsonText(
     return fail(415, 41501, "Content-Type must be application/json.");
   // The runtime keeps a body to the length that it declares, so it need not be counted.
   const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
-  return isBounded ? request.text() : readCounted(request, maxBytes);
+  return inTime(isBounded ? request.text() : readCounted(request, maxBytes));
 }
 
 async function readCounted(request: Request, maxBytes: number): Promise<string | Response> {

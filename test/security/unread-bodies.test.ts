@@ -22,6 +22,8 @@ const residentMB = () => {
 };
 
 interface Stalled {
+  /** The body of the answer. */
+  body(): string;
   status(): number;
   isClosed(): boolean;
   end(): void;
@@ -49,6 +51,7 @@ function stall(method: string, path: string, length: number, headers: Record<str
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
   socket.write(Buffer.alloc(length - 1, " "));
   return {
+    body: () => text.split("\r\n\r\n")[1] ?? "",
     status: () => Number(text.slice(9, 12) || 0),
     isClosed: () => isClosed,
     end: () => socket.destroy(),
@@ -118,6 +121,44 @@ test("a body that does not arrive whole in time ends with 408 and the connection
   expect(signedIn.status()).toBe(408);
   expect(strangersMs).toBeLessThan(15_000);
   expect(Date.now() - startedAt).toBeLessThan(40_000);
+}, 90_000);
+
+test("a body of /feign that does not arrive whole in time is answered with the failure envelope", async () => {
+  const startedAt = Date.now();
+  const orders = ["publish", "disconnect", "channels/join", "channels/leave", "channels/grant"];
+  const stalled = orders.flatMap((order) => [
+    stall("POST", `/feign/${order}`, 1000),
+    stall("POST", `/feign/${order}`, 1000, { "Content-Length": "70000" }),
+  ]);
+  const chunked = connect(Number(new URL(server.url).port), "127.0.0.1");
+  let answer = "";
+  chunked.on("data", (chunk) => {
+    answer += chunk.toString("latin1");
+  });
+  chunked.write(
+    "POST /feign/publish HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+  );
+  // Others are served meanwhile, as fast as ever.
+  const published = await fetch(`${server.url}/feign/publish`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ targetType: "all", data: "x" }),
+  });
+  expect(published.status).toBe(200);
+  await eventually("all are given up", () => stalled.every(({ isClosed }) => isClosed()), 45_000);
+  await eventually("the chunked one too", () => answer !== "", 5000);
+  expect(Date.now() - startedAt).toBeGreaterThan(25_000);
+  const envelope = {
+    code: 40801,
+    successful: false,
+    message: expect.stringContaining("did not arrive whole within 30 s"),
+  };
+  for (const { status, body } of stalled) {
+    expect(status()).toBe(408);
+    expect(JSON.parse(body())).toEqual(envelope);
+  }
+  expect(answer).toStartWith("HTTP/1.1 408");
+  chunked.destroy();
 }, 90_000);
 
 test("a body within the limits is still read, also one that trickles", async () => {

@@ -1,0 +1,50 @@
+interface Waiting {
+  until: number;
+  giveUp(): void;
+}
+
+const sweepEveryMs = 1000;
+
+/**
+ * A deadline for bodies on a hot path: one timer for all of them, because a timer for each would cost more than
+ * reading. A body that has not arrived whole by then is answered with `tooLate`, up to a second later.
+ */
+export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
+  // In the order in which they began, so that a sweep ends at the first that has time left.
+  const waiting = new Set<Waiting>();
+  let isSweeping = false;
+
+  function sweep(): void {
+    isSweeping = false;
+    const now = performance.now();
+    for (const one of waiting) {
+      if (one.until > now) break;
+      waiting.delete(one);
+      one.giveUp();
+    }
+    sweepLater();
+  }
+
+  function sweepLater(): void {
+    if (isSweeping || waiting.size === 0) return;
+    isSweeping = true;
+    setTimeout(sweep, sweepEveryMs).unref();
+  }
+
+  return <T>(reading: Promise<T>): Promise<T | A> =>
+    new Promise<T | A>((resolve, reject) => {
+      const one: Waiting = { until: performance.now() + timeoutMs, giveUp: () => resolve(tooLate()) };
+      waiting.add(one);
+      sweepLater();
+      reading.then(
+        (body) => {
+          waiting.delete(one);
+          resolve(body);
+        },
+        (error: unknown) => {
+          waiting.delete(one);
+          reject(error);
+        },
+      );
+    });
+}
