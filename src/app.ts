@@ -71,7 +71,13 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       log,
       ...(push?.websocket ? { websocket: push.websocket } : {}),
     });
-    for (const part of parts) await part.started?.(server);
+    try {
+      for (const part of parts) await part.started?.(server);
+    } catch (error) {
+      // Else the process lives on behind its open port, and nothing starts it again.
+      await server.stop(true);
+      throw error;
+    }
     state = "serving";
     log.info({ role, url: server.url.origin }, "listening");
     return {

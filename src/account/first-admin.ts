@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Store } from "../model/store.ts";
 import { randomToken } from "../secrets.ts";
-import type { Passwords } from "./password.ts";
+import { type Passwords, passwordMaxLength, passwordMinLength } from "./password.ts";
 
 const lockWaitMs = 30_000;
 
@@ -24,6 +24,11 @@ export async function ensureFirstAdmin(
 ): Promise<FirstAdmin | null> {
   if ((await store.users.count()) > 0) return null;
   const password = chosenPassword ?? randomToken(15);
+  if (password.length < passwordMinLength || password.length > passwordMaxLength)
+    throw new Fault(
+      "invalid",
+      `SLIPWAY_ADMIN_PASSWORD must have ${passwordMinLength} to ${passwordMaxLength} characters; without it the first start makes a password and prints it.`,
+    );
   const passwordHash = await passwords.hash(password);
   const making = store.withLock("first-admin", lockWaitMs, async ({ users }) => {
     if ((await users.count()) > 0) return null;

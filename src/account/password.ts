@@ -24,8 +24,9 @@ export function buildPasswords(): Passwords {
     async matches(password, stored) {
       nobody ??= hash(randomToken(16));
       const against = stored ?? (await nobody);
-      const isRight = await run(() => Bun.password.verify(password, against));
-      return isRight && stored !== null;
+      // The runtime throws at an empty password, which nobody has; another one takes the same time.
+      const isRight = await run(() => Bun.password.verify(password || "none", against));
+      return isRight && stored !== null && password !== "";
     },
   };
 }

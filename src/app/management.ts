@@ -69,7 +69,7 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
     handle: (request, server) =>
       api.fetch(withAddress(request), { peerAddress: server.requestIP(request)?.address ?? "" }),
     async welcome() {
-      const chosen = process.env.SLIPWAY_ADMIN_PASSWORD;
+      const chosen = process.env.SLIPWAY_ADMIN_PASSWORD || undefined;
       const password = (await ensureFirstAdmin(store, passwords, clock, chosen))?.generatedPassword;
       return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];
     },

@@ -19,6 +19,16 @@ describe("a password", () => {
     await server.signIn("changer", "another good password");
   });
 
+  test("that is empty is wrong", async () => {
+    const { client } = await server.newUser("blank");
+    const signIn = { username: "blank", password: "" };
+    expect((await server.anonymous.request("POST", "/api/auth/login", signIn)).status).toBe(401);
+    const nobody = { username: "there is no such user", password: "" };
+    expect((await server.anonymous.request("POST", "/api/auth/login", nobody)).status).toBe(401);
+    const change = { oldPassword: "", newPassword: "another good password" };
+    expect((await client.request("POST", "/api/auth/password", change)).status).toBe(422);
+  });
+
   test("set by an admin ends all sessions of the user", async () => {
     const { id, client } = await server.newUser("forgetful");
     await server.admin.expect(200, "PATCH", `/api/users/${id}`, { password: "a fresh password" });

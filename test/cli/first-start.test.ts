@@ -73,3 +73,21 @@ test("a first start is ready only when admin can sign in", async () => {
   }
   expect(signIns).toEqual([200, 200, 200, 200]);
 }, 60_000);
+
+test.each([" ", "short", "x".repeat(257)])(
+  "a first start refuses SLIPWAY_ADMIN_PASSWORD=%j, as the API does",
+  async (password) => {
+    const slipway = buildCli({
+      SLIPWAY_DATA_DIR: join(dataDir, `refused-${password.length}`),
+      SLIPWAY_RUNNER_ENABLED: "false",
+      SLIPWAY_ADMIN_PASSWORD: password,
+    });
+    const { exitCode, stderr } = await slipway(["start", "--server-listen", "127.0.0.1:0"]);
+    expect([exitCode, stderr]).toEqual([
+      expect.any(Number),
+      expect.stringContaining("must have 8 to 256 characters"),
+    ]);
+    expect(exitCode).not.toBe(0);
+  },
+  30_000,
+);
