@@ -30,6 +30,11 @@ function wrong(message: string): { wrong: string } {
   return { wrong: message };
 }
 
+/** A text or number as it was written; empty for a list or an object, whose own `toString` may throw. */
+function writtenText(raw: unknown): string {
+  return typeof raw === "string" || typeof raw === "number" ? String(raw).trim() : "";
+}
+
 export const text: Kind<string> = {
   name: "text",
   read: (raw) =>
@@ -94,8 +99,8 @@ const durationUnitMs: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3
 export const duration: Kind<number> = {
   name: "duration",
   read(raw) {
-    const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(String(raw).trim());
-    if (!match || typeof raw === "boolean")
+    const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(writtenText(raw));
+    if (!match)
       return wrong('must be a duration such as 30, "500ms", "60s", "10m" or "1h" (a bare number is seconds)');
     return ok(Math.round(Number(match[1]) * (durationUnitMs[match[2] ?? "s"] ?? 1000)));
   },
@@ -123,7 +128,7 @@ const byteUnits: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB
 export const bytes: Kind<number> = {
   name: "bytes",
   read(raw) {
-    const match = /^(\d+)\s*(B|KiB|MiB|GiB)?$/.exec(String(raw).trim());
+    const match = /^(\d+)\s*(B|KiB|MiB|GiB)?$/.exec(writtenText(raw));
     if (!match) return wrong('must be a number of bytes such as 65536, "64 KiB" or "1 MiB"');
     return ok(Number(match[1]) * (byteUnits[match[2] ?? "B"] ?? 1));
   },
@@ -155,7 +160,7 @@ function inLargestUnit(value: number, units: Record<string, number>, space: stri
 export const perSecond: Kind<number> = {
   name: "rate per second",
   read(raw) {
-    const match = /^(\d+)\s*(?:\/\s*s)?$/.exec(String(raw).trim());
+    const match = /^(\d+)\s*(?:\/\s*s)?$/.exec(writtenText(raw));
     if (!match) return wrong('must be a rate such as 50 or "50/s"');
     return ok(Number(match[1]));
   },
@@ -166,8 +171,8 @@ export const perSecond: Kind<number> = {
 export const queueName: Kind<string> = {
   name: "1 to 64 letters, digits, `.`, `_` or `-`",
   read: (raw) =>
-    /^[A-Za-z0-9._-]{1,64}$/.test(String(raw))
-      ? ok(String(raw))
+    /^[A-Za-z0-9._-]{1,64}$/.test(writtenText(raw))
+      ? ok(writtenText(raw))
       : wrong("must be 1 to 64 letters, digits, dots, underscores or hyphens"),
 };
 
@@ -272,7 +277,7 @@ export function hostAndPort(host: string, port: number | string): string {
 export const listen: Kind<ListenAddress> = {
   name: "host:port",
   read(raw) {
-    const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]+):)?(\d{1,5})$/.exec(String(raw).trim());
+    const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:\s]+):)?(\d{1,5})$/.exec(writtenText(raw));
     const port = Number(match?.[2]);
     if (!match || port > 65535) return wrong('must be host:port such as "127.0.0.1:8080" or "[::]:8080"');
     return ok({ host: (match[1] ?? "127.0.0.1").replaceAll(/[[\]]/g, ""), port });

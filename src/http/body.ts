@@ -53,7 +53,9 @@ export interface BodyLimits {
 
 /** The text of a body; throws a Fault if it is too large, too late or not UTF-8. */
 export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
-  const body = await readBodyInTime(request, maxBytes, timeoutMs);
+  const body = await readBodyInTime(request, maxBytes, timeoutMs).catch((cause: unknown) => {
+    throw new Fault("malformed", "The connection ended before the body was complete.", { cause });
+  });
   if (body === "too_late")
     throw new Fault(
       "too_late",

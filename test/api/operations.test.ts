@@ -3,6 +3,7 @@ import pino from "pino";
 import { listenOn } from "../../src/http/server.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { rawRequest } from "../support/raw-http.ts";
+import { RawSocket } from "../support/raw-socket.ts";
 
 let server: ApiServer;
 
@@ -110,6 +111,20 @@ describe("every answer", () => {
     expect(lines).toContainEqual(expect.objectContaining({ path: "/api/auth/me", status: 401 }));
     expect(server.logLines.join("")).not.toContain("tell-nobody");
   });
+});
+
+test("a sender that ends its connection within its body is no failure of the server", async () => {
+  const head =
+    "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n";
+  for (const path of [head, head.replace("Content-Length: 50", "Transfer-Encoding: chunked")]) {
+    const socket = new RawSocket(server.app.port);
+    socket.write(`${path}2d\r\n{"username":`);
+    await Bun.sleep(50);
+    socket.end();
+    await socket.ended();
+  }
+  await server.anonymous.request("GET", "/readyz");
+  expect(server.logLines.filter((line) => line.includes('"request failed"'))).toEqual([]);
 });
 
 describe("the documentation", () => {

@@ -197,6 +197,17 @@ describe("a value", () => {
     expect(faults.map((fault) => fault.key)).toEqual([key]);
   });
 
+  test.each([
+    "server.listen",
+    "push.pong-timeout",
+    "push.max-message-bytes",
+    "push.connect-rate",
+    "push.queue.prefix",
+  ])("of %s may not be an object, not even one with a toString of its own", async (key) => {
+    const faults = await faultsOf(load(`${key}: {"toString": []}`));
+    expect(faults.map((fault) => fault.key)).toEqual([key]);
+  });
+
   test("that is a secret is not repeated in a fault", async () => {
     const faults = await faultsOf(load("", { flags: { "push.queue.url": "redis://user:hunter2@broker" } }));
     expect(JSON.stringify(faults)).not.toContain("hunter2");
