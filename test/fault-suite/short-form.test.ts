@@ -6,11 +6,11 @@ import { pick } from "../support/length.ts";
 import { serviceUrl } from "../support/services.ts";
 import type { SetupName } from "./setups/world.ts";
 
-const duration = pick("120s", "20m");
+const duration = pick("150s", "20m");
 const limitMs = pick(290_000, 30 * 60_000);
 /** Consecutive runs go through the faults of one seed; after so many runs another seed begins. */
 const runsPerSeed = 5;
-const roundsPerRun = 3;
+const roundsPerRun = 2;
 
 /** Rises with each commit, so that CI comes round all kinds of faults within a few runs. */
 function runNumber(): number {
