@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 
 /** Time as an argument, so that tests move it instead of sleeping. */
 export interface Clock {
-  /** Milliseconds since the epoch. Setting the system's time changes it: for people, and for records. */
+  /** Milliseconds since the epoch, for display and records. Changes with the system clock. */
   now(): number;
-  /** Milliseconds that have passed, from any start; setting the system's time does not change it: for limits and waits. */
+  /** Elapsed milliseconds from an arbitrary start, for limits and waits. Not affected by changes of the system clock. */
   elapsed(): number;
 }
 
@@ -30,13 +30,13 @@ export const steadyClock: Clock = {
   elapsed: () => performance.now(),
 };
 
-/** Time since the machine was started; processes of the same `boot` share it, and nobody can set it. */
+/** Time since the machine started. Processes with the same `boot` share it, and it cannot be changed. */
 export interface MachineClock {
   boot: string;
   elapsed(): number;
 }
 
-/** Null where the system does not tell it. */
+/** Null if the system does not provide it. */
 export function machineClock(): MachineClock | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -56,7 +56,7 @@ export const settings = {
   "server.hosts": setting(
     listOf(hostName),
     [],
-    "Names under which programs may call /feign and /metrics without a key, beside IP addresses, `localhost` and the host of server.baseUrl.",
+    "Host names that programs may use for /feign and /metrics without a key, besides IP addresses, `localhost` and the host of server.baseUrl.",
   ),
   "data.dir": setting(text, "./data", "Folder of the database, workspaces, samples and the key file."),
   "data.encryptionKey": secret(
@@ -72,7 +72,7 @@ export const settings = {
   "database.poolSize": setting(
     integer(2, 500),
     10,
-    "Connections to PostgreSQL that one instance opens at most; one more says that it runs.",
+    "Maximum number of connections to PostgreSQL per instance; one more holds the lock of the running server.",
   ),
   "push.verify-uri": setting(
     url("http", "https"),
@@ -132,7 +132,7 @@ export const settings = {
   "push.reserve-console-names": setting(
     boolean,
     true,
-    "Whether user ids `slipway:…` and channels `private-project-…` are kept for the console of the deploy service. False: applications may use them too, and hear the console where one is served.",
+    "Whether user ids `slipway:…` and channels `private-project-…` are reserved for the console of the deploy service. False: applications may use them too, and can receive the console's messages.",
   ),
   "push.cluster-enabled": setting(
     boolean,
@@ -193,12 +193,12 @@ export const settings = {
   "push.deploy-key": secret(
     text,
     undefined,
-    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: none where the deploy service runs in the same process; where the push role runs alone, every admitted caller of /feign that sends `X-Slipway-Service: deploy`.",
+    "Key of a deploy service in another process, equal to its deploy.push.apiKey. Set: only calls with this key may act on the console's channels and users. Unset: no caller if the deploy service runs in the same process; for a separate push role, every admitted caller of /feign that sends `X-Slipway-Service: deploy`.",
   ),
   "push.internal-networks": setting(
     listOf(cidr),
     undefined,
-    "Networks whose callers need no key at /feign and /metrics while none is set. Unset: loopback (`127.0.0.0/8`, `::1/128`); none while server.baseUrl is a public address.",
+    "Networks whose callers need no key for /feign and /metrics while no key is set. Unset: loopback (`127.0.0.0/8`, `::1/128`), or none if server.baseUrl is a public address.",
   ),
   "push.drain-delay": setting(duration, "5s", "Time between not-ready and the first refusal while draining."),
   "push.drain-period": setting(duration, "10s", "Time over which connections are closed while draining."),
@@ -262,17 +262,17 @@ export const settings = {
   "runner.token": secret(
     text,
     undefined,
-    "Token of this runner, for `slipway runner`. Better kept in a file, see runner.tokenFile.",
+    "Token of this runner, for `slipway runner`. Prefer a file, see runner.tokenFile.",
   ),
   "runner.tokenFile": setting(
     text,
     undefined,
-    "File with the token of this runner, read once at its start; `/dev/stdin` and `/dev/fd/3` read an open file. Unset: `runner-token` in `$CREDENTIALS_DIRECTORY` of systemd, if it is there.",
+    "File with the token of this runner, read once at start; `/dev/stdin` and `/dev/fd/3` read an open file. Unset: `runner-token` in systemd's `$CREDENTIALS_DIRECTORY`, if it exists.",
   ),
   "runner.labels": setting(
     listOf(text),
     [],
-    "Labels of this runner: for `slipway runner` those it offers of its registered ones, for `start` those of the local runner.",
+    "For `slipway runner`: the registered labels that this runner offers. For `start`: the labels of the local runner.",
   ),
   "runner.alsoUnlabelled": setting(
     boolean,
@@ -283,7 +283,7 @@ export const settings = {
   "auth.secureCookie": setting(
     oneOf("auto", "never"),
     "auto",
-    "`auto`: the console's cookie is `Secure` where server.baseUrl is https or the client spoke https. `never`: for a console that is also opened by plain http.",
+    "`auto`: the console's cookie is `Secure` if server.baseUrl is https or the client used https. `never`: for a console that is also opened over plain http.",
   ),
   "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
   "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Least level that is logged."),
@@ -324,7 +324,7 @@ export function flagName(key: string): string {
   return environmentName(key).slice("SLIPWAY_".length).toLowerCase().replaceAll("_", "-");
 }
 
-/** Every way in which a secret comes into a process at its start: by the settings, and beside them. */
+/** Every way in which a process receives a secret at start: as a setting or otherwise. */
 export const startSecrets = {
   variables: [
     ...settingKeys.filter((key) => settings[key].secret).map(environmentName),

@@ -1,11 +1,11 @@
-/** Of both spellings, programs read the first that is set; Bun prefers the lower case. */
+/** Programs use the first spelling that is set; Bun prefers lower case. */
 const names = ["no_proxy", "NO_PROXY"] as const;
 const proxies = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const loopback = ["localhost", "127.0.0.0/8", "127.0.0.1", "::1", "[::1]"];
 
 /**
- * Calls to these hosts never go through a proxy, whatever HTTP_PROXY says: a proxy cannot reach this machine's loopback
- * and would read the tokens of local calls. Works on fetch of this process; scripts keep the environment of the start.
+ * Calls to these hosts never use HTTP_PROXY: a proxy cannot reach this machine's loopback and could read the tokens of local
+ * calls. Affects only fetch in this process; scripts get the original environment.
  */
 export function reachDirectly(hosts: string[], env: Record<string, string | undefined> = process.env): void {
   if (!proxies.some((name) => env[name])) return;
@@ -23,7 +23,7 @@ export function reachLoopbackDirectly(): void {
 
 const atStart = { no_proxy: process.env.no_proxy, NO_PROXY: process.env.NO_PROXY };
 
-/** For other programs: as this process found it. */
+/** The original values, for other programs. */
 export function environmentForOthers(): Record<string, string | undefined> {
   const { no_proxy: _lower, NO_PROXY: _upper, ...env } = process.env;
   return {

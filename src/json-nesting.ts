@@ -1,6 +1,6 @@
 const [backslash, quote, openBrace, openBracket, closeBrace, closeBracket] = [92, 34, 123, 91, 125, 93];
 
-/** No host and no client nests deeper. */
+/** No Git host and no client nests deeper. */
 export const maxNesting = 100;
 
 /**

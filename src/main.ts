@@ -47,7 +47,7 @@ try {
     // Commander has printed its words already; asking for help is no mistake.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
-    // The words may be the server's, about what strangers sent.
+    // The message may come from the server and quote text of strangers.
     process.stderr.write(`${visibleText(explain(error), "\n\t")}\n`);
     process.exitCode = exitCodeOf(error);
   }

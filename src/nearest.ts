@@ -1,4 +1,4 @@
-/** No name of ours is this long, so a longer one is no misspelling; comparing costs its length times each candidate's. */
+/** A longer name is not compared: no known name is this long, and the cost grows with the length. */
 const nameMaxLength = 64;
 
 /** The candidate a misspelt name most likely meant; null when none is close. */

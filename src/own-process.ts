@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { messageOf } from "./errors.ts";
 
-/** What this process was started with, and what of it is a secret. */
+/** Secrets in this process's arguments and environment. */
 export interface StartSecrets {
   /** Names of environment variables. */
   variables: readonly string[];
@@ -9,9 +9,9 @@ export interface StartSecrets {
   flags: readonly string[];
 }
 
-/** Scripts run as the same user: they could read the memory of this process, and what it was started with. */
+/** Protects this process from scripts of the same user, which could read its memory, arguments and environment. */
 export interface Hidden {
-  /** Why other processes of the user can still read the memory of this one; null: they cannot. */
+  /** Why other processes of the user can still read this process's memory; null: they cannot. */
   fault: string | null;
 }
 
@@ -20,8 +20,8 @@ const prSetDumpable = 4;
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 /**
- * Closes /proc/<pid>/environ, mem and fd to other processes of the same user, and wipes secrets from the memory that
- * /proc/<pid>/environ and cmdline show, which unsetting a variable leaves as it was. Linux alone has either.
+ * Denies other processes of the same user access to /proc/<pid>/environ, mem and fd, and erases secrets from the memory
+ * behind /proc/<pid>/environ and cmdline, which unsetting a variable does not change. Only on Linux.
  */
 export async function hideOwnProcess(secrets: StartSecrets): Promise<Hidden> {
   if (process.platform !== "linux") return { fault: null };
@@ -75,7 +75,8 @@ function startMemory(): { start: number; end: number; environmentAt: number } {
   const text = readFileSync("/proc/self/stat", "utf8");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [start = 0, , environmentAt = 0, end = 0] = fields.slice(45, 49).map(Number);
-  if (start === 0 || end <= start) throw new Error("the kernel does not tell where the environment is");
+  if (start === 0 || end <= start)
+    throw new Error("the kernel does not report the address of the environment");
   return { start, end, environmentAt };
 }
 

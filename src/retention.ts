@@ -3,8 +3,8 @@ import { messageOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 
 /**
- * Deletes what is past its time in small batches: at the start, then every hour, or four times in a retention time that
- * is shorter than four hours.
+ * Deletes expired records in small batches: at start, then every hour, or four times per retention time if that is shorter
+ * than four hours.
  */
 export interface Retention {
   start(): void;

@@ -79,7 +79,7 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Kind<number
   };
 }
 
-/** Days, also as a part of one: 0.5 is twelve hours. */
+/** Days, also fractions: 0.5 is twelve hours. */
 export function days(min: number): Kind<number> {
   return {
     name: `days, ${min} or more`,
@@ -285,7 +285,7 @@ export const listen: Kind<ListenAddress> = {
   write: ({ host, port }) => hostAndPort(host, port),
 };
 
-/** A name as it stands in a Host header, without the port. */
+/** A host name as in a Host header, without the port. */
 export const hostName: Kind<string> = {
   name: "host name",
   read: (raw) =>
@@ -294,7 +294,7 @@ export const hostName: Kind<string> = {
       : wrong('must be a host name such as "slipway.internal", without scheme and port'),
 };
 
-/** Whether a host, as a URL or a listen address spells it, is this machine alone. */
+/** Whether a host of a URL or listen address is loopback. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || /^(127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 }

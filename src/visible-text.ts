@@ -1,11 +1,11 @@
 /**
- * Characters that a terminal or browser obeys instead of showing: controls, changes of the writing direction, line
- * separators, and characters without width. In text of other people they can hide, reorder or forge what is read.
+ * Characters that a terminal or browser interprets instead of showing: control characters, bidirectional controls, line
+ * separators and zero-width characters. In text of other users they can hide, reorder or forge text.
  */
 const obeyed =
   /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
-/** Writes such characters out, as `\x1b` or `\u202e`. Those in `kept` stay. */
+/** Escapes such characters, as `\x1b` or `\u202e`, except those in `kept`. */
 export function visibleText(text: string, kept = ""): string {
   return text.replaceAll(obeyed, (character) =>
     kept.includes(character) ? character : writtenOut(character),

@@ -1,14 +1,14 @@
 import type { Keepers } from "../model/store.ts";
 
-/** What ended with a password. */
+/** The number of credentials that a new password ended. */
 export interface EndedCredentials {
   endedSessions: number;
   endedTokens: number;
 }
 
 /**
- * A new password ends what the old one opened, because a thief may have used it: sessions, and API tokens unless they
- * are kept on purpose. Runs in the transaction that changes the password.
+ * A new password ends all sessions, and revokes all API tokens unless they are kept, because an attacker may have created
+ * them with the old password. Runs in the transaction that changes the password.
  */
 export async function endCredentials(
   keepers: Pick<Keepers, "sessions" | "apiTokens">,

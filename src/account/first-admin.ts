@@ -40,11 +40,11 @@ export async function ensureFirstAdmin(
     if (thrown instanceof Fault && thrown.code === "conflict") return null;
     throw thrown;
   });
-  // Going on would serve an installation that nobody can sign in to.
+  // Continuing would run an installation without any user who can sign in.
   if (made === "timeout")
     throw new Fault(
       "unavailable",
-      "The user `admin` could not be made: the database lock is held. Start again.",
+      "The user `admin` could not be created: another process holds the database lock. Start again.",
     );
   return made;
 }

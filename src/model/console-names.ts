@@ -1,6 +1,6 @@
 /**
  * User ids and channels that belong to the console of the deploy service. Applications share the gateway with it, so
- * neither may be given to a connection that is not marked as the console's.
+ * only connections of the console may have them.
  */
 export const consoleUserPrefix = "slipway:";
 const consoleChannelPrefix = "private-project-";
@@ -27,11 +27,11 @@ export function isConsoleTarget(targetType: string, target: string): boolean {
   return targetType === "channel" ? isConsoleChannel(target) : isConsoleUser(target);
 }
 
-/** What the console's live connection may hear: the channels of the projects that its user may view. */
+/** The channels of the console's live connection: those of the projects that its user may view. */
 export function channelsOfProjects(projectIds: readonly number[] | "all"): string[] {
   if (projectIds === "all") return [`${consoleChannelPrefix}*`, `${consoleChannelPrefix}*/*`];
   return projectIds.flatMap((id) => [projectChannel(id), `${projectChannel(id)}/*`]);
 }
 
-/** The deploy service names itself with this header, so that no application acts on the console's names by accident. */
+/** The deploy service identifies itself with this header, so that no application uses the console's names by accident. */
 export const deployServiceHeader = { "x-slipway-service": "deploy" } as const;

@@ -41,7 +41,7 @@ export const uncountedCodes: readonly DeliveryCode[] = [
 /** Deliveries of events that a project listens to, and all others: each bucket has the whole limit per minute. */
 export type RateBucket = "listed" | "unlisted";
 
-/** How deliveries end that were counted as `unlisted`. */
+/** Codes of deliveries that count as `unlisted`. */
 export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
 
 /** What a host's payload says, in one shape for all hosts. */
@@ -123,7 +123,7 @@ export interface Delivery {
   repeat_of: number | null;
   replay_of: number | null;
   merged_into_task_id: number | null;
-  /** Id of the delivery that took over its task within the debounce window: that one's ref and commit are built. */
+  /** Id of the delivery that took over its task within the debounce window; its ref and commit are built instead. */
   replaced_by: number | null;
   /** Project that owned the key before a reset; shown to admins only. */
   former_project_id: number | null;
@@ -158,7 +158,7 @@ export interface DeliveryFilter {
   visibleProjectIds?: number[];
 }
 
-/** From `since` to now. What is later is no part of it, also where a clock was set back since it was recorded. */
+/** From `since` to now. Later records, from before a clock was set back, are excluded. */
 export interface DeliveryWindow {
   since: Date;
   now: Date;
@@ -196,9 +196,9 @@ export interface DeliveryKeeper {
     limit: number,
     bucket: RateBucket,
   ): Promise<{ count: number; oldest: Date | null }>;
-  /** Id of the delivery whose ref and commit a task builds: the last that took it over, or the one that made it. */
+  /** Id of the delivery whose ref and commit a task builds: the last that took it over, or the one that created it. */
   builtBy(task: Pick<Task, "id" | "deliveryId">): Promise<number | null>;
-  /** Records that a delivery's task was taken over by another one. */
+  /** Records that another delivery took over a delivery's task. */
   replace(deliveryId: number, by: number, taskId: number): Promise<void>;
   /** Adds to the count of a flood row; false when it is gone. */
   addToCount(id: number, more: number): Promise<boolean>;

@@ -30,7 +30,7 @@ export function toShortRef(ref: string): string {
   return ref.replace(/^refs\/(heads|tags)\//, "");
 }
 
-/** Whether a full ref names a branch or a tag, and not something else that hosts keep beside them. */
+/** Whether a full ref names a branch or a tag, and not another kind of ref. */
 export function isBranchOrTag(ref: string): boolean {
   return ref.startsWith("refs/heads/") || ref.startsWith("refs/tags/");
 }

@@ -22,7 +22,7 @@ export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
   if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return null;
-  // Git decodes the path of a file:// address, which could lead out of the folder that is allowed.
+  // Git decodes the path of a file:// address, which could lead out of the allowed folder.
   if (scheme === "file" && url.includes("%")) return "must be a plain path without %";
   return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
 }
@@ -78,7 +78,7 @@ export function gitAddressOf(url: string): GitAddress | null {
 
 /**
  * The server that a clone address names: scheme, host and port. What was stored for one server must not be sent to
- * another, so two ways to write the same server are equal here and everything else differs. Local repositories are one.
+ * another, so two spellings of the same server are equal here and everything else differs. All local repositories count as one server.
  */
 export function gitOriginOf(url: string): string {
   const address = gitAddressOf(url);

@@ -4,7 +4,7 @@ import type { Permission, PermissionRow } from "./permission.ts";
 export interface Group {
   id: number;
   name: string;
-  /** Labels that its projects may ask for; null: any. */
+  /** Labels that its projects may request; null: any. */
   labels: string[] | null;
   createdAt: Date;
 }
@@ -12,7 +12,7 @@ export interface Group {
 export interface GroupKeeper {
   create(group: { name: string; labels?: string[] | null; createdAt: Date }): Promise<Group>;
   byId(id: number): Promise<Group | null>;
-  /** Reads it as it is now: until the transaction ends nobody else changes it. */
+  /** Reads the current row and locks it until the transaction ends. */
   hold(id: number): Promise<Group | null>;
   list(filter: { ids?: number[] }, page: PageRequest): Promise<Page<Group>>;
   update(id: number, change: Partial<Pick<Group, "name" | "labels">>): Promise<Group | null>;

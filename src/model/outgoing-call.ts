@@ -25,16 +25,16 @@ export interface OutgoingCall {
 export type NewOutgoingCall = Omit<OutgoingCall, "id" | "attempts" | "nextTryAt" | "createdAt">;
 
 export interface OutgoingLimits {
-  /** Calls of all projects; when it is reached, the project with the most calls loses one to a project with fewer. */
+  /** Limit of calls of all projects; beyond it the project with the most calls loses one to a project with fewer. */
   total: number;
-  /** Calls of one project to one address. */
+  /** Limit of calls of one project to one address. */
   perTarget: number;
 }
 
 export interface AddedCall {
-  /** Null: no place for it. */
+  /** Null: the limit is reached. */
   id: number | null;
-  /** The call that lost its place to this one. */
+  /** The call that was dropped for this one. */
   dropped: OutgoingCall | null;
   /** Older calls of its subject that were not delivered yet; another instance may be sending one now. */
   replaced: Pick<OutgoingCall, "id" | "attempts">[];
@@ -46,11 +46,11 @@ export interface TakenShare {
 }
 
 export interface OutgoingCallKeeper {
-  /** Stores a call in place of older ones of its subject, if its share of the places allows it. */
+  /** Stores a call and replaces older ones of its subject, if the limits allow it. */
   add(call: Omit<OutgoingCall, "id">, limits: OutgoingLimits): Promise<AddedCall>;
   /**
-   * Takes calls that are due, the longest due first, of each project at most `perProject` and none of `except`: each
-   * counts one try more and is the caller's until `until`.
+   * Claims due calls until `until`, the longest due first, at most `perProject` of each project and none of `except`. Each
+   * counts as one more attempt.
    */
   takeDue(now: Date, until: Date, limit: number, share?: TakenShare): Promise<OutgoingCall[]>;
   /** Keeps one that was taken until `nextTryAt`; false when it is gone or somebody else has taken it since. */

@@ -19,7 +19,7 @@ export interface PermissionKeeper {
   /** Of those, the ones that the user may manage. */
   managedProjectIds(userId: number): Promise<number[]>;
   managedGroupIds(userId: number): Promise<number[]>;
-  /** Whether somebody who is no admin may manage a project, or a group and so add one. */
+  /** Whether a user who is not an admin may manage a project, or a group and therefore add one. */
   hasOtherManagers(): Promise<boolean>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;

@@ -11,37 +11,37 @@ export interface Runner {
   disabled: boolean;
   version: string;
   concurrency: number;
-  /** Groups whose projects it may run; empty: those of every group, and those without one. */
+  /** Groups whose projects it may run; empty: all projects, with or without a group. */
   groupIds: number[];
-  /** The labels that it was started with; null: all that it is registered with. */
+  /** The labels that it was started with; null: all registered labels. */
   offeredLabels: string[] | null;
-  /** Whether it takes projects without labels although it has labels itself. */
+  /** Whether it takes projects without labels although it has labels. */
   alsoUnlabelled: boolean;
-  /** Whether it runs scripts as another user than itself. */
+  /** Whether scripts run as a different user than the runner. */
   isolated: boolean;
   lastSeenAt: Date | null;
   createdAt: Date;
 }
 
-/** A runner that has not been heard of for this long does not count as there. */
+/** A runner without a call for this long counts as disconnected. */
 const seenWithinMs = 90_000;
 
 export function isSeen({ lastSeenAt }: Runner, now: Date): boolean {
   return lastSeenAt !== null && now.getTime() - lastSeenAt.getTime() < seenWithinMs;
 }
 
-/** A runner may offer fewer labels than it was registered with, never more: a task brings secrets along. */
+/** A runner may offer fewer labels than registered, never more, because tasks carry secrets. */
 export function labelsOf({ labels, offeredLabels }: Pick<Runner, "labels" | "offeredLabels">): string[] {
   return offeredLabels === null ? labels : labels.filter((label) => offeredLabels.includes(label));
 }
 
-/** What a runner tells of itself, and what nobody has told yet of a new one. */
+/** Properties that a runner reports, with the values before its first report. */
 type Told = "offeredLabels" | "alsoUnlabelled" | "isolated" | "lastSeenAt" | "version";
 
 export interface RunnerKeeper {
   create(runner: Omit<Runner, "id" | "groupIds" | Told> & Partial<Pick<Runner, "groupIds">>): Promise<Runner>;
   byId(id: number): Promise<Runner | null>;
-  /** Reads it as it is now: until the transaction ends nobody else changes it. */
+  /** Reads the current row and locks it until the transaction ends. */
   hold(id: number): Promise<Runner | null>;
   byTokenHash(tokenHash: string): Promise<Runner | null>;
   localOne(): Promise<Runner | null>;

@@ -58,7 +58,7 @@ export interface Store extends Unit {
   version(): number | null;
   /** The database's own time, so that instances with skewed clocks agree. */
   now(): Promise<Date>;
-  /** Null while it can be read and written; otherwise what is wrong. Throws when the database does not answer. */
+  /** Null while the database can be read and written; otherwise the problem. Throws when it does not answer. */
   check(): Promise<string | null>;
   describe(): string;
   close(): Promise<void>;

@@ -126,7 +126,7 @@ export interface TaskFilter {
 export interface GuardedChange {
   whileIn: readonly TaskState[];
   leaseHash?: string;
-  /** Only while its lease still ends then: a runner that renewed meanwhile keeps its task. */
+  /** Only if the lease has not been renewed meanwhile. */
   leaseUntil?: Date;
   set: Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 }
@@ -169,7 +169,7 @@ export interface TaskKeeper {
   positions(tasks: readonly InQueue[], now: Date): Promise<Map<number, number>>;
   /** The same of one task, in its two parts: tasks of its own project, and other projects. */
   ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
-  /** Of all tasks that are with a runner. */
+  /** The leases of all tasks that runners hold. */
   leases(): Promise<Lease[]>;
   countByState(): Promise<Record<TaskState, number>>;
   /** Tasks that are with a runner: of all projects, or of one. */

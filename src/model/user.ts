@@ -76,6 +76,6 @@ export interface ApiTokenKeeper {
   byId(id: number): Promise<ApiToken | null>;
   touch(id: number, at: Date): Promise<void>;
   delete(id: number): Promise<boolean>;
-  /** Answers how many there were. */
+  /** Returns their number. */
   deleteOfUser(userId: number): Promise<number>;
 }

@@ -7,7 +7,7 @@ export function buildAttemptKeeper({ db }: Scope): AttemptKeeper {
     async count(key, now, windowMs) {
       const at = now.getTime();
       const endsAt = at + windowMs;
-      // An end that is further away than any window lasts is from before a clock was set back.
+      // An end later than any window can last was stored before a clock was set back.
       const isOver = sql<SqlBool>`(attempts.ends_at <= ${at} or attempts.ends_at > ${at + 2 * windowMs})`;
       // One statement, so that guesses sent to several instances at once are all counted.
       const row = await db

@@ -37,8 +37,8 @@ export interface BackupWriter {
 }
 
 /**
- * Only its owner may read it: it holds the key. It appears under its name once it is complete. Until then it is a new
- * file with a name that nobody can foresee: a file or a link that is already there is never written to.
+ * Only its owner may read the file, because it contains the key. It is written to a new file with an unpredictable name and
+ * renamed when complete, so that an existing file or link is never written to.
  */
 export async function createBackupFile(path: string): Promise<BackupWriter> {
   await refuseOtherThanFile(path);
@@ -69,18 +69,18 @@ export async function createBackupFile(path: string): Promise<BackupWriter> {
     async abandon() {
       gzip.destroy();
       file.destroy();
-      // After `finish` it is closed already.
+      // `finish` has already closed it.
       await handle.close().catch(() => {});
       await rm(partial, { force: true });
     },
   };
 }
 
-/** The backup takes the place of what has its name: for root that could be a device, as /dev/stdout. */
+/** The backup replaces a file of the same name; for root that could be a device such as /dev/stdout. */
 async function refuseOtherThanFile(path: string): Promise<void> {
   const there = await stat(path).catch(() => null);
   if (there === null || there.isFile()) return;
-  const problem = there.isDirectory() ? "it is a folder; name a file in it" : "it is no file; name one";
+  const problem = there.isDirectory() ? "it is a folder; name a file in it" : "it is not a regular file";
   throw new Fault("invalid", `The backup ${path} cannot be written: ${problem}.`);
 }
 

@@ -100,7 +100,7 @@ export interface RestoreOptions {
   path: string;
   /** Called with the key of the backup before anything is written. */
   onKey: (key: string | null) => Promise<void>;
-  /** How tasks end that were not finished; null keeps them, so that they run here. */
+  /** How unfinished tasks end; null keeps them, so that they run here. */
   endTask: ((task: Task) => Partial<Task>) | null;
 }
 
@@ -112,7 +112,7 @@ export interface Restored {
 
 /**
  * Writes a backup into an empty database, in one transaction: all of it, or nothing. Rows of an earlier version go into
- * tables of that version and through the migrations that came since, as in an upgrade: migrations also correct rows.
+ * tables of that version and through the later migrations, as in an upgrade, because migrations also correct rows.
  */
 export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOptions): Promise<Restored> {
   const connection = await openBulkConnection(databaseUrl);
@@ -147,7 +147,7 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
 
 /**
  * The installation that was backed up has run these tasks since, or runs them now: a second run would deploy an old
- * commit over a newer one. A debounce window is a queued task that waits, so it ends with it.
+ * commit over a newer one. A debounce window is a waiting queued task, so it ends too.
  */
 async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTask"]>): Promise<number> {
   const unfinished = await db
@@ -162,7 +162,7 @@ async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTa
   return unfinished.length;
 }
 
-/** Puts the tables of an earlier version in the place of today's, which are empty. */
+/** Replaces the empty tables of this version by those of an earlier version. */
 async function returnToSchema(connection: BulkConnection, schema: string): Promise<void> {
   const db = databaseOver(connection);
   for (const table of [...transientTables, ...backupTables.toReversed(), ...migrationTables])

@@ -3,19 +3,19 @@ import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Scope } from "./scope.ts";
 
-/** Smaller corrections are followed as they come: no window is so short that they matter. */
+/** Smaller corrections are applied directly: no window is so short that they matter. */
 const minStepMs = 1_000;
 const retryAfterMs = 1_000;
 
 /**
- * What was recorded further ahead of now than this comes from before a clock was set back. Instances agree on the time
- * much better.
+ * Times further in the future than this were recorded before a clock was set back. The clocks of instances differ much
+ * less.
  */
 export const clockSlackMs = 5_000;
 
 /**
- * The time of the store: the system's. When somebody sets that, the time before goes on until everything that waits is
- * moved by the same amount, so that what had ten seconds to wait still has ten seconds to wait.
+ * The store's clock follows the system clock. After a change of the system clock it continues with the old time until all
+ * pending times are shifted by the same amount, so that remaining waits stay the same.
  */
 export function buildStoreTime(
   clock: Clock,
@@ -31,10 +31,16 @@ export function buildStoreTime(
     try {
       await moveWaiting(stepMs);
       offsetMs += stepMs;
-      log.warn({ stepMs: Math.round(stepMs) }, "the system's time was set; what waits was moved with it");
+      log.warn(
+        { stepMs: Math.round(stepMs) },
+        "the system clock was changed; pending times were shifted by the same amount",
+      );
     } catch (error) {
       notBeforeMs = clock.elapsed() + retryAfterMs;
-      log.error({ error: messageOf(error) }, "the system's time was set, but what waits could not be moved");
+      log.error(
+        { error: messageOf(error) },
+        "the system clock was changed, but pending times could not be shifted",
+      );
     }
     isMoving = false;
   }
@@ -49,8 +55,8 @@ export function buildStoreTime(
 }
 
 /**
- * Moves all that waits for a time (tasks in their debounce window, the deliveries that opened these windows, outgoing
- * calls) and when runners were last seen. Leases and timeouts are watched by elapsed time and need no move.
+ * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls) and the times at
+ * which runners were last seen. Leases and timeouts use elapsed time and need no shift.
  */
 export async function moveWaiting({ db }: Scope, ms: number): Promise<void> {
   const moved = Math.round(ms);

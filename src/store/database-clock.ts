@@ -1,12 +1,12 @@
 const maxAgeMs = 10_000;
-/** At the start nothing is known: a single measure may have been held up on its way. */
+/** Several measurements at start, because a single one may have been delayed. */
 const firstMeasures = 3;
 
 export interface DatabaseClock {
   now(): Date;
 }
 
-/** What to add to `elapsedMs` for the database's time: somewhere between the two. */
+/** Bounds of the offset from `elapsedMs` to the database's time. */
 interface Bounds {
   earliestMs: number;
   latestMs: number;
@@ -16,8 +16,8 @@ interface Bounds {
  * The database's time without asking it each time: it is measured now and then and carried on by a clock that never
  * jumps. Asking would cost a round trip per delivery and, inside of a transaction, a second connection.
  *
- * The answer was given somewhere between question and arrival. A quick round trip tells the time well; a slow one, as
- * after a stall, tells little and changes the known time only as far as it contradicts it.
+ * The database answered at some time between request and response. A fast round trip gives a precise time; a slow one, for
+ * example after a stall, changes the estimate only if it contradicts it.
  */
 export async function buildDatabaseClock(
   askDatabase: () => Promise<number>,

@@ -102,7 +102,7 @@ function rowOf(delivery: NewDelivery) {
 /** Values of remote_ip that mark a delivery as no live one. */
 const notLive = ["test", "replay"];
 
-/** What lies beyond `until` was recorded before a clock was set back. */
+/** Records after `until` were made before a clock was set back. */
 interface Window {
   project_id: number;
   since: number;

@@ -13,7 +13,7 @@ export interface Dialect {
   idColumn: string;
   /** `column in (values)` with one parameter, so that the text of the query does not grow with the list. */
   isAmong(column: string, values: readonly (number | string)[]): RawBuilder<SqlBool>;
-  /** Whether the JSON list in `column` holds nothing that is not in the JSON list `list`. */
+  /** Whether every entry of the JSON list in `column` is in the JSON list `list`. */
   isSubset(column: string, list: RawBuilder<unknown>): RawBuilder<SqlBool>;
   /** Whether the number in `column` is in the JSON list in `listColumn`; false for null. */
   isListed(column: string, listColumn: string): RawBuilder<SqlBool>;
@@ -63,8 +63,8 @@ export const sqliteDialect: Dialect = {
 };
 
 /**
- * PostgreSQL reads no member of an object that holds a NUL or half a character anywhere. They become another escape of
- * the same length, with the backslash kept, so that one that was itself escaped stays what it was.
+ * PostgreSQL cannot read a JSON object that contains a NUL or an unpaired surrogate. They are replaced by another escape of
+ * the same length; the backslash is kept, so that an escaped backslash keeps its meaning.
  */
 const unreadableEscape = String.raw`\\u(?:0000|d[89a-f][0-9a-f]{2})`;
 const readableEscape = String.raw`\\ufffd`;

@@ -35,7 +35,7 @@ export const schemas = Object.keys(migrations);
 /** Names the schema that this version works with. */
 export const lastMigration = schemas.at(-1) ?? "";
 
-/** Where Kysely notes which migrations were run. */
+/** The table in which Kysely records migrations. */
 export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
 
 /**

@@ -17,7 +17,7 @@ const shape = rowShape<OutgoingCall, "outgoing_calls">({
   createdAt: time,
 });
 
-/** No call waits longer for its next try. A later one is from before a clock was set back, and due. */
+/** No call waits longer for its next attempt. A later time was stored before a clock was set back, so the call is due. */
 const longestWaitMs = 15 * 60_000;
 
 export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
@@ -115,8 +115,8 @@ async function countOf({ db }: Scope, projectId: number, url?: string): Promise<
 }
 
 /**
- * Deletes the oldest call to the busiest address of the project with the most calls, unless the project that asks would
- * then have more: one project with dead addresses keeps no other from its notifications.
+ * Deletes the oldest call to the busiest address of the project with the most calls, unless the requesting project
+ * would then have more, so that dead addresses of one project do not block other projects.
  */
 async function makePlace(scope: Scope, projectId: number): Promise<OutgoingCall | null> {
   const { db } = scope;

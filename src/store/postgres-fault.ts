@@ -20,16 +20,16 @@ export function faultOf(error: unknown): unknown {
 
 /** Ended by an operator, by a crash of another backend, or by the network. */
 const lostCodes = ["57P01", "57P02", "ECONNRESET", "EPIPE"];
-/** How `pg` reports a connection that ended: it has no codes for it. */
+/** `pg` reports a lost connection only by these messages, without a code. */
 const lostMessages = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
 
-/** Whether the connection was gone, as an idle one is after a restart of the server: another one may work. */
+/** Whether the connection was lost, like an idle one after a server restart: a new one may work. */
 export function wasLost(error: unknown): boolean {
   const thrown = error instanceof Fault ? error.cause : error;
   return lostCodes.includes(codeOf(thrown)) || lostMessages.test(messageOf(thrown));
 }
 
-/** Disk full, a failure of its disk, a server that only reads. */
+/** Full disk, disk failure, read-only server. */
 const unwritableCodes = ["53100", "58030", "25006"];
 
 export function cannotWrite(error: unknown): boolean {

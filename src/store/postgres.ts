@@ -22,7 +22,7 @@ const answerTimeoutMs = 12_000;
 const shortAnswerTimeoutMs = 3_000;
 /** A process that hangs inside a transaction loses it after this long, with the locks that others wait for. */
 const idleTransactionTimeoutMs = 10_000;
-/** Asking again changes nothing but the answer. A list that locks rows is only used inside a transaction. */
+/** Reads are safe to repeat. Queries that lock rows are used only inside a transaction. */
 const reads = /^(?:select|with) /;
 
 export interface PostgresOptions {
@@ -45,7 +45,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   // A connection may break at any moment, also while nobody uses it: without a listener that would end the process.
   pool.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
-  /** Each connection that was lost leaves the pool, so that after this many there is none left but new ones. */
+  /** A lost connection leaves the pool, so that after this many attempts only new ones are left. */
   async function overLostConnections<T>(work: () => Promise<T>): Promise<T> {
     for (let lost = 0; ; lost++) {
       try {
@@ -55,7 +55,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       }
     }
   }
-  /** Nothing is done yet when a transaction cannot begin: the next connection is tried. */
+  /** Nothing has been done when a transaction cannot begin, so the next connection is tried. */
   const begun = (sql: string) =>
     overLostConnections(async () => {
       const client = await pool.connect();
@@ -98,7 +98,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   };
   const writes = buildWriteCheck({
     isRefusal: cannotWrite,
-    // Nobody tells how much space a PostgreSQL server has: only a failure shows it.
+    // The free space of a PostgreSQL server is unknown: only a failed write shows that it is full.
     space: async () => "enough",
     probe: () => probeWrite(scope),
   });
@@ -140,7 +140,7 @@ function databaseOver(execute: Execute): Database {
   return new Kysely<Schema>({ dialect: dialectOver(postgresDialect.name, execute) });
 }
 
-/** Runs `work` in the transaction that is open on `client`, and ends it. */
+/** Runs `work` in the open transaction of `client`, and ends the transaction. */
 async function inTransaction<T>(
   client: pg.PoolClient,
   work: (client: pg.PoolClient) => Promise<T>,

@@ -139,7 +139,7 @@ async function deleteTasks({ db, dialect }: Scope, projectId: number): Promise<v
   }
 }
 
-/** Between two batches others write. */
+/** Lets other writes run between two batches. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

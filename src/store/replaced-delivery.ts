@@ -19,7 +19,7 @@ export function replacements({ db }: Scope): Pick<DeliveryKeeper, "builtBy" | "r
       return last?.replaced_by ?? task.deliveryId;
     },
     async replace(deliveryId, by, taskId) {
-      // What is replaced may be deleted already: a debounce window can be longer than records are kept.
+      // The replaced delivery may already be deleted: a debounce window can be longer than the retention time.
       await db
         .insertInto("replaced_deliveries")
         .columns(["delivery_id", "task_id", "replaced_by"])

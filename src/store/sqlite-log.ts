@@ -4,9 +4,9 @@ import type { SqliteBackground } from "./sqlite-background.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 const checkpointEveryMs = 1_000;
-/** Without a write for this long, the space of the log is given back. */
+/** After this long without a write, the log is truncated. */
 const idleMs = 2_000;
-/** A shorter log is kept: to grow it again would cost more than its space is worth. */
+/** A shorter log is kept: growing it again would cost more than the space saves. */
 const keptBytes = 1024 * 1024;
 
 const truncate = "pragma wal_checkpoint(truncate)";
@@ -18,8 +18,8 @@ export interface Checkpoints {
 }
 
 /**
- * Checkpoints on the background thread, whose syncs would hold the loop: at most one a second while there are writes.
- * When they pause, the log is cut: SQLite itself never makes its file shorter, and a small disk would stay full.
+ * Runs checkpoints on the background thread, because their syncs would block the event loop: at most one a second during
+ * writes. When writes pause, the log is truncated: SQLite itself never shrinks the file, and a small disk would stay full.
  */
 export function buildCheckpoints(
   background: SqliteBackground,
@@ -63,11 +63,11 @@ export function buildCheckpoints(
   };
 }
 
-/** At start and end, when nobody waits: what an earlier run left is brought into the database, and its space given back. */
+/** At start and shutdown: writes the log into the database and truncates it. */
 export function cutLog(connection: SqliteConnection, log: Log): void {
   try {
     connection.run(truncate);
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, "the database log could not be shortened");
+    log.warn({ reason: messageOf(error) }, "the database log could not be truncated");
   }
 }

@@ -33,7 +33,7 @@ const commonPragmas = [
   // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
   // anew, is finished by a writer, every 125 MiB.
   "pragma wal_autocheckpoint = 16000",
-  // Where the log starts anew under steady writing, what is beyond this is cut.
+  // Size limit of the log when it restarts under steady writes.
   "pragma journal_size_limit = 16777216",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
@@ -170,14 +170,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
   };
 }
 
-/** Some file systems keep a part for root: only what is left for everybody is taken as enough. */
+/** Some file systems reserve space for root, so only the space available to all users counts. */
 async function spaceOf(folder: string): Promise<"enough" | "little" | "none"> {
   const { bavail, bfree, bsize } = await statfs(folder);
   if (bfree * bsize < noBytes) return "none";
   return bavail * bsize < littleBytes ? "little" : "enough";
 }
 
-/** SQLite's names for a disk that takes nothing. */
+/** SQLite's error codes for a disk that cannot be written. */
 const refusals = /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/;
 
 function isRefusal(error: unknown): boolean {

@@ -89,8 +89,8 @@ const projectIsFree = sql<SqlBool>`not exists (
   and held.state in ('dispatched', 'running', 'canceling'))`;
 
 /**
- * The rules that an admin set, as they are now: a claim waits long, and a runner that was bound to other groups or lost
- * a label meanwhile must not get what it could have had before. task/waiting.ts tells people the same rules.
+ * The current rules of admins. A claim may wait long, and a runner that was bound to other groups or lost a label meanwhile
+ * must not get a task that it could have had before. task/waiting.ts describes the same rules.
  */
 const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<SqlBool>`not exists (
     select 1 from runners where runners.id = ${runnerId} and (
@@ -102,8 +102,8 @@ const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<Sql
     and not ${isSubset("projects.labels", sql.ref("groups.labels"))})`;
 
 /**
- * Of each free project the first task that may start; of these the first one. A task that was made in the future waits
- * for nothing: the clock was set back since, and its time may be far away.
+ * The first of the tasks that may start, considering the first one of each free project. A task created in the future may
+ * start at once: the clock was set back since.
  */
 async function nextClaimable(
   { db, dialect }: Scope,
@@ -177,7 +177,7 @@ export async function aheadOf(
   return { own: row?.own ?? 0, others: row?.others ?? 0 };
 }
 
-/** In one query, where lists run: a page of queued tasks would hold the loop for as long as all its positions take. */
+/** One query on the reader thread, so that the positions of a page do not block the event loop. */
 export async function positionsOf(
   { lists, dialect }: Scope,
   tasks: readonly InQueue[],

@@ -1,25 +1,25 @@
 import type { Scope } from "./scope.ts";
 
-/** While the database refuses to write it is tried again this often at most, and only when somebody asks. */
+/** Minimum time between probes while writes fail; a probe runs only on a readiness check. */
 const failingProbeEveryMs = 1_000;
-/** With little space left, a probe holds for this long: asking must not wear out the disk. */
+/** With little space left, a probe is valid for this long, so that readiness checks do not wear out the disk. */
 const scarceProbeEveryMs = 5_000;
-/** About what a large delivery takes. */
+/** About the size of a large delivery. */
 const probeLength = 128 * 1024;
 const probeName = "write probe";
 
-/** Knows whether the database takes what is written: one that answers may still have a full disk. */
+/** Detects whether the database accepts writes: a database that answers may still have a full disk. */
 export interface WriteCheck {
-  /** Notices a write that is refused. Only a probe shows that the next one will not be: a transaction may write nothing. */
+  /** Records a refused write. Only a probe clears it, because a successful transaction may have written nothing. */
   watch<T>(write: Promise<T>): Promise<T>;
-  /** Null while it can be written; otherwise what is wrong. Writes only where that is in doubt. */
+  /** Null while the database can be written; otherwise the problem. Writes a probe only in doubt. */
   problem(): Promise<string | null>;
 }
 
 export interface WriteCheckOptions {
-  /** Whether a failure means that nothing can be written now. */
+  /** Whether an error means that nothing can be written now. */
   isRefusal: (error: unknown) => boolean;
-  /** Of the disk: with `little` the next write may fail, with `none` the database lives on what it has reserved. */
+  /** Free disk space. `little`: the next write may fail. `none`: the database can use only its reserved space. */
   space: () => Promise<"enough" | "little" | "none">;
   probe: () => Promise<void>;
 }
@@ -62,7 +62,7 @@ export function buildWriteCheck({ isRefusal, space, probe }: WriteCheckOptions):
   };
 }
 
-/** Writes about as much as a large delivery does, and takes it back. */
+/** Writes as much as a large delivery, and deletes it. */
 export async function probeWrite({ db }: Scope): Promise<void> {
   const value = "x".repeat(probeLength);
   await db

@@ -1,8 +1,8 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
 /**
- * Which delivery took over the task of another one. A table of its own: a column after the body would make SQLite read the
- * whole body of each delivery in a list. The index finds the last that took over a task.
+ * Which delivery took over the task of another. A separate table, because a column after the body would make SQLite read the
+ * whole body of each delivery in a list. The index finds the last delivery that took over a task.
  */
 const statements = [
   `create table replaced_deliveries (
