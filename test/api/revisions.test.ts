@@ -154,7 +154,7 @@ for (const { name, make } of await availableDatabases())
       await server.admin.expect(200, "PUT", path, body);
     });
 
-    test("a condition on what has no revision is refused, never taken for one that held", async () => {
+    test("a condition on a resource without a revision is refused, never ignored", async () => {
       const { path } = thing("project");
       const secret = `${path}/secrets/TOKEN`;
       const put = (condition: string) =>

@@ -118,7 +118,7 @@ async function presenceOverRollingRestart(broker: BrokerUnderTest): Promise<void
   await events.stop();
 }
 
-test("an event that is told again after a rolling restart has the same id", async () => {
+test("an event that is repeated after a rolling restart has the same id", async () => {
   await Promise.all(brokers.map(presenceOverRollingRestart));
 }, 60_000);
 

@@ -35,7 +35,7 @@ const noIds = [
   "1%00",
 ];
 
-test("an address whose id is none says that there is no such page, for every page with an id", async () => {
+test("an address with an invalid id shows that there is no such page, for every page with an id", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   const requests: string[] = [];
   page.on("request", (request) => requests.push(new URL(request.url()).pathname));
@@ -74,7 +74,7 @@ test("an id that nothing has is named with the way back, under a heading", async
   await close();
 }, 60_000);
 
-test("a delivery named in the query that is none leaves the list as it is", async () => {
+test("an invalid delivery id in the query leaves the list as it is", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const id of ["abc", "1.5", "1e400", "-3"]) {
     await go(`/deliveries?delivery=${id}`);

@@ -64,7 +64,7 @@ test("runners say whether their scripts are isolated, on wide and narrow screens
   }
 }, 60_000);
 
-test("as soon as somebody who is no admin may manage a project, admins are told on every page", async () => {
+test("as soon as a user who is not an admin may manage a project, every page warns admins", async () => {
   const { page, go } = view;
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
     name: "shared",

@@ -181,7 +181,7 @@ async function race(
   return { second };
 }
 
-test("of two tabs that change the same script the second is told, and may reload or overwrite", async () => {
+test("of two tabs that change the same script the second shows a conflict, and may reload or overwrite", async () => {
   const script = async () => (await saved<{ stages: { build: { script: string } } }>()).stages.build.script;
   const edit = (page: Page, text: string) => build(page).fill(text);
   const form = (page: Page) => page.locator("#stages");

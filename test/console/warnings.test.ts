@@ -76,7 +76,7 @@ test("a webhook without a secret is named on every page, to those who may see it
   await close();
 }, 120_000);
 
-test("many such webhooks are counted, a few are named, and one request tells it", async () => {
+test("many such webhooks are counted, a few are named, with one request", async () => {
   for (let at = 0; at < 6; at++) await project(`open ${at}`);
   const { page, go, close } = await openConsole(browser, server.url);
   const asked: string[] = [];

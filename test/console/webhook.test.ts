@@ -38,7 +38,7 @@ test("a real signed delivery appears live without a reload, and its trace explai
   await page.getByText("Replayed as delivery").waitFor();
 }, 60_000);
 
-test("a delivery whose task was taken over names the one that is built in its place", async () => {
+test("a delivery whose task was taken over names the delivery that is built instead", async () => {
   const { page, go } = view;
   const hook = await makeHook(scene.server, { debounceSeconds: 3600 });
   const pushed = async (ref: string) =>

@@ -49,7 +49,7 @@ async function use({ url }: PushProcess): Promise<string> {
   return published.headers.get("x-push-id") ?? "";
 }
 
-test("log.level debug tells of connects, closes, refused codes and publishes, and never a code or data", async () => {
+test("log.level debug logs connects, closes, refused codes and publishes, and never a code or data", async () => {
   const { gateway, lines } = await startGateway("debug");
   const id = await use(gateway);
   await eventually("the close is logged", () => lines().some(({ msg }) => msg === "connection closed"));
@@ -76,7 +76,7 @@ test("log.level debug tells of connects, closes, refused codes and publishes, an
   expect(gateway.output()).not.toContain("private text");
 }, 60_000);
 
-test("log.level info tells none of it", async () => {
+test("log.level info logs none of them", async () => {
   const { gateway, lines } = await startGateway("info");
   await use(gateway);
   expect(lines().filter(({ msg }) => /^(connection|publish)/.test(msg))).toEqual([]);

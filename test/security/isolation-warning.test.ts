@@ -34,7 +34,7 @@ const hello = async (server: ApiServer, token: string, isolated: boolean) =>
       .expect(200, "POST", "/api/runner/hello", { labels: [], concurrency: 1, version: "test", isolated }),
   ).toBeDefined();
 
-test("the start warns while scripts of people who are no admin run as their runner's user", async () => {
+test("the start warns while scripts of users who are not admins run as the runner's user", async () => {
   let [runnerId, runnerToken, userId, projectId, groupId] = [0, "", 0, 0, 0];
   const member = (admin: ApiClient, permission: string) =>
     admin.expect(200, "PUT", `/api/projects/${projectId}/members/${userId}`, { permission });

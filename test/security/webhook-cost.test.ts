@@ -46,7 +46,7 @@ describe("a request with a bad signature costs little", () => {
       });
 });
 
-describe("the record of a sender that proved nothing keeps little", () => {
+describe("the record of an unverified sender keeps little", () => {
   const paths = Array.from({ length: 8000 }, (_, n) => `src/${"x".repeat(80)}/${n}`);
   const push = { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann", paths };
   const bodies: [string, object, string][] = [

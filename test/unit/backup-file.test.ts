@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createBackupFile } from "../../src/store/backup-file.ts";
 import { failureOf } from "../support/failure.ts";
 
-test("a backup takes the place of a file alone: no folder, pipe or device", async () => {
+test("a backup replaces only a regular file: no folder, pipe or device", async () => {
   const folder = await mkdtemp(join(tmpdir(), "slipway-backup-file-"));
   const pipe = join(folder, "pipe");
   expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
@@ -14,8 +14,8 @@ test("a backup takes the place of a file alone: no folder, pipe or device", asyn
   await symlink(pipe, link);
   for (const [path, problem] of [
     [folder, "it is a folder"],
-    [pipe, "it is no file"],
-    [link, "it is no file"],
+    [pipe, "it is not a regular file"],
+    [link, "it is not a regular file"],
   ] as const)
     expect(String(await failureOf(createBackupFile(path)))).toContain(problem);
   expect((await lstat(pipe)).isFIFO()).toBe(true);

@@ -55,7 +55,7 @@ test("when the instance that tells the events dies, the next one tells what it m
   expect(room.events.filter((event) => event === "online bert")).toHaveLength(1);
 });
 
-test("an event that is told again by the instance that takes over has the same id", async () => {
+test("an event that is repeated by the instance that takes over has the same id", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("c", "carla");
   room.open("b", "bert");
@@ -105,7 +105,7 @@ test("a stay that moves over three instances keeps its number, and the next stay
   expect(room.told.at(-1)?.id).not.toBe(String(began?.id));
 });
 
-test("a user who moves to an instance that does not know the stay yet is told online under one id", async () => {
+test("a user who moves to an instance that does not know the stay yet is reported online under one id", async () => {
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   await room.pass(2 * beatMs);

@@ -115,7 +115,7 @@ test("a key that was used while the system's time was wrong keeps its five minut
   }
 });
 
-test("after a restart of the machine the system's time tells the age of a key", () => {
+test("after a restart of the machine the system clock gives the age of a key", () => {
   const { system, begin } = processesOn();
   const gateway = begin();
   gateway.publish("order-7");

@@ -107,7 +107,7 @@ test("a generic merge request of a ref outside of branches is one from a fork", 
 });
 
 describe("webhooks without a secret", () => {
-  test("are listed for whoever may view their projects, until they have one", async () => {
+  test("are listed for users who may view their projects, until they have a secret", async () => {
     const [open, closed, off] = [
       await makeHook(server, {}),
       await makeHook(server, { secret: "right" }),
