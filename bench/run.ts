@@ -14,6 +14,7 @@ import { queueThroughBroker } from "./bus.ts";
 import { connectionCost } from "./connections.ts";
 import { deliveries } from "./delivery.ts";
 import { fanOut } from "./fan-out.ts";
+import { fuzzing } from "./fuzz.ts";
 import { quietNeighbours } from "./neighbours.ts";
 import { emptyPage, updatePage } from "./page.ts";
 import { svgOf } from "./plot.ts";
@@ -33,6 +34,7 @@ const benchmarks: Benchmark[] = [
   storeSpeed,
   deliveries,
   soak,
+  fuzzing,
 ];
 
 const { values, positionals } = parseArgs({
