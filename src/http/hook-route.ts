@@ -25,6 +25,7 @@ export function hookRoutes(options: HookRouteOptions): Routes {
     if (request.method !== "POST") return methodNotAllowed();
     const peer = server.requestIP(request)?.address ?? "";
     const remoteIp = clientAddressOf(request.headers, peer, trustedProxies);
+    let isBroken = false;
     const incoming: Incoming = {
       key: keyIn(request.url),
       headers: request.headers,
@@ -32,9 +33,15 @@ export function hookRoutes(options: HookRouteOptions): Routes {
       query: { get: (name) => addressOf(request).searchParams.get(name) },
       remoteIp,
       limitKey: limitKeyOf(remoteIp),
-      readBody: () => readWhole(request, maxBytes, options.bodyTimeoutMs),
+      async readBody() {
+        const body = await readWhole(request, maxBytes, options.bodyTimeoutMs);
+        isBroken = body === "broken";
+        return body;
+      },
     };
-    return toResponse(await receiver.receive(incoming));
+    const response = toResponse(await receiver.receive(incoming));
+    if (isBroken) response.headers.set("connection", "close");
+    return response;
   };
   return { "/api/hooks/git": handle, [`${prefix}*`]: handle };
 }

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { makeHook } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-bodies-"));
@@ -110,15 +111,24 @@ test("a body that does not arrive whole in time ends with 408 and the connection
     name: "slow",
     scopes: ["admin"],
   });
+  const { url } = await makeHook(server, { secret: "right" });
+  const hook = new URL(await url()).pathname;
   const startedAt = Date.now();
   const anonymous = ["/api/auth/login", "/api/push/verify"].map((path) => stall("POST", path, 1000));
   const signedIn = stall("POST", "/api/projects", twoMiB, { Authorization: `Bearer ${token}` });
+  const publish = stall("POST", "/feign/publish", 1000, { "Content-Type": "application/json" });
+  const delivery = stall("POST", hook, 1000);
   await eventually("strangers are given up", () => anonymous.every(({ isClosed }) => isClosed()), 20_000);
   const strangersMs = Date.now() - startedAt;
   expect(anonymous.map(({ status }) => status())).toEqual([408, 408]);
   expect(signedIn.isClosed()).toBe(false);
   await eventually("the signed-in caller is given up", () => signedIn.isClosed(), 40_000);
-  expect(signedIn.status()).toBe(408);
+  await eventually(
+    "so are a publish and a delivery",
+    () => publish.isClosed() && delivery.isClosed(),
+    10_000,
+  );
+  expect([signedIn, publish, delivery].map(({ status }) => status())).toEqual([408, 408, 400]);
   expect(strangersMs).toBeLessThan(15_000);
   expect(Date.now() - startedAt).toBeLessThan(40_000);
 }, 90_000);
