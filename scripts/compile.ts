@@ -38,4 +38,4 @@ const built = await Bun.build({
   plugins: [selfContainedKafka],
 });
 for (const output of built.outputs)
-  console.log(`${output.path}: ${(output.size / 1024 ** 2).toFixed(0)} MiB`);
+  console.log(`${output.path}: ${(Bun.file(output.path).size / 1024 ** 2).toFixed(0)} MiB`);
