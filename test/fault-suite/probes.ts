@@ -3,11 +3,12 @@ import { Api } from "./load/api.ts";
 import type { DeployLoad } from "./load/deploy-load.ts";
 import type { PushLoad } from "./load/push-load.ts";
 import { type Violation, violation } from "./reconciler/violation.ts";
-import { type Instance, until } from "./setups/part.ts";
+import { type Instance, type Part, until } from "./setups/part.ts";
 import { answersReady } from "./setups/slipway-process.ts";
 import type { World } from "./setups/world.ts";
 
 const recoverLimitMs = 120_000;
+const supervisorDelayMs = 1_000;
 const usesAfterSilence = 4;
 /** A part that broke a moment ago may be noticed late; one that is broken for this many tries is reported wrongly. */
 const triesWhileBroken = 4;
@@ -30,7 +31,7 @@ export class Probes implements Probe {
     const found = await Promise.all([
       ...this.#world.instances.map((instance) => this.#useWhenReady(instance, isSilent)),
       ...this.#world.parts.map(async (part): Promise<Violation[]> => {
-        if (await until(() => part.isReady(), recoverLimitMs)) return [];
+        if (await until(() => this.#isSupervisedReady(part), recoverLimitMs)) return [];
         return [
           violation(
             "not-recovered",
@@ -40,6 +41,20 @@ export class Probes implements Probe {
       }),
     ]);
     return found.flat();
+  }
+
+  /** What ended by itself, as a server that does not reach its database at its start, is started again as a supervisor does. */
+  async #isSupervisedReady(part: Part): Promise<boolean> {
+    if (!part.isRunning()) {
+      await Bun.sleep(supervisorDelayMs);
+      if (!part.isRunning()) {
+        this.#world.timeline.add(
+          `${part.name} has ended: ${part.output().trim().split("\n").at(-1)?.slice(0, 200)}`,
+        );
+        await part.start();
+      }
+    }
+    return part.isReady();
   }
 
   async whileBroken(): Promise<Violation[]> {

@@ -176,7 +176,11 @@ class Rounds {
     this.#timeline.add(`${kind.name}: ${target}`);
     const window: FaultWindow = { kind: kind.name, target, from: elapsedMs(), to: Number.POSITIVE_INFINITY };
     windows.push(window);
-    const found: Violation[] = [];
+    const found: Violation[] = this.#world.parts
+      .filter((part) => !part.isRunning() && part.name !== "local runner")
+      .map((part) =>
+        violation("not-recovered", `${part.name} has ended by itself: ${part.output().slice(-300)}`),
+      );
     try {
       found.push(...((await kind.inject(this.#world, target, random, this.#probes)) ?? []));
     } catch (error) {

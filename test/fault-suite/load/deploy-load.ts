@@ -226,22 +226,24 @@ export class DeployLoad {
     };
   }
 
+  /** By the newest page of the list, else one by one: a clock that was set back moves records down the list. */
   async #markRecorded(): Promise<void> {
     for (const project of this.#projects) {
-      const open = this.#deliveries.filter(
-        ({ projectId, deliveryId, isRecorded }) =>
-          projectId === project.id && deliveryId !== null && !isRecorded,
-      );
+      const isOpen = ({ projectId, deliveryId, isRecorded }: Delivery) =>
+        projectId === project.id && deliveryId !== null && !isRecorded;
+      const open = this.#deliveries.filter(isOpen);
       if (open.length === 0) continue;
-      const oldest = Math.min(...open.map(({ deliveryId }) => deliveryId ?? 0));
-      const known = new Set<number>();
-      for (let page = 1; ; page++) {
-        const path = `/api/webhooks/deliveries?projectId=${project.id}&pageSize=${pageSize}&page=${page}`;
-        const { items } = await this.#api.call<{ items: { id: number }[] }>("GET", path);
-        for (const { id } of items) known.add(id);
-        if (items.length < pageSize || items.some(({ id }) => id < oldest)) break;
-      }
+      const path = `/api/webhooks/deliveries?projectId=${project.id}&pageSize=${pageSize}`;
+      const { items } = await this.#api.call<{ items: { id: number }[] }>("GET", path);
+      const known = new Set(items.map(({ id }) => id));
       for (const delivery of open) delivery.isRecorded = known.has(delivery.deliveryId ?? 0);
+      for (const delivery of open.filter(isOpen)) {
+        const found = await this.#api
+          .call<{ id: number }>("GET", `/api/webhooks/deliveries/${delivery.deliveryId}`)
+          .catch(() => null);
+        delivery.isRecorded = found?.id === delivery.deliveryId;
+        this.#world.timeline.add(`delivery ${delivery.deliveryId} is not on the first page of the list`);
+      }
     }
   }
 
