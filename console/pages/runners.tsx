@@ -39,11 +39,18 @@ export default function Runners() {
           </Empty>
         }
         columns={[
-          { title: "Name", cell: (runner) => <b className="foreign">{visible(runner.name)}</b> },
+          {
+            title: "Name",
+            cell: (runner) => (
+              <>
+                <b className="foreign">{visible(runner.name)}</b>
+                <Isolation runner={runner} />
+              </>
+            ),
+          },
           { title: "State", cell: (runner) => <Presence runner={runner} /> },
           { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
           { title: "Labels", cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
-          { title: "Scripts", cell: (runner) => <Isolation runner={runner} />, visibleFrom: "md" },
           {
             title: "Seen",
             cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
