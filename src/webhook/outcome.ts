@@ -58,8 +58,11 @@ export interface Answer {
 /** Reasons quote the sender, and lists show them. A sentence of ours with a ref and many patterns is shorter than this. */
 const maxReasonLength = 2_000;
 
+/** Cut in the middle, where the quoted text is: its own words are at the beginning and at the end. */
 export function shortReason(reason: string): string {
-  return reason.length <= maxReasonLength ? reason : `${reason.slice(0, maxReasonLength)}…`;
+  if (reason.length <= maxReasonLength) return reason;
+  const half = maxReasonLength / 2;
+  return `${reason.slice(0, half)}…${reason.slice(-half)}`.toWellFormed();
 }
 
 /** Whether a delivery was turned away or failed, in place of being judged by the rules. */

@@ -6,11 +6,17 @@ import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
 
+/** Only the deploy service may close connections of the console with a code of its choice. */
+const deployKey = "the key of the deploy service";
+
 let browser: Browser;
 let server: DeployServer;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
+  [browser, server] = await Promise.all([
+    startBrowser(),
+    startDeployServer({ "push.deploy-key": deployKey }),
+  ]);
 }, 120_000);
 
 afterAll(async () => {
@@ -52,11 +58,12 @@ test("when the session of its connection is over the page opens another with the
     return connections.map(({ connectionId }) => connectionId);
   };
   const [before] = await openIds();
-  const order = { method: "POST", headers: { "content-type": "application/json" } };
-  await fetch(`${server.url}/feign/disconnect`, {
-    ...order,
+  const ended = await fetch(`${server.url}/feign/disconnect`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": deployKey },
     body: JSON.stringify({ userId: admin, code: 4003 }),
   });
+  expect(ended.status).toBe(200);
   await eventually("another connection", async () => {
     const ids = await openIds();
     return ids.length === 1 && ids[0] !== before;

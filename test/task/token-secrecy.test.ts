@@ -165,7 +165,7 @@ describe("a runner on another machine", () => {
   const mistakes: [string, () => string[], string][] = [
     ["two tokens", () => ["--token", "slr_a", "--token-file", file("two", "slr_b")], "not both"],
     ["a file that is missing", () => ["--token-file", join(folder, "missing")], "ENOENT"],
-    ["an empty file", () => ["--token-file", file("empty", "")], "must hold the token"],
+    ["an empty file", () => ["--token-file", file("empty", "")], "must contain only the token"],
     ["no token", () => [], "--token-file FILE"],
   ];
   test.each(mistakes)("is refused with %s", async (_, flags, words) => {
