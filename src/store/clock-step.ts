@@ -13,6 +13,15 @@ const retryAfterMs = 1_000;
  */
 export const clockSlackMs = 5_000;
 
+export interface StoreTime {
+  now(): Date;
+  /**
+   * Runs work that reads the time and writes rows with it. Pending times are shifted only while no such work runs: a row
+   * with the old time that is written after the shift would not be shifted.
+   */
+  during<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /**
  * The store's clock follows the system clock. After a change of the system clock it continues with the old time until all
  * pending times are shifted by the same amount, so that remaining waits stay the same.
@@ -21,14 +30,16 @@ export function buildStoreTime(
   clock: Clock,
   moveWaiting: (ms: number) => Promise<void>,
   log: Log,
-): () => Date {
+): StoreTime {
   let offsetMs = clock.now() - clock.elapsed();
-  let isMoving = false;
+  let moving: Promise<void> | null = null;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
+  let running = 0;
+  let whenIdle: (() => void) | null = null;
 
   async function follow(stepMs: number): Promise<void> {
-    isMoving = true;
     try {
+      if (running > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
       await moveWaiting(stepMs);
       offsetMs += stepMs;
       log.warn(
@@ -42,15 +53,32 @@ export function buildStoreTime(
         "the system clock was changed, but pending times could not be shifted",
       );
     }
-    isMoving = false;
+    moving = null;
   }
 
-  return () => {
+  function now(): Date {
     const elapsedMs = clock.elapsed();
     const stepMs = clock.now() - elapsedMs - offsetMs;
-    if (Math.abs(stepMs) < minStepMs) offsetMs += isMoving ? 0 : stepMs;
-    else if (!isMoving && elapsedMs >= notBeforeMs) void follow(stepMs);
+    if (Math.abs(stepMs) < minStepMs) offsetMs += moving ? 0 : stepMs;
+    else if (!moving && elapsedMs >= notBeforeMs) moving = follow(stepMs);
     return new Date(Math.round(elapsedMs + offsetMs));
+  }
+
+  return {
+    now,
+    async during(work) {
+      while (moving) await moving;
+      running += 1;
+      try {
+        return await work();
+      } finally {
+        running -= 1;
+        if (running === 0) {
+          whenIdle?.();
+          whenIdle = null;
+        }
+      }
+    },
   };
 }
 

@@ -145,18 +145,18 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     space: () => spaceOf(dirname(file)),
     probe: () => probeWrite(scope),
   });
-  const now = buildStoreTime(clock, (ms) => scope.transact((inner) => moveWaiting(inner, ms)), log);
+  const time = buildStoreTime(clock, (ms) => scope.transact((inner) => moveWaiting(inner, ms)), log);
   return {
     scope,
     description: `SQLite ${file}`,
     version: version.current,
-    now: async () => now(),
+    now: async () => time.now(),
     async check() {
       group.check();
       reader.execute({ sql: "select 1", parameters: [] });
       return writes.problem();
     },
-    runLocked: (_name, _waitMs, work) => work(scope),
+    runLocked: (_name, _waitMs, work) => time.during(() => work(scope)),
     async close() {
       checkpoints.close();
       await group.close();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { availableDatabases } from "../support/databases.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
-import { makeHook, tasksOf } from "../support/hook.ts";
+import { deliverTo, makeHook, tasksOf } from "../support/hook.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 import { makeSteppedClock, type SteppedClock } from "../support/stepped-clock.ts";
 
@@ -80,6 +80,23 @@ describe("the clock of a server on SQLite is set", () => {
     },
     60_000,
   );
+
+  test("while deliveries are being decided: each of them opens one window", async () => {
+    await start({ "runner-enabled": "false" });
+    const urls = await Promise.all(Array.from({ length: 40 }, async () => (await hook(20)).url()));
+    for (const seconds of [hour, 0, hour, 0]) {
+      const firsts = urls.map(async (url, at) => {
+        await Bun.sleep(at);
+        return deliverTo(url, push);
+      });
+      await Bun.sleep(20);
+      clock.set(seconds);
+      const taskIds = (await Promise.all(firsts)).map(({ body }) => body.taskId ?? body.mergedIntoTaskId);
+      await Bun.sleep(500);
+      const repeats = await Promise.all(urls.map((url) => deliverTo(url, push)));
+      expect(repeats.map(({ body }) => body.mergedIntoTaskId)).toEqual(taskIds);
+    }
+  }, 60_000);
 
   test.each([
     ["forward", 2 * hour],
