@@ -64,3 +64,19 @@ export function useWebhookDraft<T extends WebhookChange>(
     refresh: touched,
   });
 }
+
+/** Which deliveries start a deploy. */
+export type WebhookRules = Pick<
+  Webhook,
+  | "events"
+  | "branchFilter"
+  | "tagFilter"
+  | "pathFilter"
+  | "skipCiKeyword"
+  | "refSource"
+  | "queuePolicy"
+  | "debounceSeconds"
+  | "debounceScope"
+  | "allowForks"
+  | "actions"
+>;

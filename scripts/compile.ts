@@ -30,7 +30,7 @@ const bundle = join(dist, bundleName);
 await keepBundle(bundle, await bundleConsole(root));
 const built = await Bun.build({
   // A thread's program is started by its name below `src`, so it must be an entry of its own.
-  entrypoints: [join(root, "src/main.ts"), join(root, "src/store/sqlite-thread-program.ts"), bundle],
+  entrypoints: [join(root, "src/main.ts"), join(root, "src/store/sqlite/sqlite-thread-program.ts"), bundle],
   root: join(root, "src"),
   compile: { outfile: join(dist, "slipway"), ...(target ? { target } : {}) },
   minify: true,

@@ -1,16 +1,14 @@
 import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
-import type { Ground, Part } from "./app/part.ts";
+import type { AppContext, AppRole, Part } from "./app/part.ts";
 import { buildPushPart } from "./app/push-part.ts";
 import { systemClock } from "./clock.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
 import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
-import type { OwnCodes } from "./push/code-verifier.ts";
-
-export type AppRole = "start" | "push" | "deploy";
+import type { OwnCodes } from "./push/admission/code-verifier.ts";
 
 export interface App {
   /** Where it really listens: the port is known only after binding to 0. */
@@ -30,7 +28,7 @@ export interface App {
  */
 export async function buildApp(config: Config, role: AppRole, log: Log, clock = systemClock): Promise<App> {
   const metrics = buildMetrics();
-  const ground: Ground = { config, log, metrics, clock };
+  const context: AppContext = { config, log, metrics, clock };
   const parts: Part[] = [];
   let state: "starting" | "serving" | "draining" = "starting";
   const closeAll = async () => {
@@ -42,12 +40,12 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     const push =
       role === "deploy"
         ? null
-        : await buildPushPart(ground, role === "push" ? null : (question) => ownCodes(question));
+        : await buildPushPart(context, role === "push" ? null : (question) => ownCodes(question));
     if (push) parts.push(push);
     if (role !== "push") {
       // Loaded only where it is used: a gateway alone starts faster and is half as large without it.
       const { buildDeployPart } = await import("./app/deploy-part.ts");
-      const deploy = await buildDeployPart(ground, push);
+      const deploy = await buildDeployPart(context, push);
       ownCodes = deploy.ownCodes;
       parts.push(deploy);
     }

@@ -1,4 +1,4 @@
-import type { ListenAddress } from "../setting-kinds.ts";
+import type { ListenAddress } from "../listen-address.ts";
 
 export interface BaseUrl {
   /** Where the product is reached: by the setting, or inferred from where it listens. */

@@ -2,15 +2,15 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Broker, BrokerBus } from "../bus/broker-bus.ts";
 import type { Bus } from "../bus/bus.ts";
-import { stableInstanceId } from "../bus/instance-id.ts";
-import { type KafkaSasl, parseKafkaAddress } from "../bus/kafka-address.ts";
+import { type KafkaSasl, parseKafkaAddress } from "../bus/kafka/kafka-address.ts";
 import { localBus } from "../bus/local.ts";
 import { steadyClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { ConfigError, type ConfigFault } from "../config-load.ts";
+import type { Config } from "../config/config.ts";
+import { ConfigError, type ConfigFault } from "../config/config-load.ts";
 import { messageOf } from "../errors.ts";
 import { randomToken } from "../secrets.ts";
-import type { Ground } from "./part.ts";
+import { stableInstanceId } from "./instance-id.ts";
+import type { AppContext } from "./part.ts";
 
 export interface Buses {
   /** Carries `broadcast` and `control`. */
@@ -22,7 +22,7 @@ export interface Buses {
 }
 
 /** One instance talks to itself. Several, or one whose client messages go to other services, need the queue. */
-export async function openBuses({ config, log, metrics }: Ground): Promise<Buses> {
+export async function openBuses({ config, log, metrics }: AppContext): Promise<Buses> {
   const url = config["push.queue.url"];
   const isCluster = config["push.cluster-enabled"];
   if (!url || !(isCluster || config["push.queue-client-messages"]))
@@ -87,9 +87,9 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
   };
   // Only the client that is used is loaded: Kafka's alone is most of the start-up time and half of the memory.
   if (url.startsWith("amqp")) {
-    const { rabbitmqBroker } = await import("../bus/rabbitmq.ts");
+    const { rabbitmqBroker } = await import("../bus/rabbitmq/rabbitmq.ts");
     return rabbitmqBroker(options);
   }
-  const { kafkaBroker } = await import("../bus/kafka.ts");
+  const { kafkaBroker } = await import("../bus/kafka/kafka.ts");
   return kafkaBroker({ ...options, sasl: config["push.queue.sasl"] });
 }

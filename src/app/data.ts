@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { buildPasswords } from "../account/password.ts";
 import { rescueUser } from "../account/rescue.ts";
 import { systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { Fault } from "../errors.ts";
 import { buildLog, type Log } from "../log.ts";
 import type { Task, TaskStage } from "../model/task.ts";
 import { buildSecrets } from "../secrets.ts";
-import { backUp, type Restored, restore } from "../store/backup.ts";
-import { parseKey, readKeyFile, restoreKeyFile } from "../store/data-key.ts";
 import { openOwnStore, openStore } from "../store/database.ts";
-import { resealAll, rotateKeyFile } from "../store/key-rotation.ts";
-import { endStages } from "../task/stages.ts";
+import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
+import { parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
+import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
+import { endStages } from "../task/queue/stages.ts";
 
 export function databaseUrlOf(config: Config): string {
   return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;

@@ -3,19 +3,19 @@ import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
 import { consolePages } from "../http/console.ts";
 import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../http/push-desk.ts";
-import type { OwnCodes } from "../push/code-verifier.ts";
-import { buildPushCodes } from "../push/own-codes.ts";
+import type { OwnCodes } from "../push/admission/code-verifier.ts";
+import { buildPushCodes } from "../push/admission/own-codes.ts";
 import { buildRetention } from "../retention.ts";
-import { loadDataKey } from "../store/data-key.ts";
 import { openOwnStore } from "../store/database.ts";
+import { loadDataKey } from "../store/maintenance/data-key.ts";
+import { buildLive, type PublishToChannel, silentLive } from "../task/events/live.ts";
+import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
-import { buildLive, type PublishToChannel, silentLive } from "../task/live.ts";
-import { buildPushClient } from "../task/push-client.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { databaseUrlOf } from "./data.ts";
 import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
-import type { Ground, Part } from "./part.ts";
+import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
 import { buildTaskPart } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
@@ -31,8 +31,8 @@ const rootDir = join(import.meta.dir, "..", "..");
  * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process, with
  * which a local runner comes too; null where the deploy service runs alone.
  */
-export async function buildDeployPart(ground: Ground, push: PushPart | null): Promise<DeployPart> {
-  const { config, log, clock } = ground;
+export async function buildDeployPart(context: AppContext, push: PushPart | null): Promise<DeployPart> {
+  const { config, log, clock } = context;
   const store = await openOwnStore("server", {
     url: databaseUrlOf(config),
     poolSize: config["database.poolSize"],
@@ -46,18 +46,18 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
     );
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
     const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
-    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(ground, store, secrets) : null;
+    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
     const credentials = buildCredentials(store, clock, () => localRunner?.formerToken() ?? null);
     const publish = publisherFor(config, push);
     const live = publish ? buildLive(publish, log) : silentLive;
-    const tasks = buildTaskPart(ground, {
+    const tasks = buildTaskPart(context, {
       store,
       secrets,
       credentials,
       live,
       consoleUrl: () => baseUrl.current().url,
     });
-    const webhook = buildWebhookPart(ground, {
+    const webhook = buildWebhookPart(context, {
       store,
       secrets,
       announcer: tasks.events,
@@ -80,7 +80,7 @@ export async function buildDeployPart(ground: Ground, push: PushPart | null): Pr
       log,
       cleaned() {},
     });
-    const management = buildManagement(ground, {
+    const management = buildManagement(context, {
       store,
       secrets,
       credentials,
@@ -142,7 +142,7 @@ function baseUrlWarnings(baseUrl: string | undefined): string[] {
   return ["server.baseUrl is not set: webhook addresses are good for this machine only."];
 }
 
-function publisherFor(config: Ground["config"], push: PushPart | null): PublishToChannel | null {
+function publisherFor(config: AppContext["config"], push: PushPart | null): PublishToChannel | null {
   const url = config["deploy.push.url"];
   if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
   if (!push) return null;
@@ -151,7 +151,7 @@ function publisherFor(config: Ground["config"], push: PushPart | null): PublishT
   };
 }
 
-function pushDeskOf(config: Ground["config"], push: PushPart | null): PushDesk {
+function pushDeskOf(config: AppContext["config"], push: PushPart | null): PushDesk {
   const url = config["deploy.push.url"];
   if (url) return remotePushDesk({ url, apiKey: config["deploy.push.apiKey"] });
   return push ? localPushDesk(push.gateway) : noPushDesk;

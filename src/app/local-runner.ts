@@ -11,7 +11,7 @@ import {
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { type FormerRunnerToken, newToken } from "../account/credential.ts";
-import { startSecrets } from "../config.ts";
+import { startSecrets } from "../config/config.ts";
 import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
@@ -19,7 +19,7 @@ import { ownCommand } from "../own-command.ts";
 import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
-import type { Ground } from "./part.ts";
+import type { AppContext } from "./part.ts";
 
 /** The runner on this machine: a process of its own, so that a crash of the server does not end what it runs. */
 export interface LocalRunner {
@@ -78,7 +78,7 @@ interface ReadableToken extends Registration {
 const tokenPurpose = "local runner token";
 
 export function buildLocalRunner(
-  { config, log, clock }: Ground,
+  { config, log, clock }: AppContext,
   { runners, tasks }: Pick<Keepers, "runners" | "tasks">,
   secrets: Secrets,
 ): LocalRunner {
@@ -224,7 +224,7 @@ export function buildLocalRunner(
   };
 }
 
-function settingsOf(config: Ground["config"]): string[] {
+function settingsOf(config: AppContext["config"]): string[] {
   return [
     ["--data-dir", resolve(config["data.dir"])],
     ["--tasks-concurrency", String(config["tasks.concurrency"])],

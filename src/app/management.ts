@@ -10,7 +10,7 @@ import { withAddress } from "../http/request-address.ts";
 import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
-import type { Ground } from "./part.ts";
+import type { AppContext } from "./part.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
 
@@ -31,9 +31,9 @@ export interface ManagementOptions {
 }
 
 /** Accounts and the management API over them. */
-export function buildManagement(ground: Ground, options: ManagementOptions): Management {
+export function buildManagement(context: AppContext, options: ManagementOptions): Management {
   const { store, secrets, credentials, webhook, tasks, push } = options;
-  const { config, log, metrics, clock } = ground;
+  const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
@@ -77,7 +77,7 @@ export function buildManagement(ground: Ground, options: ManagementOptions): Man
 }
 
 /** With an https address the cookie must not be sent over http, even if the proxy does not forward the scheme. */
-function secureCookieOf(config: Ground["config"]): ApiDeps["secureCookie"] {
+function secureCookieOf(config: AppContext["config"]): ApiDeps["secureCookie"] {
   if (config["auth.secureCookie"] === "never") return "never";
   const baseUrl = config["server.baseUrl"];
   return baseUrl !== undefined && new URL(baseUrl).protocol === "https:" ? "always" : "by-request";

@@ -1,7 +1,7 @@
-import type { AppRole } from "../app.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { buildKeylessCalls, type KeylessOptions } from "../http/keyless-calls.ts";
-import { isLoopbackHost } from "../setting-kinds.ts";
+import { isLoopbackHost } from "../listen-address.ts";
+import type { AppRole } from "./part.ts";
 
 export function keylessOptionsOf(config: Config): KeylessOptions {
   return {

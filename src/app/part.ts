@@ -1,12 +1,15 @@
 import type { Server, WebSocketHandler } from "bun";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { Handler, Routes } from "../http/server.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** What every part is built from. */
-export interface Ground {
+/** Selects the parts of the program that run: both, the gateway, or the deploy service. */
+export type AppRole = "start" | "push" | "deploy";
+
+/** Dependencies of every part. */
+export interface AppContext {
   config: Config;
   log: Log;
   metrics: Metrics;

@@ -1,24 +1,24 @@
 import { join } from "node:path";
 import { type Clock, machineClock, steadyClock, systemClock } from "../clock.ts";
-import type { Config } from "../config.ts";
-import { ConfigError } from "../config-load.ts";
+import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/config-load.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { type ConsoleRules, callerRules } from "../http/deploy-service-mark.ts";
-import { feignCredentials } from "../http/feign-credentials.ts";
+import { feignCredentials } from "../http/feign/feign-credentials.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Log } from "../log.ts";
 import { consoleUserPrefix } from "../model/console-names.ts";
-import type { OwnCodes } from "../push/code-verifier.ts";
+import { oncePerSecond } from "../once-per-second.ts";
+import type { OwnCodes } from "../push/admission/code-verifier.ts";
+import { verifyByUri } from "../push/admission/verify-uri.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
-import { KeyFile } from "../push/key-file.ts";
-import { oncePerSecond } from "../push/once-per-second.ts";
-import { verifyByUri } from "../push/verify-uri.ts";
+import { KeyFile } from "../push/publish/key-file.ts";
 import { randomToken } from "../secrets.ts";
 import { openBuses } from "./buses.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
 import { socketLimit } from "./open-file-limit.ts";
-import type { Ground, Part } from "./part.ts";
+import type { AppContext, Part } from "./part.ts";
 
 export interface PushPart extends Part {
   gateway: Gateway;
@@ -30,8 +30,8 @@ const maxPendingVerifications = 1000;
 const clusterOverlapMs = 2000;
 
 /** The push gateway: bus, hub, admission and its routes. `ownCodes` is null where no deploy service gives codes out. */
-export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): Promise<PushPart> {
-  const { config, log, metrics, clock } = ground;
+export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
+  const { config, log, metrics, clock } = context;
   const verifyUri = config["push.verify-uri"];
   if (!verifyUri && !ownCodes)
     throw new ConfigError([
@@ -41,11 +41,11 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
         message: "must be set where `slipway push` runs alone: nobody else could verify a code",
       },
     ]);
-  const { bus, outbound, node } = await openBuses(ground);
+  const { bus, outbound, node } = await openBuses(context);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = Math.min(config["push.max-connections"], socketLimit());
   const steady = clock === systemClock ? steadyClock : clock;
-  const keyFile = bus.name === "local" ? keyFileOf(ground, steady) : null;
+  const keyFile = bus.name === "local" ? keyFileOf(context, steady) : null;
   const gateway = new Gateway(
     { ...gatewayOptions(config, maxConnections, ownCodes === null), node },
     {
@@ -92,7 +92,7 @@ export async function buildPushPart(ground: Ground, ownCodes: OwnCodes | null): 
 }
 
 /** The name contains the port, so that gateways with the same data folder have separate keys. */
-function keyFileOf({ config, log, clock }: Ground, steady: Clock): KeyFile {
+function keyFileOf({ config, log, clock }: AppContext, steady: Clock): KeyFile {
   const file = join(config["data.dir"], `push-keys-${config["server.listen"].port}.jsonl`);
   const complain = oncePerSecond(steady, (failed) =>
     log.error({ failed, file, reason }, "idempotency keys could not be written; a restart will forget them"),

@@ -6,23 +6,23 @@ import type { GitUrlRules } from "../model/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
-import { buildDispatch } from "../task/dispatch.ts";
-import { postGuarded } from "../task/guarded-request.ts";
-import { buildHeldCalls } from "../task/held-calls.ts";
-import { buildLeaseReaper } from "../task/lease-reaper.ts";
-import type { Live } from "../task/live.ts";
-import { buildNotifier } from "../task/notifier.ts";
-import { buildOutbox } from "../task/outbox.ts";
-import { buildOutgoingProof } from "../task/outgoing-proof.ts";
+import type { Live } from "../task/events/live.ts";
+import { buildTaskEvents, type TaskEvents } from "../task/events/task-events.ts";
+import { buildTaskMetrics } from "../task/events/task-metrics.ts";
+import { buildWaitingNote } from "../task/events/waiting-note.ts";
+import { buildWakeups } from "../task/events/wakeups.ts";
+import { buildDispatch } from "../task/hand-out/dispatch.ts";
+import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
+import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
+import { postGuarded } from "../task/notify/guarded-request.ts";
+import { buildNotifier } from "../task/notify/notifier.ts";
+import { buildOutbox } from "../task/notify/outbox.ts";
+import { buildOutgoingProof } from "../task/notify/outgoing-proof.ts";
+import { buildStatusTokens } from "../task/notify/status-tokens.ts";
+import { buildWaiting, type WaitingOf } from "../task/queue/waiting.ts";
 import { expiredTasks } from "../task/retention.ts";
-import { buildStatusTokens } from "../task/status-tokens.ts";
-import { buildTaskEvents, type TaskEvents } from "../task/task-events.ts";
-import { buildTaskMetrics } from "../task/task-metrics.ts";
 import { buildTrigger, type Trigger } from "../task/trigger.ts";
-import { buildWaiting, type WaitingOf } from "../task/waiting.ts";
-import { buildWaitingNote } from "../task/waiting-note.ts";
-import { buildWakeups } from "../task/wakeups.ts";
-import type { Ground } from "./part.ts";
+import type { AppContext } from "./part.ts";
 
 export interface TaskPart {
   routes: Routes;
@@ -50,7 +50,10 @@ const outgoingTimeoutMs = 10_000;
 const closeWithinMs = 3000;
 
 /** Tasks of the deploy service: the queue, the server's half of the runner protocol, and who is told. */
-export function buildTaskPart({ config, log, metrics, clock }: Ground, options: TaskPartOptions): TaskPart {
+export function buildTaskPart(
+  { config, log, metrics, clock }: AppContext,
+  options: TaskPartOptions,
+): TaskPart {
   const { store, secrets, consoleUrl } = options;
   const limits = {
     leaseMs: config["tasks.lease"],
@@ -118,7 +121,7 @@ export function buildTaskPart({ config, log, metrics, clock }: Ground, options: 
 }
 
 /** Which clone URLs a project may have. */
-export function gitUrlRulesOf(config: Ground["config"]): GitUrlRules {
+export function gitUrlRulesOf(config: AppContext["config"]): GitUrlRules {
   return {
     allowLocal: config["tasks.allowLocalRepositories"],
     samplesDir: resolve(config["data.dir"], "samples"),

@@ -6,20 +6,20 @@ import type { Routes } from "../http/server.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
+import { buildSamples, type Samples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
-import type { TaskAnnouncer } from "../task/queue.ts";
-import type { WaitingOf } from "../task/waiting.ts";
-import { buildHookDirectory } from "../webhook/hook-directory.ts";
+import type { TaskAnnouncer } from "../task/queue/queue.ts";
+import type { WaitingOf } from "../task/queue/waiting.ts";
+import { buildHookDirectory } from "../webhook/decide/hook-directory.ts";
+import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
+import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { buildWebhookManagement, type WebhookManagement } from "../webhook/management.ts";
-import { buildPipeline, lockWaitMs } from "../webhook/pipeline.ts";
-import { buildReceiver } from "../webhook/receiver.ts";
+import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays, type Replays } from "../webhook/replay.ts";
 import { expiredDeliveries } from "../webhook/retention.ts";
-import { buildSamples, type Samples } from "../webhook/sample.ts";
 import { buildTestDeliveries, type TestDeliveries } from "../webhook/test-delivery.ts";
-import { buildWebhookMetrics } from "../webhook/webhook-metrics.ts";
 import { localRunnerFiles } from "./local-runner.ts";
-import type { Ground } from "./part.ts";
+import type { AppContext } from "./part.ts";
 
 export interface WebhookPart {
   routes: Routes;
@@ -48,7 +48,7 @@ export interface WebhookPartOptions {
 
 /** The webhook of the deploy service: the delivery endpoint and what manages it. */
 export function buildWebhookPart(
-  { config, log, metrics, clock }: Ground,
+  { config, log, metrics, clock }: AppContext,
   options: WebhookPartOptions,
 ): WebhookPart {
   const { store, secrets, announcer, waitingOf, onDelivery, baseUrl } = options;

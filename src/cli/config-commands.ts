@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { ConfigError, printConfig } from "../config-load.ts";
-import { configurationPage } from "../configuration-page.ts";
+import { ConfigError, printConfig } from "../config/config-load.ts";
+import { configurationPage } from "../config/configuration-page.ts";
 import { print } from "./output.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 

@@ -1,4 +1,4 @@
-import { ConfigError } from "../config-load.ts";
+import { ConfigError } from "../config/config-load.ts";
 import { Fault, messageOf } from "../errors.ts";
 
 /** Exit codes of every command, also printed by --help. */

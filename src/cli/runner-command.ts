@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { type Config, startSecrets } from "../config.ts";
+import { type Config, startSecrets } from "../config/config.ts";
 import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";

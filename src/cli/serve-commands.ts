@@ -1,6 +1,7 @@
 import type { Command } from "commander";
-import type { App, AppRole } from "../app.ts";
-import { startSecrets } from "../config.ts";
+import type { AppRole } from "../app/part.ts";
+import type { App } from "../app.ts";
+import { startSecrets } from "../config/config.ts";
 import { hideOwnProcess } from "../own-process.ts";
 import { banner } from "./banner.ts";
 import { addSettings, configFrom } from "./settings-options.ts";

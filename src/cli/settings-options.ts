@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config.ts";
-import { loadConfig } from "../config-load.ts";
+import { type Config, flagName, type SettingKey, settingKeys, settings } from "../config/config.ts";
+import { loadConfig } from "../config/config-load.ts";
 
 const defaultFile = "slipway.yaml";
 

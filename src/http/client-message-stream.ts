@@ -1,5 +1,5 @@
 import type { ClientMessages } from "../push/client-messages.ts";
-import { fail } from "./feign-envelope.ts";
+import { fail } from "./feign/feign-envelope.ts";
 
 const maxListeners = 16;
 /** A listener that is further behind is cut off, rather than fed from a growing buffer. */

@@ -1,6 +1,6 @@
 import { isSameSecret } from "../secrets.ts";
-import { type FeignCredentials, keyOf } from "./feign-credentials.ts";
-import type { FeignHead } from "./feign-head.ts";
+import { type FeignCredentials, keyOf } from "./feign/feign-credentials.ts";
+import type { FeignHead } from "./feign/feign-head.ts";
 
 export interface CallerRules extends FeignCredentials {
   /** Whether an admitted call may act on the channels and users of the console. */

@@ -1,12 +1,13 @@
 import type { Server } from "bun";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Arrival, RefusalReason } from "../push/admission.ts";
-import { refusals } from "../push/admission.ts";
-import type { Connection } from "../push/connection.ts";
+import type { Arrival } from "../push/admission/admission.ts";
+import type { RefusalReason } from "../push/admission/refusals.ts";
+import { refusals } from "../push/admission/refusals.ts";
+import type { Connection } from "../push/connection/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
 import { limitKeyOf } from "./client-address.ts";
-import { fail } from "./feign-envelope.ts";
+import { fail } from "./feign/feign-envelope.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
 

@@ -1,6 +1,6 @@
-import type { Incoming } from "../webhook/incoming.ts";
-import type { Answer } from "../webhook/outcome.ts";
-import type { Receiver } from "../webhook/receiver.ts";
+import type { Incoming } from "../webhook/decide/incoming.ts";
+import type { Answer } from "../webhook/decide/outcome.ts";
+import type { Receiver } from "../webhook/receive/receiver.ts";
 import { readBodyInTime } from "./body.ts";
 import { clientAddressOf, limitKeyOf, type Networks } from "./client-address.ts";
 import { addressOf } from "./request-address.ts";

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import type { Server } from "bun";
-import { isLoopbackHost } from "../setting-kinds.ts";
+import { isLoopbackHost } from "../listen-address.ts";
 import { networksOf } from "./client-address.ts";
-import type { FeignHead } from "./feign-head.ts";
+import type { FeignHead } from "./feign/feign-head.ts";
 
 export interface KeylessOptions {
   /** push.internal-networks; undefined if it is not set. */

@@ -2,7 +2,7 @@ import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { isSameSecret } from "../secrets.ts";
 import { bearerOf } from "./auth.ts";
-import { feignHeadOf } from "./feign-head.ts";
+import { feignHeadOf } from "./feign/feign-head.ts";
 import type { KeylessCalls } from "./keyless-calls.ts";
 import { faultResponse } from "./respond.ts";
 import type { Routes } from "./server.ts";

@@ -1,7 +1,7 @@
 import { Fault } from "../errors.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
-import type { PublishRequest } from "../push/publish-request.ts";
+import type { PublishRequest } from "../push/message/publish-request.ts";
 import { connectionsReport } from "./connections-report.ts";
 
 export type ConnectionsReport = ReturnType<typeof connectionsReport>;

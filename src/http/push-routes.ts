@@ -1,7 +1,7 @@
 import type { WebSocketHandler } from "bun";
-import type { Connection } from "../push/connection.ts";
+import type { Connection } from "../push/connection/connection.ts";
 import type { Gateway } from "../push/gateway.ts";
-import { type FeignOptions, feignRoutes } from "./feign-routes.ts";
+import { type FeignOptions, feignRoutes } from "./feign/feign-routes.ts";
 import { type HandshakeOptions, handshakeHandler } from "./handshake.ts";
 import type { Routes } from "./server.ts";
 

@@ -12,8 +12,8 @@ import {
   runnerPaths,
   stageRequest,
 } from "../runner/protocol.ts";
-import type { Dispatch } from "../task/dispatch.ts";
-import type { HeldCalls } from "../task/held-calls.ts";
+import type { Dispatch } from "../task/hand-out/dispatch.ts";
+import type { HeldCalls } from "../task/hand-out/held-calls.ts";
 import { bearerOf } from "./auth.ts";
 import { readText } from "./body.ts";
 import { addressOf } from "./request-address.ts";

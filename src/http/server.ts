@@ -1,7 +1,7 @@
 import type { Server, WebSocketHandler } from "bun";
 import { Fault } from "../errors.ts";
+import type { ListenAddress } from "../listen-address.ts";
 import type { Log } from "../log.ts";
-import type { ListenAddress } from "../setting-kinds.ts";
 import { thrownResponse } from "./respond.ts";
 
 export type Handler = (

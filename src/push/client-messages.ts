@@ -1,8 +1,12 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./channels.ts";
-import { closeCodes, type Socket } from "./connection.ts";
+import { oncePerSecond } from "../once-per-second.ts";
+import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./connection/channels.ts";
+import { closeCodes, type Socket } from "./connection/connection.ts";
+import type { ResumeRing } from "./fanout/resume-ring.ts";
+import type { SendBuffers } from "./fanout/send-buffer.ts";
+import type { PushFigures } from "./message/figures.ts";
 import {
   type ClientMessage,
   errorFrame,
@@ -10,11 +14,7 @@ import {
   joinedFrame,
   leftFrame,
   positionFrame,
-} from "./message.ts";
-import { oncePerSecond } from "./once-per-second.ts";
-import type { PushFigures } from "./push-metrics.ts";
-import type { ResumeRing } from "./resume-ring.ts";
-import type { SendBuffers } from "./send-buffer.ts";
+} from "./message/message.ts";
 
 export interface ClientMessageOptions {
   acceptClientMessage: boolean;

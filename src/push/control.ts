@@ -1,11 +1,11 @@
 import type { Bus } from "../bus/bus.ts";
 import { compileGlob } from "../model/glob.ts";
-import type { Channels } from "./channels.ts";
-import { closeCodes, type Socket } from "./connection.ts";
-import type { Connections } from "./connections.ts";
-import { type ChannelGrants, grantsOf, withoutChannels } from "./grants.ts";
-import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message.ts";
-import type { SendBuffers } from "./send-buffer.ts";
+import type { Channels } from "./connection/channels.ts";
+import { closeCodes, type Socket } from "./connection/connection.ts";
+import type { Connections } from "./connection/connections.ts";
+import { type ChannelGrants, grantsOf, withoutChannels } from "./connection/grants.ts";
+import type { SendBuffers } from "./fanout/send-buffer.ts";
+import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message/message.ts";
 
 export interface ControlParts {
   bus: Bus;

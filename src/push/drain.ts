@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
-import { closeCodes, type Socket } from "./connection.ts";
-import type { Connections } from "./connections.ts";
+import { closeCodes, type Socket } from "./connection/connection.ts";
+import type { Connections } from "./connection/connections.ts";
 
 export interface DrainOptions {
   drainDelayMs: number;

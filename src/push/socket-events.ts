@@ -1,20 +1,19 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Admission } from "./admission.ts";
-import { type Channels, joinRefusalTexts } from "./channels.ts";
+import type { Admission } from "./admission/admission.ts";
 import type { ClientMessages } from "./client-messages.ts";
-import { type Connection, closeCodes, type Socket } from "./connection.ts";
-import type { Connections } from "./connections.ts";
+import { type Channels, joinRefusalTexts } from "./connection/channels.ts";
+import { type Connection, closeCodes, type Socket } from "./connection/connection.ts";
+import type { Connections } from "./connection/connections.ts";
+import type { Heartbeat } from "./connection/heartbeat.ts";
 import type { Drain } from "./drain.ts";
-import type { Heartbeat } from "./heartbeat.ts";
-import type { Hub } from "./hub.ts";
-import type { InstancePresence } from "./instance-presence.ts";
-import type { Losses } from "./losses.ts";
-import { errorFrame, welcomeFrame } from "./message.ts";
-
-import { countAdmission, countClose, type PushFigures } from "./push-metrics.ts";
-import type { ResumeRing } from "./resume-ring.ts";
-import type { SendBuffers } from "./send-buffer.ts";
+import type { Hub } from "./fanout/hub.ts";
+import type { ResumeRing } from "./fanout/resume-ring.ts";
+import type { SendBuffers } from "./fanout/send-buffer.ts";
+import { countAdmission, countClose, type PushFigures } from "./message/figures.ts";
+import { errorFrame, welcomeFrame } from "./message/message.ts";
+import type { InstancePresence } from "./presence/instance-presence.ts";
+import type { Losses } from "./publish/losses.ts";
 
 export interface SocketEventParts {
   admission: Admission;

@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Keepers, Store, Unit } from "../model/store.ts";
-import { readDatabaseUrl } from "./database-url.ts";
-import type { Engine } from "./engine.ts";
-import { buildKeepers } from "./keepers.ts";
+import { buildKeepers } from "./keepers/keepers.ts";
 import { buildNamedLock } from "./named-lock.ts";
-import { openPostgres } from "./postgres.ts";
-import { beAlone, joinServers } from "./postgres-servers.ts";
-import type { Scope } from "./scope.ts";
-import { openSqlite } from "./sqlite.ts";
-import { ownSqlite } from "./sqlite-owner.ts";
+import { openPostgres } from "./postgres/postgres.ts";
+import { beAlone, joinServers } from "./postgres/postgres-servers.ts";
+import { readDatabaseUrl } from "./query/database-url.ts";
+import type { Engine } from "./query/engine.ts";
+import type { Scope } from "./query/scope.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
+import { ownSqlite } from "./sqlite/sqlite-owner.ts";
 
 export interface StoreOptions {
   /** `sqlite:<file>` or `postgres://…`. */

@@ -4,9 +4,9 @@ import type { Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
-import { enqueueTask } from "./queue.ts";
-import { endStages } from "./stages.ts";
-import type { TaskEvents } from "./task-events.ts";
+import type { TaskEvents } from "./events/task-events.ts";
+import { enqueueTask } from "./queue/queue.ts";
+import { endStages } from "./queue/stages.ts";
 
 /** What people do with tasks by hand. */
 export interface Trigger {

@@ -6,8 +6,8 @@ import type {
   DeliveryPlace,
   ScannedDelivery,
 } from "../model/delivery.ts";
-import { type DeliveryAnswer, isRefused } from "./outcome.ts";
-import { waysIn } from "./ways-in.ts";
+import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
+import { waysIn } from "./decide/ways-in.ts";
 
 /** What a bulk replay takes of a filtered list, and what becomes of the rest. The counts add up to `matched`. */
 export interface BulkReplay {

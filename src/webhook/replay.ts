@@ -3,14 +3,14 @@ import { Fault } from "../errors.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
 import { type BulkReplays, buildBulkReplays } from "./bulk-replay.ts";
-import type { HookDirectory } from "./hook-directory.ts";
-import { isObject } from "./json-reader.ts";
-import type { Answer } from "./outcome.ts";
-import type { Pipeline } from "./pipeline.ts";
-import { providerOf } from "./providers.ts";
-import { readEvent } from "./read-event.ts";
-import { newTrace } from "./trace.ts";
-import { type WayIn, waysIn } from "./ways-in.ts";
+import type { HookDirectory } from "./decide/hook-directory.ts";
+import type { Answer } from "./decide/outcome.ts";
+import type { Pipeline } from "./decide/pipeline.ts";
+import { newTrace } from "./decide/trace.ts";
+import { type WayIn, waysIn } from "./decide/ways-in.ts";
+import { isObject } from "./host/json-reader.ts";
+import { providerOf } from "./host/providers.ts";
+import { readEvent } from "./host/read-event.ts";
 
 export interface Replays {
   /**

@@ -1,18 +1,18 @@
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
-import type { HookDirectory } from "./hook-directory.ts";
-import { isObject, type JsonObject } from "./json-reader.ts";
-import { withoutSecret } from "./kept-headers.ts";
-import { type Answer, outcomes } from "./outcome.ts";
-import { parseGenericPayload } from "./payloads.ts";
-import type { Pipeline } from "./pipeline.ts";
-import { providerOf } from "./providers.ts";
-import { readEvent } from "./read-event.ts";
-import type { Known } from "./record.ts";
-import { storedBodyOf } from "./stored-body.ts";
-import { newTrace } from "./trace.ts";
-import { waysIn } from "./ways-in.ts";
+import type { HookDirectory } from "./decide/hook-directory.ts";
+import { type Answer, outcomes } from "./decide/outcome.ts";
+import type { Pipeline } from "./decide/pipeline.ts";
+import type { Known } from "./decide/record.ts";
+import { storedBodyOf } from "./decide/stored-body.ts";
+import { newTrace } from "./decide/trace.ts";
+import { waysIn } from "./decide/ways-in.ts";
+import { isObject, type JsonObject } from "./host/json-reader.ts";
+import { withoutSecret } from "./host/kept-headers.ts";
+import { parseGenericPayload } from "./host/payloads.ts";
+import { providerOf } from "./host/providers.ts";
+import { readEvent } from "./host/read-event.ts";
 
 /** A sample delivery: a host's payload with its headers, or the fields of our own format. */
 export interface TestInput {

@@ -8,13 +8,13 @@ import type {
   DeliverySummary,
 } from "../model/delivery.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
-import { filter, maxFilterSteps, newFilterWork, stepsOf } from "./filters.ts";
-import { outcomes } from "./outcome.ts";
-import { summaryOf } from "./record.ts";
-import { chooseRef } from "./ref-choice.ts";
-import { type Rules, rulesOf } from "./rules.ts";
-import { newTrace } from "./trace.ts";
-import { waysIn } from "./ways-in.ts";
+import { filter, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
+import { outcomes } from "./decide/outcome.ts";
+import { summaryOf } from "./decide/record.ts";
+import { chooseRef } from "./decide/ref-choice.ts";
+import { type Rules, rulesOf } from "./decide/rules.ts";
+import { newTrace } from "./decide/trace.ts";
+import { waysIn } from "./decide/ways-in.ts";
 
 export interface Judgement {
   status: DeliveryStatus;

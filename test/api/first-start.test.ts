@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { buildApp } from "../../src/app.ts";
-import { configOf } from "../../src/config-load.ts";
+import { configOf } from "../../src/config/config-load.ts";
 import { availableDatabases } from "../support/databases.ts";
 
 const log = pino({ level: "silent" });

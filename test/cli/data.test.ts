@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import type { Store } from "../../src/model/store.ts";
-import { loadDataKey } from "../../src/store/data-key.ts";
 import { openStore } from "../../src/store/database.ts";
+import { loadDataKey } from "../../src/store/maintenance/data-key.ts";
 import { buildCli } from "../support/cli.ts";
 import { sampleProject } from "../support/samples.ts";
 

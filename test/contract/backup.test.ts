@@ -6,12 +6,12 @@ import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Kysely } from "kysely";
 import type { Store } from "../../src/model/store.ts";
-import { backUp, restore } from "../../src/store/backup.ts";
-import { openBulkConnection } from "../../src/store/bulk-connection.ts";
-import { sqliteDialect } from "../../src/store/dialect.ts";
-import { dialectOver, type Execute, type Query } from "../../src/store/kysely-dialect.ts";
-import { lastMigration, migrate, schemas } from "../../src/store/migrate.ts";
-import type { StoredRow } from "../../src/store/row.ts";
+import { backUp, restore } from "../../src/store/maintenance/backup.ts";
+import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
+import { lastMigration, migrate, schemas } from "../../src/store/migrations/migrate.ts";
+import { sqliteDialect } from "../../src/store/query/dialect.ts";
+import { dialectOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
+import type { StoredRow } from "../../src/store/query/row.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {

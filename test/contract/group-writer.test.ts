@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildGroupWriter, type GroupWriterOptions } from "../../src/store/group-writer.ts";
-import { idOf } from "../../src/store/made-unit.ts";
-import { connect, type SqliteConnection } from "../../src/store/sqlite-connection.ts";
+import { idOf } from "../../src/store/query/made-unit.ts";
+import { buildGroupWriter, type GroupWriterOptions } from "../../src/store/sqlite/group-writer.ts";
+import { connect, type SqliteConnection } from "../../src/store/sqlite/sqlite-connection.ts";
 import {
   buildSqliteThread,
   failedSync,
   type SqliteThread,
   type UnitOutcome,
-} from "../../src/store/sqlite-thread.ts";
+} from "../../src/store/sqlite/sqlite-thread.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:tls";
 import { Connection } from "rabbitmq-client";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
 import type { Bus, BusState } from "../../src/bus/bus.ts";
-import { type RabbitmqOptions, rabbitmqBroker } from "../../src/bus/rabbitmq.ts";
+import { type RabbitmqOptions, rabbitmqBroker } from "../../src/bus/rabbitmq/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Fault } from "../../src/errors.ts";
 import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildSqliteBackground } from "../../src/store/sqlite-background.ts";
-import { connect } from "../../src/store/sqlite-connection.ts";
+import { buildSqliteBackground } from "../../src/store/sqlite/sqlite-background.ts";
+import { connect } from "../../src/store/sqlite/sqlite-connection.ts";
 import { failureOf } from "../support/failure.ts";
 
 /** Counts rows that it makes up: about a third of a second for a million on a slow machine. */

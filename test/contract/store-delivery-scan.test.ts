@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Delivery, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
-import { normalized } from "../../src/webhook/normalized.ts";
+import { normalized } from "../../src/webhook/host/normalized.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { sampleDelivery, sampleProject, sampleTime } from "../support/samples.ts";
 

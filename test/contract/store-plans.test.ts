@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Keepers } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
-import { totalCap } from "../../src/store/page.ts";
+import { totalCap } from "../../src/store/query/page.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { pick } from "../support/length.ts";
 import { notedQueries, openPlanner, type Planner } from "../support/query-plans.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { settingKeys } from "../../src/config.ts";
-import { ConfigError, configOf, loadConfig, printConfig } from "../../src/config-load.ts";
+import { settingKeys } from "../../src/config/config.ts";
+import { ConfigError, configOf, loadConfig, printConfig } from "../../src/config/config-load.ts";
 import { fuzz, mutatedText } from "../support/fuzz.ts";
 import { nastyText } from "../support/schema-values.ts";
 

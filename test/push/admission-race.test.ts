@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { Admission } from "../../src/push/admission.ts";
-import type { CodeVerifier } from "../../src/push/code-verifier.ts";
-import { Connections } from "../../src/push/connections.ts";
-import { newFigures } from "../../src/push/push-metrics.ts";
-import { RateWindow } from "../../src/push/rate-window.ts";
+import { Admission } from "../../src/push/admission/admission.ts";
+import type { CodeVerifier } from "../../src/push/admission/code-verifier.ts";
+import { RateWindow } from "../../src/push/admission/rate-window.ts";
+import { Connections } from "../../src/push/connection/connections.ts";
+import { newFigures } from "../../src/push/message/figures.ts";
 import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";

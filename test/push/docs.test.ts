@@ -106,8 +106,8 @@ describe("docs/push.md", () => {
   });
 
   test("every refusal and close code of the code stands on the page", async () => {
-    const { refusals } = await import("../../src/push/admission.ts");
-    const { closeCodes } = await import("../../src/push/connection.ts");
+    const { refusals } = await import("../../src/push/admission/refusals.ts");
+    const { closeCodes } = await import("../../src/push/connection/connection.ts");
     for (const { code, status } of Object.values(refusals)) {
       expect(page).toContain(String(code));
       expect(page).toContain(String(status));

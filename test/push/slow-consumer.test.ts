@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import type { TargetType } from "../../src/push/message.ts";
-import type { Published } from "../../src/push/publisher.ts";
+import type { TargetType } from "../../src/push/message/message.ts";
+import type { Published } from "../../src/push/publish/publisher.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GatewayServer, startGateway } from "../support/gateway-server.ts";
 import { RawSocket } from "../support/raw-socket.ts";

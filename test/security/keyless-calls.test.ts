@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
 import { rawRequest } from "../support/raw-http.ts";
 

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type App, type AppRole, buildApp } from "../../src/app.ts";
+import type { AppRole } from "../../src/app/part.ts";
+import { type App, buildApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
-import { configOf } from "../../src/config-load.ts";
+import type { Config } from "../../src/config/config.ts";
+import { configOf } from "../../src/config/config-load.ts";
 
 export const adminPassword = "the admin password of tests";
 

@@ -95,29 +95,75 @@ export function strayPackages(
 
 /** Rings of parts that import each other, each as `a → b → a`. */
 export function cycles(files: SourceFile[], parts: readonly Part[]): string[] {
+  return rings(files, (path) => partOf(path, parts)?.name);
+}
+
+/** Rings of files that import each other, type imports included, each as `a → b → a`. */
+export function fileCycles(files: SourceFile[]): string[] {
+  return rings(files, (path) => path);
+}
+
+/** Finds one ring for each import that closes it: a depth-first search visits every node once. */
+function rings(files: SourceFile[], nodeOf: (path: string) => string | undefined): string[] {
   const arrows = new Map<string, Set<string>>();
   for (const file of files) {
-    const own = partOf(file.path, parts)?.name;
+    const own = nodeOf(file.path);
     for (const { to, isPackage } of importsOf(file)) {
-      const target = isPackage ? undefined : partOf(to, parts)?.name;
+      const target = isPackage ? undefined : nodeOf(to);
       if (own && target && own !== target) arrows.set(own, (arrows.get(own) ?? new Set()).add(target));
     }
   }
   const found = new Set<string>();
-  const visit = (name: string, way: string[]): void => {
-    const start = way.indexOf(name);
+  const finished = new Set<string>();
+  const visit = (node: string, path: string[]): void => {
+    const start = path.indexOf(node);
     if (start >= 0) {
-      const ring = way.slice(start);
-      // The same ring is met from each of its parts: it is told once, from the first by name.
+      const ring = path.slice(start);
+      // A ring can be entered at each of its nodes; reporting it from the first by name makes the text unique.
       const first = ring.indexOf([...ring].sort()[0] ?? "");
       const turned = [...ring.slice(first), ...ring.slice(0, first)];
       found.add([...turned, turned[0]].join(" → "));
       return;
     }
-    for (const next of arrows.get(name) ?? []) visit(next, [...way, name]);
+    if (finished.has(node)) return;
+    for (const next of arrows.get(node) ?? []) visit(next, [...path, node]);
+    finished.add(node);
   };
-  for (const name of arrows.keys()) visit(name, []);
+  for (const node of arrows.keys()) visit(node, []);
   return [...found];
+}
+
+/** Imports from a folder that lies above the importing one in its area. */
+export function upwardImports(
+  files: SourceFile[],
+  layers: Readonly<Record<string, readonly string[]>>,
+): string[] {
+  return Object.entries(layers).flatMap(([area, folders]) => {
+    const inArea = (path: string) => path.startsWith(`${area}/`);
+    const folderOf = (path: string) => /^([^/]+)\//.exec(path.slice(area.length + 1))?.[1] ?? ".";
+    return files
+      .filter(({ path }) => inArea(path))
+      .flatMap((file) => {
+        const own = folderOf(file.path);
+        if (!folders.includes(own)) return [`${file.path}: ${own} has no place among the folders of ${area}`];
+        return importsOf(file)
+          .filter(({ to }) => inArea(to) && folders.indexOf(folderOf(to)) < folders.indexOf(own))
+          .map(({ to }) => `${file.path} imports ${to}: ${folderOf(to)} lies above ${own}`);
+      });
+  });
+}
+
+const maxFiles = 24;
+
+export function crowdedFolders(files: SourceFile[], allowed: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const folder = dirname(path);
+    if (folder.startsWith("src")) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => count > maxFiles && !allowed.includes(folder))
+    .map(([folder, count]) => `${folder} has ${count} files, over ${maxFiles}: give it subfolders`);
 }
 
 const wordlessNames = /^(utils?|helpers?|common|misc|shared|types?|index)$/;

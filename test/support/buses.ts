@@ -3,8 +3,8 @@ import pino from "pino";
 import { Connection } from "rabbitmq-client";
 import { BrokerBus } from "../../src/bus/broker-bus.ts";
 import type { Bus, Topic } from "../../src/bus/bus.ts";
-import { kafkaBroker } from "../../src/bus/kafka.ts";
-import { rabbitmqBroker } from "../../src/bus/rabbitmq.ts";
+import { kafkaBroker } from "../../src/bus/kafka/kafka.ts";
+import { rabbitmqBroker } from "../../src/bus/rabbitmq/rabbitmq.ts";
 import { systemClock } from "../../src/clock.ts";
 
 export const silentLog = pino({ level: "silent" });

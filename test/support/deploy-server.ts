@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
-import type { Config } from "../../src/config.ts";
-import { configOf } from "../../src/config-load.ts";
-import type { LogLineJson, TaskJson } from "../../src/task/task-json.ts";
+import type { Config } from "../../src/config/config.ts";
+import { configOf } from "../../src/config/config-load.ts";
+import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
 

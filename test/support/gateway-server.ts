@@ -1,8 +1,8 @@
 import pino from "pino";
 import { buildPushPart } from "../../src/app/push-part.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
-import { configOf } from "../../src/config-load.ts";
+import type { Config } from "../../src/config/config.ts";
+import { configOf } from "../../src/config/config-load.ts";
 import { listenOn } from "../../src/http/server.ts";
 import { buildMetrics } from "../../src/metrics.ts";
 import type { Gateway } from "../../src/push/gateway.ts";

@@ -1,14 +1,14 @@
 import pino from "pino";
 import { buildWebhookPart, type WebhookPart } from "../../src/app/webhook-part.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
-import { configOf } from "../../src/config-load.ts";
+import type { Config } from "../../src/config/config.ts";
+import { configOf } from "../../src/config/config-load.ts";
 import { listenOn } from "../../src/http/server.ts";
 import { buildMetrics, type Metrics } from "../../src/metrics.ts";
 import type { DeliverySummary } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import { buildSecrets } from "../../src/secrets.ts";
-import { buildWaiting } from "../../src/task/waiting.ts";
+import { buildWaiting } from "../../src/task/queue/waiting.ts";
 import type { WebhookChange } from "../../src/webhook/management.ts";
 import { sampleProject } from "./samples.ts";
 
@@ -34,9 +34,9 @@ export async function startHookServer(
   const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
   const told: DeliverySummary[] = [];
   const metrics = buildMetrics();
-  const ground = { config: configOf(settings), log, metrics, clock };
+  const context = { config: configOf(settings), log, metrics, clock };
   let origin = "";
-  const part = buildWebhookPart(ground, {
+  const part = buildWebhookPart(context, {
     store,
     secrets: buildSecrets(new Uint8Array(32)),
     announcer: { enqueued: () => {}, moved: () => {} },

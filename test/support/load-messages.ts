@@ -1,4 +1,4 @@
-import type { TargetType } from "../../src/push/message.ts";
+import type { TargetType } from "../../src/push/message/message.ts";
 
 /** One of many connections of a load: it hears `all`, its user, its channel, and `temp_user` if it is temporary. */
 export interface LoadConnection {

@@ -1,8 +1,8 @@
 import type { Bus, BusMessage } from "../../src/bus/bus.ts";
 import { localBus } from "../../src/bus/local.ts";
 import { manualClock } from "../../src/clock.ts";
-import { ClusterPresence } from "../../src/push/cluster-presence.ts";
-import { type ControlMessage, presenceEventId } from "../../src/push/message.ts";
+import { type ControlMessage, presenceEventId } from "../../src/push/message/message.ts";
+import { ClusterPresence } from "../../src/push/presence/cluster-presence.ts";
 
 export const beatMs = 5_000;
 export const graceMs = 5_000;

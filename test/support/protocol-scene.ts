@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { RunTask } from "../../src/runner/protocol.ts";
 import { type ApiServer, startApiServer } from "./api-server.ts";
 import { deployClient } from "./deploy-server.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
-import type { Config } from "../../src/config.ts";
-import { configOf } from "../../src/config-load.ts";
+import type { Config } from "../../src/config/config.ts";
+import { configOf } from "../../src/config/config-load.ts";
 import { startVerifyService, type VerifyService } from "./verify-service.ts";
 
 export interface PushApp {

@@ -1,7 +1,7 @@
 /** The push role as a process of its own, with a verify service inside that takes the user id as the code. */
 import pino from "pino";
 import { buildApp } from "../../src/app.ts";
-import { configOf } from "../../src/config-load.ts";
+import { configOf } from "../../src/config/config-load.ts";
 import { startVerifyService } from "./verify-service.ts";
 
 const verify = startVerifyService();

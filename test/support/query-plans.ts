@@ -2,11 +2,11 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { Kysely } from "kysely";
 import pg from "pg";
 import type { Keepers } from "../../src/model/store.ts";
-import { type Dialect, postgresDialect, sqliteDialect } from "../../src/store/dialect.ts";
-import { buildKeepers } from "../../src/store/keepers.ts";
-import { dialectOver, type Execute, type Query } from "../../src/store/kysely-dialect.ts";
-import type { Schema } from "../../src/store/schema.ts";
-import type { Scope } from "../../src/store/scope.ts";
+import { buildKeepers } from "../../src/store/keepers/keepers.ts";
+import { type Dialect, postgresDialect, sqliteDialect } from "../../src/store/query/dialect.ts";
+import { dialectOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
+import type { Schema } from "../../src/store/query/schema.ts";
+import type { Scope } from "../../src/store/query/scope.ts";
 
 /** What a database says about how it runs a query: the tables it walks without an index, and how many rows it touched. */
 interface Plan {

@@ -5,8 +5,8 @@ import type { Runner } from "../../src/model/runner.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
-import { buildDispatch } from "../../src/task/dispatch.ts";
-import { buildWakeups } from "../../src/task/wakeups.ts";
+import { buildWakeups } from "../../src/task/events/wakeups.ts";
+import { buildDispatch } from "../../src/task/hand-out/dispatch.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SlipwayPush } from "../../client/slipway-push.ts";
-import type { LiveMessage } from "../../src/task/live.ts";
+import type { LiveMessage } from "../../src/task/events/live.ts";
 import { type ApiClient, signInAt, userPassword } from "../support/api-server.ts";
 import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";

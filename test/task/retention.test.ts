@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { type App, buildApp } from "../../src/app.ts";
 import { manualClock } from "../../src/clock.ts";
-import type { TaskJson } from "../../src/task/task-json.ts";
+import type { TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "../support/api-server.ts";
 import { taskSettings } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";

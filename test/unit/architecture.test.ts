@@ -2,28 +2,43 @@ import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { Glob } from "bun";
 import {
+  crowdedFolders,
   cycles,
+  fileCycles,
   importsOf,
   type Part,
   type SourceFile,
   strayPackages,
   unfitFiles,
+  upwardImports,
   wrongArrows,
 } from "../support/architecture.ts";
 
-const everyPart = ["config", "http", "push", "webhook", "task", "account", "store", "bus", "runner"];
+const everyPart = [
+  "config",
+  "http",
+  "push",
+  "sample",
+  "webhook",
+  "task",
+  "account",
+  "store",
+  "bus",
+  "runner",
+];
 const seams = ["bus interface", "runner protocol", "model", "git rules", "text rules", "base"];
 
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
   { name: "main", files: /^src\/(main\.ts|cli\/)/, imports: ["app", "client", ...everyPart, ...seams] },
   { name: "app", files: /^src\/app(\.ts$|\/)/, imports: [...everyPart, ...seams], types: ["main"] },
-  { name: "config", files: /^src\/(config|configuration)[\w-]*\.ts$/, imports: ["base"] },
+  { name: "config", files: /^src\/config\//, imports: ["base"] },
   {
     name: "http",
     files: /^src\/http\//,
     imports: [
       "push",
+      "sample",
       "webhook",
       "task",
       "account",
@@ -36,6 +51,8 @@ const parts: Part[] = [
     types: ["bus interface"],
   },
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
+  // It starts git and knows the folders of runners, which webhooks do not.
+  { name: "sample", files: /^src\/sample\//, imports: ["webhook", "model", "git rules", "base"] },
   { name: "webhook", files: /^src\/webhook\//, imports: ["task", "model", "git rules", "base"] },
   { name: "task", files: /^src\/task\//, imports: ["runner protocol", "model", "git rules", "base"] },
   { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
@@ -58,6 +75,18 @@ const parts: Part[] = [
   },
   { name: "client", files: /^client\//, imports: [] },
 ];
+
+/** Folders of an area from top to bottom: a folder imports only from folders below it. "." is the area itself. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  "src/push": [".", "admission", "publish", "presence", "fanout", "connection", "message"],
+  "src/webhook": [".", "receive", "decide", "proof", "host"],
+  "src/task": [".", "hand-out", "events", "notify", "queue"],
+  "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
+  "src/bus": ["kafka", "rabbitmq", "."],
+};
+
+/** These have one file per noun; every other folder has subfolders instead of more files. */
+const nounFolders = ["src/http/api", "src/store/keepers"];
 
 /** The technology that each part hides from the others. */
 const owners = {
@@ -87,6 +116,12 @@ describe("the architecture", () => {
   test("imports follow the arrows", () => expect(wrongArrows(product, parts)).toEqual([]));
   test("no two parts import each other, also not around corners", () =>
     expect(cycles(product, parts)).toEqual([]));
+  test("a folder imports only from folders below it", () =>
+    expect(upwardImports(product, layers)).toEqual([]));
+  test("no two files import each other, not even types, also not around corners", () =>
+    expect(fileCycles(product)).toEqual([]));
+  test("no folder of src has more than 24 files", () =>
+    expect(crowdedFolders(product, nounFolders)).toEqual([]));
   test("each technology stays in its part", () => expect(strayPackages(product, parts, owners)).toEqual([]));
   test("files are named for what is inside and short enough to take in", () =>
     expect(unfitFiles(everything)).toEqual([]));
@@ -131,6 +166,35 @@ describe("the checker of the architecture", () => {
   test("finds a ring of parts", () => {
     const server = { path: "src/http/server.ts", text: 'import { Hub } from "../push/hub.ts";\n' };
     expect(cycles([hub, server], parts)).toEqual(["http → push → http"]);
+  });
+
+  test("finds an import from a folder above, and one from a folder without a layer", () => {
+    const file = (path: string, target: string) => ({ path, text: `import type { A } from "${target}";\n` });
+    expect(upwardImports([file("src/push/message/ids.ts", "../fanout/hub.ts")], layers)).toEqual([
+      "src/push/message/ids.ts imports src/push/fanout/hub.ts: fanout lies above message",
+    ]);
+    expect(upwardImports([file("src/push/fanout/hub.ts", "../message/ids.ts")], layers)).toEqual([]);
+    expect(upwardImports([file("src/push/extra/hub.ts", "../message/ids.ts")], layers)).toHaveLength(1);
+  });
+
+  test("finds files that import each other's types around a corner", () => {
+    const file = (name: string, next: string) => ({
+      path: `src/push/${name}.ts`,
+      text: `import type { A } from "./${next}.ts";\n`,
+    });
+    expect(fileCycles([file("a", "b"), file("b", "c"), file("c", "a")])).toEqual([
+      "src/push/a.ts → src/push/b.ts → src/push/c.ts → src/push/a.ts",
+    ]);
+    expect(fileCycles([file("a", "b"), file("b", "c")])).toEqual([]);
+  });
+
+  test("finds a folder with too many files", () => {
+    const files = Array.from({ length: 25 }, (_, i) => ({ path: `src/push/file-${i}.ts`, text: "" }));
+    expect(crowdedFolders(files, nounFolders)).toEqual([
+      "src/push has 25 files, over 24: give it subfolders",
+    ]);
+    expect(crowdedFolders(files.slice(1), nounFolders)).toEqual([]);
+    expect(crowdedFolders(files, ["src/push"])).toEqual([]);
   });
 
   test("finds a database in the push gateway", () => {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { lstat, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createBackupFile } from "../../src/store/backup-file.ts";
+import { createBackupFile } from "../../src/store/maintenance/backup-file.ts";
 import { failureOf } from "../support/failure.ts";
 
 test("a backup replaces only a regular file: no folder, pipe or device", async () => {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import pino from "pino";
 import { openBuses, queueFaults } from "../../src/app/buses.ts";
 import { systemClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
-import { ConfigError, configOf } from "../../src/config-load.ts";
+import type { Config } from "../../src/config/config.ts";
+import { ConfigError, configOf } from "../../src/config/config-load.ts";
 import { buildMetrics } from "../../src/metrics.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-buses-"));

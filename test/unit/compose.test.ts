@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv";
-import { loadConfig } from "../../src/config-load.ts";
+import { loadConfig } from "../../src/config/config-load.ts";
 import { deployFolder, environmentOf, interpolate, readCompose } from "../support/compose.ts";
 
 const text = { type: "string" } as const;

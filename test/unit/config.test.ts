@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Config, environmentName, flagName, settingKeys } from "../../src/config.ts";
+import { type Config, environmentName, flagName, settingKeys } from "../../src/config/config.ts";
 import {
   ConfigError,
   type ConfigFault,
@@ -10,7 +10,7 @@ import {
   configOf,
   loadConfig,
   printConfig,
-} from "../../src/config-load.ts";
+} from "../../src/config/config-load.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "slipway-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { buildDatabaseClock } from "../../src/store/database-clock.ts";
+import { buildDatabaseClock } from "../../src/store/postgres/database-clock.ts";
 
 /** A database whose time is ours plus `aheadMs`, and that answers each question after the given way there and back. */
 function fakeDatabase(aheadMs: number) {

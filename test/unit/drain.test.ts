@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import type { Socket } from "../../src/push/connection.ts";
-import { Connections } from "../../src/push/connections.ts";
+import type { Socket } from "../../src/push/connection/connection.ts";
+import { Connections } from "../../src/push/connection/connections.ts";
 import { Drain } from "../../src/push/drain.ts";
 
 /** One connection with so many unsent bytes, in a drain of one second. */

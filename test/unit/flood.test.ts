@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { buildFloodGuard } from "../../src/webhook/flood.ts";
+import { buildFloodGuard } from "../../src/webhook/receive/flood.ts";
 
 const minuteMs = 60_000;
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { gitOriginOf, gitUrlFault } from "../../src/model/git-url.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { Task } from "../../src/model/task.ts";
-import { commitStatusCall } from "../../src/task/commit-status.ts";
+import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
 
 const rules = { allowLocal: false, samplesDir: "/var/lib/slipway/samples" };
 

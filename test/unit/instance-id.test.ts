@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { stableInstanceId } from "../../src/bus/instance-id.ts";
+import { stableInstanceId } from "../../src/app/instance-id.ts";
 import { RecentIds } from "../../src/bus/recent-ids.ts";
 
 test("an instance keeps its id in the data folder", async () => {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { manualClock } from "../../src/clock.ts";
-import { Idempotency, idempotencyDefaults } from "../../src/push/idempotency.ts";
-import { KeyFile } from "../../src/push/key-file.ts";
+import { Idempotency, idempotencyDefaults } from "../../src/push/publish/idempotency.ts";
+import { KeyFile } from "../../src/push/publish/key-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "slipway-keys-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { manualClock } from "../../src/clock.ts";
-import { fingerprintOf, Idempotency } from "../../src/push/idempotency.ts";
-import { KeyFile } from "../../src/push/key-file.ts";
+import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
+import { KeyFile } from "../../src/push/publish/key-file.ts";
 
 const folders: string[] = [];
 afterEach(() => {

@@ -5,10 +5,10 @@ import type { Project } from "../../src/model/project.ts";
 import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
-import { commitStatusCall } from "../../src/task/commit-status.ts";
-import { ForbiddenAddress, postGuarded } from "../../src/task/guarded-request.ts";
-import { isInternalAddress } from "../../src/task/internal-address.ts";
-import { buildOutgoingProof, webhookHeaders } from "../../src/task/outgoing-proof.ts";
+import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
+import { ForbiddenAddress, postGuarded } from "../../src/task/notify/guarded-request.ts";
+import { isInternalAddress } from "../../src/task/notify/internal-address.ts";
+import { buildOutgoingProof, webhookHeaders } from "../../src/task/notify/outgoing-proof.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 

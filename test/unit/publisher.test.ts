@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import pino from "pino";
 import type { Bus } from "../../src/bus/bus.ts";
 import { manualClock } from "../../src/clock.ts";
-import type { Hub } from "../../src/push/hub.ts";
-import { fingerprintOf, Idempotency, idempotencyDefaults } from "../../src/push/idempotency.ts";
-import { Publisher } from "../../src/push/publisher.ts";
+import type { Hub } from "../../src/push/fanout/hub.ts";
+import { fingerprintOf, Idempotency, idempotencyDefaults } from "../../src/push/publish/idempotency.ts";
+import { Publisher } from "../../src/push/publish/publisher.ts";
 
 const request = { targetType: "user" as const, target: "anna", data: "x" };
 

@@ -2,14 +2,14 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { manualClock } from "../../src/clock.ts";
 import { largestChannels } from "../../src/http/connections-report.ts";
-import type { Socket } from "../../src/push/connection.ts";
-import { Connections } from "../../src/push/connections.ts";
-import { fingerprintOf, Idempotency } from "../../src/push/idempotency.ts";
-import { readBroadcast, readControl } from "../../src/push/message.ts";
-import { originCheck } from "../../src/push/origin.ts";
-import { Presence } from "../../src/push/presence.ts";
-import { RateWindow } from "../../src/push/rate-window.ts";
-import { TurnGate } from "../../src/push/turn-gate.ts";
+import { originCheck } from "../../src/push/admission/origin.ts";
+import { RateWindow } from "../../src/push/admission/rate-window.ts";
+import { TurnGate } from "../../src/push/admission/turn-gate.ts";
+import type { Socket } from "../../src/push/connection/connection.ts";
+import { Connections } from "../../src/push/connection/connections.ts";
+import { readBroadcast, readControl } from "../../src/push/message/message.ts";
+import { Presence } from "../../src/push/presence/presence.ts";
+import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
 
 describe("allowed-origins", () => {
   const isAllowed = originCheck([

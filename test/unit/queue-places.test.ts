@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Keepers } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
-import { buildQueuePlaces } from "../../src/webhook/queue-places.ts";
+import { buildQueuePlaces } from "../../src/webhook/decide/queue-places.ts";
 
 /** A queue with this many tasks ahead; counts how often it is counted out. */
 function queueWith(own: number) {

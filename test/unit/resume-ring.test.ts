@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { BroadcastMessage } from "../../src/push/message.ts";
-import { ResumeRing } from "../../src/push/resume-ring.ts";
+import { ResumeRing } from "../../src/push/fanout/resume-ring.ts";
+import type { BroadcastMessage } from "../../src/push/message/message.ts";
 
 function message(id: string): BroadcastMessage {
   return { v: 1, id, seq: 0, ts: 0, node: "n", targetType: "all", target: "", data: id };

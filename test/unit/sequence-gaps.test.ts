@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SequenceGaps } from "../../src/push/sequence-gaps.ts";
+import { SequenceGaps } from "../../src/push/publish/sequence-gaps.ts";
 
 function watch(limits: { maxAwaited?: number } = {}) {
   const gaps: number[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { TimerWheel } from "../../src/push/timer-wheel.ts";
+import { TimerWheel } from "../../src/push/connection/timer-wheel.ts";
 
 describe("timer wheel", () => {
   test("whatever is scheduled is visited once, not before its time and at most one tick after it", () => {

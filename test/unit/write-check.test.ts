@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { buildWriteCheck } from "../../src/store/write-check.ts";
+import { buildWriteCheck } from "../../src/store/query/write-check.ts";
 
 /** A database whose disk has the given space, and that takes probes or not. */
 function database(space: "enough" | "little" | "none", takes: boolean) {

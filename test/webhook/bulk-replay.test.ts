@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Delivery } from "../../src/model/delivery.ts";
 import { buildBulkReplays } from "../../src/webhook/bulk-replay.ts";
-import { normalized } from "../../src/webhook/normalized.ts";
-import { answerOf } from "../../src/webhook/outcome.ts";
+import { answerOf } from "../../src/webhook/decide/outcome.ts";
+import { normalized } from "../../src/webhook/host/normalized.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 import { sampleDelivery } from "../support/samples.ts";

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { deliverTo, sha } from "../support/hook.ts";

@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
 import type { NormalizedEvent } from "../../src/model/delivery.ts";
 import type { ProviderName } from "../../src/model/webhook-config.ts";
-import type { JsonObject } from "../../src/webhook/json-reader.ts";
-import { providers } from "../../src/webhook/providers.ts";
-import { readEvent } from "../../src/webhook/read-event.ts";
+import type { JsonObject } from "../../src/webhook/host/json-reader.ts";
+import { providers } from "../../src/webhook/host/providers.ts";
+import { readEvent } from "../../src/webhook/host/read-event.ts";
 import payloads from "../fixtures/payloads.json";
 
 interface Sample {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { manualClock } from "../../src/clock.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, deliveryOf, hmac, makeHook, type TestHook } from "../support/hook.ts";
 

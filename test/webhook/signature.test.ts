@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
-import { providers, type SignatureScheme } from "../../src/webhook/providers.ts";
-import { hmacOf, isSignedBy, type SignedRequest } from "../../src/webhook/signature.ts";
-import { diagnose } from "../../src/webhook/signature-doctor.ts";
+import { providers, type SignatureScheme } from "../../src/webhook/host/providers.ts";
+import { hmacOf, isSignedBy, type SignedRequest } from "../../src/webhook/proof/signature.ts";
+import { diagnose } from "../../src/webhook/proof/signature-doctor.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, hmac, makeHook } from "../support/hook.ts";
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { webhookDefaults } from "../../src/model/webhook-config.ts";
 import { standardDigest } from "../../src/standard-webhooks.ts";
-import { providers, type SignatureScheme } from "../../src/webhook/providers.ts";
-import { type ConfiguredPlace, isSignedBy, type SignedRequest } from "../../src/webhook/signature.ts";
-import { diagnose } from "../../src/webhook/signature-doctor.ts";
+import { providers, type SignatureScheme } from "../../src/webhook/host/providers.ts";
+import { type ConfiguredPlace, isSignedBy, type SignedRequest } from "../../src/webhook/proof/signature.ts";
+import { diagnose } from "../../src/webhook/proof/signature-doctor.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, makeHook, sha } from "../support/hook.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { storedBodyOf } from "../../src/webhook/stored-body.ts";
+import { storedBodyOf } from "../../src/webhook/decide/stored-body.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
 import { pick } from "../support/length.ts";

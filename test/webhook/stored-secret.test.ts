@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { waysIn } from "../../src/webhook/ways-in.ts";
+import { waysIn } from "../../src/webhook/decide/ways-in.ts";
 import { makeSqlite, type TestDatabase } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";

@@ -3,7 +3,7 @@ import pino from "pino";
 import { networksOf } from "../../src/http/client-address.ts";
 import { hookRoutes } from "../../src/http/hook-route.ts";
 import { listenOn } from "../../src/http/server.ts";
-import { answerOf } from "../../src/webhook/outcome.ts";
+import { answerOf } from "../../src/webhook/decide/outcome.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
 import { rawRequest } from "../support/raw-http.ts";

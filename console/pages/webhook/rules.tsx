@@ -4,24 +4,9 @@ import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
-import { useWebhookDraft } from "../../webhook-query.ts";
+import { useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
 import { ActionFields } from "./actions.tsx";
 import { WhatIf } from "./what-if.tsx";
-
-export type Rules = Pick<
-  Webhook,
-  | "events"
-  | "branchFilter"
-  | "tagFilter"
-  | "pathFilter"
-  | "skipCiKeyword"
-  | "refSource"
-  | "queuePolicy"
-  | "debounceSeconds"
-  | "debounceScope"
-  | "allowForks"
-  | "actions"
->;
 
 const eventChoices = [
   { value: "push", label: "pushes to branches" },
@@ -139,7 +124,7 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
   );
 }
 
-function rulesOf(webhook: Webhook): Rules {
+function rulesOf(webhook: Webhook): WebhookRules {
   const { events, branchFilter, tagFilter, pathFilter, skipCiKeyword, refSource } = webhook;
   const { queuePolicy, debounceSeconds, debounceScope, allowForks, actions } = webhook;
   return {

@@ -7,7 +7,7 @@ import { answerOf, api } from "../../api.ts";
 import { Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
 import { visible } from "../../visible.ts";
-import type { Rules } from "./rules.tsx";
+import type { WebhookRules } from "../../webhook-query.ts";
 
 const last = 50;
 const shown = 12;
@@ -19,7 +19,7 @@ export function WhatIf({
   isChanged,
 }: {
   projectId: number;
-  rules: Rules;
+  rules: WebhookRules;
   isChanged: boolean;
 }) {
   const [config] = useDebouncedValue(rules, 350);

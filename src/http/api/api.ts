@@ -18,23 +18,16 @@
  *
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */
-import type { Credentials } from "../../account/credential.ts";
 import type { Passwords } from "../../account/password.ts";
-import type { Permissions } from "../../account/permissions.ts";
 import type { SignIn } from "../../account/sign-in.ts";
-import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
-import type { Metrics } from "../../metrics.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
-import type { Store } from "../../model/store.ts";
+import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { Trigger } from "../../task/trigger.ts";
-import type { WaitingOf } from "../../task/waiting.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Replays } from "../../webhook/replay.ts";
-import type { Samples } from "../../webhook/sample.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
-import type { Networks } from "../client-address.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
 import { deliveriesApi } from "./deliveries.ts";
@@ -46,7 +39,7 @@ import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
 import { type PushDeps, pushApi } from "./push.ts";
 import { replaysApi } from "./replays.ts";
-import { answerFaults, prepareRequests } from "./request.ts";
+import { answerFaults, prepareRequests, type RequestDeps } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
 import { samplesApi } from "./samples.ts";
@@ -56,12 +49,9 @@ import { unsignedWebhooksApi } from "./unsigned-webhooks.ts";
 import { usersApi } from "./users.ts";
 import { webhookApi } from "./webhook.ts";
 
-export interface ApiDeps {
-  store: Store;
+export interface ApiDeps extends RequestDeps {
   secrets: Secrets;
-  credentials: Credentials;
   passwords: Passwords;
-  permissions: Permissions;
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
   trigger: Trigger;
@@ -77,14 +67,6 @@ export interface ApiDeps {
     debounceSeconds: number;
   };
   push: PushDeps;
-  trustedProxies: Networks;
-  /** When the console's cookie is `Secure`: always, if the client used https, or never. */
-  secureCookie: "always" | "by-request" | "never";
-  /** Origins that the console is served from, beside the request's own host. */
-  ownOrigins: readonly string[];
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
 }
 
 /** The type of the whole API, for the console's client: `hc<Api>(origin)`. */

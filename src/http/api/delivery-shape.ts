@@ -1,8 +1,8 @@
 import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
-import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/outcome.ts";
-import { withReplacement } from "../../webhook/replacement.ts";
+import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
+import { withReplacement } from "../../webhook/decide/replacement.ts";
 import { listOf, queryTime, text, time, z } from "./shape.ts";
 
 export const statusShape = z.enum(deliveryStatuses);

@@ -1,6 +1,6 @@
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { taskJson } from "../../task/task-json.ts";
+import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
 import { id, json, strict, text, z } from "./shape.ts";

@@ -4,7 +4,7 @@ import type { GitUrlRules } from "../../model/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
-import type { Samples } from "../../webhook/sample.ts";
+import type { Samples } from "../../sample/sample.ts";
 import { dropBoundSecrets, droppedWarnings } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import {

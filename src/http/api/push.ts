@@ -8,8 +8,8 @@ import {
   isConsoleUser,
 } from "../../model/console-names.ts";
 import type { Caller } from "../../model/permission.ts";
-import { targetTypes } from "../../push/message.ts";
-import type { PushCodes } from "../../push/own-codes.ts";
+import type { PushCodes } from "../../push/admission/own-codes.ts";
+import { targetTypes } from "../../push/message/message.ts";
 import type { PushDesk } from "../push-desk.ts";
 import { audit, callerOf } from "./context.ts";
 import { knownCallerLimits } from "./json-body.ts";

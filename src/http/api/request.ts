@@ -3,17 +3,37 @@ import { createMiddleware } from "hono/factory";
 import { HTTPException } from "hono/http-exception";
 import { routePath } from "hono/route";
 import { Counter, Histogram } from "prom-client";
+import type { Credentials } from "../../account/credential.ts";
+import type { Permissions } from "../../account/permissions.ts";
+import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
+import type { Store } from "../../model/store.ts";
 import { identify } from "../auth.ts";
-import { clientAddressOf, isHttps } from "../client-address.ts";
+import { clientAddressOf, isHttps, type Networks } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
-import type { ApiDeps } from "./api.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
+import type { PushDeps } from "./push.ts";
+
+/** Dependencies of the request preparation; a part of those of the whole API. */
+export interface RequestDeps {
+  store: Store;
+  credentials: Credentials;
+  permissions: Permissions;
+  push: Pick<PushDeps, "consoleAccess">;
+  trustedProxies: Networks;
+  /** When the console's cookie is `Secure`: always, if the client used https, or never. */
+  secureCookie: "always" | "by-request" | "never";
+  /** Origins that the console is served from, beside the request's own host. */
+  ownOrigins: readonly string[];
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+}
 
 /** Sets the request id, the client's address and the caller before the endpoint runs. */
-export function prepareRequests(deps: ApiDeps) {
+export function prepareRequests(deps: RequestDeps) {
   const observe = buildObserver(deps.metrics);
   return createMiddleware<ApiEnv>(async (c, next) => {
     const startedAt = performance.now();
@@ -44,7 +64,7 @@ export function prepareRequests(deps: ApiDeps) {
   });
 }
 
-async function prepare(c: ApiContext, deps: ApiDeps): Promise<void> {
+async function prepare(c: ApiContext, deps: RequestDeps): Promise<void> {
   const request = c.req.raw;
   const { peerAddress } = c.env;
   c.set("clientAddress", clientAddressOf(request.headers, peerAddress, deps.trustedProxies));

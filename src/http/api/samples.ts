@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { Samples } from "../../webhook/sample.ts";
+import type { Samples } from "../../sample/sample.ts";
 import { auditProject, projectOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
 import { id, idParams, json, noContent, z } from "./shape.ts";

@@ -40,7 +40,7 @@ const taskStage = z.object({
 
 export const taskState = z.enum(taskStates);
 
-/** As task/task-json.ts writes it. */
+/** As task/queue/task-json.ts writes it. */
 export const taskShape = z
   .object({
     id,

@@ -5,7 +5,7 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
-import { keptOfGeneric } from "../../webhook/kept-headers.ts";
+import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import { revision, revisionOf } from "./revision.ts";
 import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";

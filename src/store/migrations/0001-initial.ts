@@ -1,5 +1,5 @@
 import { type Kysely, type Migration, sql } from "kysely";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "../query/dialect.ts";
 
 const references = (table: string, onDelete: "cascade" | "set null") =>
   `bigint references ${table} (id) on delete ${onDelete}`;

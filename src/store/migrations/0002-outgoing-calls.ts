@@ -1,5 +1,5 @@
 import { type Kysely, type Migration, sql } from "kysely";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "../query/dialect.ts";
 
 /** Notifications and commit statuses that wait to be taken. They go with their project. */
 const statements = (id: string) => [

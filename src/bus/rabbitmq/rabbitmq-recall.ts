@@ -1,0 +1,131 @@
+import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
+import { pause } from "../../clock.ts";
+import type { BrokerLink, RecallOrder } from "../broker-bus.ts";
+
+/** Header of messages with an idempotency key; the broker keeps a copy of messages with this header. */
+export const keyedHeaders = { idempotent: true };
+
+/** The documented five minutes, plus a margin for clock differences between instances. */
+const keptMs = 6 * 60_000;
+const maxLength = 1_000_000;
+const maxBytes = 256 * 1024 * 1024;
+/** Pause before another attempt while another instance reads the queue exclusively. */
+const waitForTurnMs = 100;
+/** Stop waiting after this silence: copies may expire after they were counted. */
+const silenceMs = 1_000;
+const partSize = 1_000;
+
+/** A permission is missing, or an operator declared the queue with different arguments. */
+const refusals = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED"]);
+
+const queueOf = (prefix: string) => `${prefix}.keyed`;
+
+/**
+ * The broker keeps messages with a key for some minutes, so that an instance that starts can load them even if it is the
+ * only instance or lost its disk. The broker routes message and copy together, so that neither exists without the other.
+ * Returns false if the broker refuses the declaration: then an instance starts without earlier keys.
+ */
+export async function declareKeyedQueue(
+  connection: Connection,
+  prefix: string,
+  link: Pick<BrokerLink, "recallRefused">,
+): Promise<boolean> {
+  const channel = await connection.acquire({ emitErrorsFromChannel: true });
+  channel.on("error", () => {});
+  try {
+    await declare(channel, prefix);
+    await channel.close();
+    return true;
+  } catch (cause) {
+    if (!(cause instanceof AMQPError) || !refusals.has(cause.code)) throw cause;
+    link.recallRefused(cause);
+    return false;
+  }
+}
+
+async function declare(channel: Channel, prefix: string): Promise<void> {
+  const queue = queueOf(prefix);
+  await channel.exchangeDeclare({ exchange: queue, type: "headers", durable: true });
+  await channel.exchangeBind({ source: `${prefix}.broadcast`, destination: queue });
+  await channel.queueDeclare({
+    queue,
+    durable: true,
+    arguments: {
+      // Classic queues requeue unacknowledged messages in place; other queue types count redeliveries and drop messages.
+      "x-queue-type": "classic",
+      "x-message-ttl": keptMs,
+      "x-max-length": maxLength,
+      "x-max-length-bytes": maxBytes,
+      "x-overflow": "drop-head",
+    },
+  });
+  await channel.queueBind({ queue, exchange: queue, arguments: { "x-match": "all", ...keyedHeaders } });
+}
+
+/** Reads the queue without removing anything: unacknowledged messages return when the channel is closed. */
+export async function recallKeyed(
+  connection: Connection,
+  prefix: string,
+  order: RecallOrder,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!(await readAll(connection, queueOf(prefix), order))) {
+    order.take([]);
+    await pause(waitForTurnMs, signal);
+    if (signal.aborted) throw signal.reason;
+  }
+  order.end();
+}
+
+/** False when another instance is reading the queue. */
+async function readAll(connection: Connection, queue: string, order: RecallOrder): Promise<boolean> {
+  const channel = await connection.acquire({ emitErrorsFromChannel: true });
+  channel.on("error", () => {});
+  const { messageCount } = await channel.queueDeclare({ queue, passive: true });
+  const copies = new Copies(messageCount, order);
+  try {
+    await channel.basicConsume({ queue, exclusive: true }, (message) => copies.add(message));
+  } catch (cause) {
+    if (cause instanceof AMQPError && cause.code === "ACCESS_REFUSED") return false;
+    throw cause;
+  }
+  await copies.complete();
+  await channel.close();
+  return true;
+}
+
+/** Collects copies until the expected number has arrived, or none arrives for a while. */
+class Copies {
+  readonly #order: RecallOrder;
+  readonly #completed = Promise.withResolvers<void>();
+  #missing: number;
+  #part: AsyncMessage[] = [];
+  #silence: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(expected: number, order: RecallOrder) {
+    this.#missing = expected;
+    this.#order = order;
+  }
+
+  add(message: AsyncMessage): void {
+    this.#part.push(message);
+    this.#missing -= 1;
+    this.#silence?.refresh();
+    if (this.#part.length >= partSize) this.#handOver();
+    if (this.#missing <= 0) this.#completed.resolve();
+  }
+
+  async complete(): Promise<void> {
+    if (this.#missing > 0) {
+      this.#silence = setTimeout(() => this.#completed.resolve(), silenceMs);
+      await this.#completed.promise;
+      clearTimeout(this.#silence);
+    }
+    this.#handOver();
+  }
+
+  #handOver(): void {
+    this.#order.take(this.#part.map(({ body, messageId }) => ({ body, id: messageId })));
+    this.#part = [];
+  }
+}

@@ -1,0 +1,219 @@
+import { messageOf } from "../errors.ts";
+import { hostAndPort } from "../listen-address.ts";
+import { nearest } from "../nearest.ts";
+import {
+  type Config,
+  environmentName,
+  flagName,
+  isSettingKey,
+  type SettingKey,
+  settingKeys,
+  settings,
+} from "./config.ts";
+import type { Kind, Reading } from "./setting-kinds.ts";
+
+/** What `config print` shows of a secret; no secret itself. */
+const mask = "********";
+
+export interface ConfigSources {
+  /** Path of slipway.yaml; `required` when the user named it. */
+  file?: { path: string; required: boolean };
+  env: Record<string, string | undefined>;
+  /** Setting key → text, from the command line. */
+  flags: Partial<Record<SettingKey, string>>;
+}
+
+/** What is wrong with one setting, and the way out. */
+export interface ConfigFault {
+  key: string;
+  source: string;
+  message: string;
+}
+
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: ConfigFault[];
+  constructor(faults: ConfigFault[]) {
+    super(faults.map((fault) => `${fault.key} (${fault.source}): ${fault.message}`).join("\n"));
+    this.faults = faults;
+  }
+}
+
+/** Reads file, environment and flags, later ones winning, and reports every mistake at once as a ConfigError. */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+  const faults: ConfigFault[] = [];
+  const given = new Map<SettingKey, { raw: unknown; source: string }>();
+  for (const [key, raw] of await readFile(sources.file, faults)) {
+    if (isSettingKey(key)) given.set(key, { raw, source: sources.file?.path ?? "file" });
+    else
+      faults.push({
+        key,
+        source: sources.file?.path ?? "file",
+        message: `is no setting${suggestion(key, settingKeys)}`,
+      });
+  }
+  readEnvironment(sources.env, given, faults);
+  for (const [key, raw] of Object.entries(sources.flags)) {
+    if (isSettingKey(key) && raw !== undefined) given.set(key, { raw, source: `--${flagName(key)}` });
+  }
+
+  const values: Record<string, unknown> = {};
+  for (const key of settingKeys) {
+    const stated = given.get(key);
+    // An empty value is how a file or an environment leaves a setting as it is.
+    const isStated = stated && stated.raw !== null && stated.raw !== undefined && stated.raw !== "";
+    const entry = isStated ? stated : { raw: settings[key].default, source: "default" };
+    if (entry.raw === undefined) {
+      values[key] = undefined;
+      continue;
+    }
+    const reading = read(key, entry.raw);
+    if ("value" in reading) values[key] = reading.value;
+    else
+      faults.push({
+        key,
+        source: entry.source,
+        message: `${describeValue(key, entry.raw)} ${reading.wrong}`,
+      });
+  }
+  const wrong = new Set(faults.map(({ key }) => key));
+  faults.push(...contradictions({ ...configOf(), ...values } as Config, wrong));
+  if (faults.length > 0) throw new ConfigError(faults);
+  return values as Config;
+}
+
+function read(key: SettingKey, raw: unknown): Reading<unknown> {
+  if (!settings[key].secret || raw !== mask) return settings[key].kind.read(raw);
+  return {
+    wrong: `is only the mask that \`config print\` shows; write the secret itself, or leave it out and set ${environmentName(key)}`,
+  };
+}
+
+/** A configuration of defaults with some values replaced, already in their read form: for tests and tools. */
+export function configOf(values: Partial<Config> = {}): Config {
+  const config: Record<string, unknown> = {};
+  for (const key of settingKeys) {
+    const fallback = settings[key].default;
+    const reading = fallback === undefined ? { value: undefined } : settings[key].kind.read(fallback);
+    config[key] = "value" in reading ? reading.value : undefined;
+  }
+  return { ...(config as Config), ...values };
+}
+
+/** Rules that tie several settings together. */
+function contradictions(config: Config, wrong: ReadonlySet<string>): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  /** A rule says nothing about settings that could not be read. */
+  const fault = (key: SettingKey, message: string, other: SettingKey = key) => {
+    if (!wrong.has(key) && !wrong.has(other)) faults.push({ key, source: "settings", message });
+  };
+  if (config["push.ping-interval"] >= config["push.pong-timeout"])
+    fault(
+      "push.ping-interval",
+      "must be shorter than push.pong-timeout, or every connection would time out",
+      "push.pong-timeout",
+    );
+  if (Buffer.byteLength(config["push.heartbeat-content"]) > 125)
+    fault("push.heartbeat-content", "must be at most 125 bytes, the limit of a WebSocket ping");
+  if (config["push.cluster-enabled"] && !config["push.queue.url"])
+    fault("push.cluster-enabled", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
+  if (config["push.queue-client-messages"] && !config["push.queue.url"])
+    fault("push.queue-client-messages", "needs push.queue.url (amqp://… or kafka://…)", "push.queue.url");
+  const databaseUrl = config["database.url"];
+  if (databaseUrl && !/^(sqlite:|postgres(ql)?:\/\/)/.test(databaseUrl))
+    fault("database.url", "must start with sqlite: or postgres://");
+  return faults;
+}
+
+async function readFile(file: ConfigSources["file"], faults: ConfigFault[]): Promise<[string, unknown][]> {
+  if (!file) return [];
+  const handle = Bun.file(file.path);
+  if (!(await handle.exists())) {
+    if (file.required)
+      faults.push({ key: file.path, source: "file", message: "does not exist; check --config" });
+    return [];
+  }
+  try {
+    const parsed: unknown = Bun.YAML.parse(await handle.text());
+    if (parsed === null || parsed === undefined) return [];
+    if (typeof parsed !== "object" || Array.isArray(parsed))
+      throw new Error("expected settings such as `server:`");
+    return flatten(parsed as Record<string, unknown>, "");
+  } catch (error) {
+    faults.push({ key: file.path, source: "file", message: `is not readable YAML: ${messageOf(error)}` });
+    return [];
+  }
+}
+
+/** `{push: {"pong-timeout": 60}}` and `{"push.pong-timeout": 60}` are the same setting. */
+function flatten(tree: Record<string, unknown>, prefix: string): [string, unknown][] {
+  return Object.entries(tree).flatMap(([name, value]): [string, unknown][] => {
+    const key = prefix + name;
+    if (value !== null && typeof value === "object" && !Array.isArray(value) && !isSettingKey(key))
+      return flatten(value as Record<string, unknown>, `${key}.`);
+    return [[key, value]];
+  });
+}
+
+/** Variables of ours that are no settings. */
+const otherVariables = new Set([
+  "SLIPWAY_CONFIG",
+  "SLIPWAY_ADMIN_PASSWORD",
+  "SLIPWAY_URL",
+  "SLIPWAY_TOKEN",
+  "SLIPWAY_API_KEY",
+]);
+
+function readEnvironment(
+  env: ConfigSources["env"],
+  given: Map<SettingKey, { raw: unknown; source: string }>,
+  faults: ConfigFault[],
+): void {
+  const keyByName = new Map(settingKeys.map((key) => [environmentName(key), key]));
+  for (const [name, raw] of Object.entries(env)) {
+    if (
+      !name.startsWith("SLIPWAY_") ||
+      otherVariables.has(name) ||
+      name.startsWith("SLIPWAY_TEST_") ||
+      raw === undefined
+    )
+      continue;
+    const key = keyByName.get(name);
+    if (key) given.set(key, { raw, source: name });
+    else
+      faults.push({
+        key: name,
+        source: "environment",
+        message: `is no setting${suggestion(name, keyByName.keys())}`,
+      });
+  }
+  if (env.PORT !== undefined && env.PORT !== "") {
+    // Of an address that is wrong itself, the mistake is told, not the port.
+    const { kind, default: unset } = settings["server.listen"];
+    const address = kind.read(given.get("server.listen")?.raw ?? unset);
+    if ("value" in address)
+      given.set("server.listen", { raw: hostAndPort(address.value.host, env.PORT), source: "PORT" });
+  }
+}
+
+function describeValue(key: SettingKey, raw: unknown): string {
+  return settings[key].secret ? "(value hidden)" : JSON.stringify(raw);
+}
+
+function suggestion(name: string, candidates: Iterable<string>): string {
+  const meant = nearest(name, candidates);
+  return meant ? `; did you mean ${meant}?` : "; see docs/configuration.md";
+}
+
+/** The configuration as YAML that can be loaded again, with secrets masked. */
+export function printConfig(config: Config): string {
+  const lines = settingKeys.map((key) => `${key}: ${written(key, config[key])}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function written(key: SettingKey, value: unknown): string {
+  const kind: Kind<unknown> = settings[key].kind;
+  if (value === undefined) return "null";
+  if (Array.isArray(value) && value.length === 0) return "[]";
+  return JSON.stringify(settings[key].secret ? mask : (kind.write?.(value) ?? value));
+}

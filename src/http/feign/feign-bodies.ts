@@ -1,0 +1,108 @@
+import { isChannelName } from "../../push/connection/grants.ts";
+import { isRecord } from "../../push/message/message.ts";
+import { readBody } from "../body.ts";
+import { buildBodyDeadline } from "../body-deadline.ts";
+import { fail } from "./feign-envelope.ts";
+import type { FeignHead } from "./feign-head.ts";
+
+const maxOrderBytes = 64 * 1024;
+const bodySeconds = 30;
+const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
+  fail(408, 40801, `The body did not arrive whole within ${bodySeconds} s; send it again.`, {
+    connection: "close",
+  }),
+);
+
+/** The text of a JSON body, or the failure to answer. */
+export function readJsonText(
+  request: Request,
+  { contentType, contentLength }: FeignHead,
+  maxBytes: number,
+): Promise<string | Response> | Response {
+  if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
+    return fail(415, 41501, "Content-Type must be application/json.");
+  // The runtime keeps a body to the length that it declares, so it need not be counted.
+  const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
+  return inTime(isBounded ? request.text() : readCounted(request, maxBytes));
+}
+
+async function readCounted(request: Request, maxBytes: number): Promise<string | Response> {
+  const body = await readBody(request, maxBytes);
+  return body === "too_large"
+    ? fail(413, 41301, `The body is larger than ${maxBytes} bytes.`)
+    : new TextDecoder().decode(body);
+}
+
+async function readObject(request: Request, head: FeignHead): Promise<Record<string, unknown> | Response> {
+  const text = await readJsonText(request, head, maxOrderBytes);
+  if (typeof text !== "string") return text;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isRecord(body)) return body;
+  } catch {
+    // Answered below, as anything else that is no object.
+  }
+  return fail(400, 40001, "The body must be a JSON object.");
+}
+
+export interface DisconnectOrder {
+  who: { userId: string } | { connectionId: string };
+  closeCode: number | undefined;
+}
+
+/** `{userId | connectionId, code?}` */
+export async function readDisconnect(request: Request, head: FeignHead): Promise<DisconnectOrder | Response> {
+  const body = await readObject(request, head);
+  if (body instanceof Response) return body;
+  const { userId, connectionId, code } = body;
+  if (code !== undefined && !isCloseCode(code))
+    return fail(
+      400,
+      40007,
+      "code must be a close code from 4000 to 4999, or 1000, 1001, 1008, 1011, 1012, 1013.",
+    );
+  if (isName(userId) && connectionId === undefined) return { who: { userId }, closeCode: code };
+  if (isName(connectionId) && userId === undefined) return { who: { connectionId }, closeCode: code };
+  return fail(400, 40003, "Give either userId or connectionId, as a string.");
+}
+
+/** `{userId, channel}` */
+export async function readChannelOrder(
+  request: Request,
+  head: FeignHead,
+): Promise<{ userId: string; channel: string } | Response> {
+  const body = await readObject(request, head);
+  if (body instanceof Response) return body;
+  const { userId, channel } = body;
+  if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
+  if (typeof channel !== "string" || !isChannelName(channel))
+    return fail(400, 40003, "channel must be a name of 1 to 255 bytes without control characters.");
+  return { userId, channel };
+}
+
+/** `{userId, channels}`: from now on exactly these names and globs. */
+export async function readGrant(
+  request: Request,
+  head: FeignHead,
+): Promise<{ userId: string; channels: string[] } | Response> {
+  const body = await readObject(request, head);
+  if (body instanceof Response) return body;
+  const { userId, channels } = body;
+  if (!isName(userId)) return fail(400, 40003, "userId must be given, as a string.");
+  if (!Array.isArray(channels) || !channels.every(isName))
+    return fail(400, 40003, "channels must be a list of channel names and globs.");
+  return { userId, channels };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+const plainCloseCodes = [1000, 1001, 1008, 1011, 1012, 1013];
+
+function isCloseCode(value: unknown): value is number {
+  return (
+    typeof value === "number" &&
+    (plainCloseCodes.includes(value) || (value >= 4000 && value <= 4999 && Number.isInteger(value)))
+  );
+}

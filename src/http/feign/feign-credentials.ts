@@ -1,0 +1,55 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Server } from "bun";
+import type { KeylessCalls } from "../keyless-calls.ts";
+import { fail } from "./feign-envelope.ts";
+import type { FeignHead } from "./feign-head.ts";
+
+export interface FeignCredentials {
+  /** Null: the caller may go on. */
+  refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
+}
+
+/**
+ * With api keys: one of them must be given. Without: the caller must be allowed without a key. Keys are compared
+ * as keyed hashes, so that neither content nor length shows in the time it takes.
+ */
+export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {
+  if (apiKeys.length === 0) return keylessOnly(keyless);
+  const processKey = randomBytes(32);
+  const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
+  const digests = apiKeys.map(digestOf);
+  return {
+    refusalOf(head) {
+      const given = keyOf(head);
+      if (given === null)
+        return unauthorized("", "An api key is needed: Authorization: Bearer or X-API-Key.");
+      const digest = digestOf(given);
+      // Each is compared, so that the time does not tell which one it was.
+      const matches = digests.filter((known) => timingSafeEqual(known, digest));
+      return matches.length > 0 ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
+    },
+  };
+}
+
+/**
+ * The reason is also sent in a header: the HTTP client of the JDK, which Feign uses by default, drops the body of a 401
+ * when it has streamed a request body.
+ */
+function unauthorized(error: string, message: string): Response {
+  const challenge = `Bearer realm="slipway", ${error}error_description="${message}"`;
+  return fail(401, 40101, message, { "www-authenticate": challenge });
+}
+
+export function keyOf({ authorization, apiKey }: FeignHead): string | null {
+  if (authorization === null) return apiKey;
+  return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
+}
+
+function keylessOnly(keyless: KeylessCalls): FeignCredentials {
+  return {
+    refusalOf(head, request, server) {
+      const reason = keyless.refusalOf(head, request, server);
+      return reason === null ? null : fail(403, 40302, reason);
+    },
+  };
+}

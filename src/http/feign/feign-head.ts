@@ -1,0 +1,48 @@
+import { isProxyHeader } from "../client-address.ts";
+
+/** The headers of a /feign or /metrics request that are checked. */
+export interface FeignHead {
+  contentType: string | null;
+  contentLength: string | null;
+  idempotencyKey: string | null;
+  authorization: string | null;
+  apiKey: string | null;
+  /** Whether the caller claims to be the deploy service. */
+  isFromDeployService: boolean;
+  hasPassedProxy: boolean;
+  /** Whether a web page sent the request: programs send neither Origin nor Sec-Fetch-Site. */
+  isFromWebPage: boolean;
+  host: string | null;
+}
+
+/** In one pass: the names that proxies add must be looked for among all anyway, and a question by name costs as much again. */
+export function feignHeadOf(headers: Headers): FeignHead {
+  const head: FeignHead = {
+    contentType: null,
+    contentLength: null,
+    idempotencyKey: null,
+    authorization: null,
+    apiKey: null,
+    isFromDeployService: false,
+    hasPassedProxy: false,
+    isFromWebPage: false,
+    host: null,
+  };
+  headers.forEach((value, name) => {
+    if (name === "content-type") head.contentType = value;
+    else if (name === "content-length") head.contentLength = value;
+    else if (name === "idempotency-key") head.idempotencyKey = value;
+    else if (name === "authorization") head.authorization = value;
+    else if (name === "x-api-key") head.apiKey = value;
+    else if (name === "host") head.host = value;
+    else if (name === "origin" || (name === "sec-fetch-site" && isForeign(value))) head.isFromWebPage = true;
+    else if (name === "x-slipway-service") head.isFromDeployService = value === "deploy";
+    else if (isProxyHeader(name)) head.hasPassedProxy = true;
+  });
+  return head;
+}
+
+/** Opening the address directly in a browser is not a cross-site request. */
+function isForeign(site: string): boolean {
+  return site !== "none" && site !== "same-origin";
+}

@@ -1,0 +1,69 @@
+import { isConsoleChannel } from "../../model/console-names.ts";
+import type { Glob } from "../../model/glob.ts";
+import type { Connection, Socket } from "./connection.ts";
+import type { Connections } from "./connections.ts";
+import { isChannelName } from "./grants.ts";
+import { channelTopic } from "./topics.ts";
+
+export const maxChannelsPerConnection = 128;
+
+export type JoinRefusal = "channel_invalid" | "channel_not_allowed" | "too_many_channels";
+
+export const joinRefusalTexts: Record<JoinRefusal, string> = {
+  channel_invalid: "A channel name has 1 to 255 bytes and no control characters.",
+  channel_not_allowed: "This connection was not granted the channel.",
+  too_many_channels: `A connection is in at most ${maxChannelsPerConnection} channels; leave one first.`,
+};
+
+/** Membership of connections in channels. */
+export class Channels {
+  readonly #connections: Connections;
+  readonly #reservesConsoleNames: boolean;
+
+  constructor(connections: Connections, reservesConsoleNames: boolean) {
+    this.#connections = connections;
+    this.#reservesConsoleNames = reservesConsoleNames;
+  }
+
+  /** What a client asks for itself: only what it was granted. Null: it is a member now. */
+  join(socket: Socket, channel: string): JoinRefusal | null {
+    if (!isChannelName(channel)) return "channel_invalid";
+    if (!socket.data.grants.allows(channel)) return "channel_not_allowed";
+    return this.joinUnasked(socket, channel);
+  }
+
+  /** Grants of the verify answer or of another service. None of them opens the console's channels to others. */
+  joinUnasked(socket: Socket, channel: string): JoinRefusal | null {
+    if (!isChannelName(channel)) return "channel_invalid";
+    const { data } = socket;
+    if (this.#reservesConsoleNames && !data.isConsole && isConsoleChannel(channel))
+      return "channel_not_allowed";
+    data.channels ??= new Set();
+    if (data.channels.has(channel)) return null;
+    if (data.channels.size >= maxChannelsPerConnection) return "too_many_channels";
+    data.channels.add(channel);
+    this.#connections.joined(channel);
+    if (isLive(data)) socket.subscribe(channelTopic(channel, data.isV1));
+    return null;
+  }
+
+  /** False when it was no member. */
+  leave(socket: Socket, channel: string): boolean {
+    const { data } = socket;
+    if (!data.channels?.delete(channel)) return false;
+    this.#connections.left(channel);
+    if (isLive(data)) socket.unsubscribe(channelTopic(channel, data.isV1));
+    return true;
+  }
+
+  leaveMatching(socket: Socket, glob: Glob): string[] {
+    const leaving = [...(socket.data.channels ?? [])].filter((channel) => glob(channel));
+    for (const channel of leaving) this.leave(socket, channel);
+    return leaving;
+  }
+}
+
+/** While a connection is still catching up on missed messages it hears no topic; it gets them all from the ring. */
+function isLive(connection: Connection): boolean {
+  return connection.resumeAt < 0;
+}

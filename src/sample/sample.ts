@@ -1,0 +1,153 @@
+import { createHmac } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import type { Project } from "../model/project.ts";
+import type { Store } from "../model/store.ts";
+import { randomToken } from "../secrets.ts";
+import type { WebhookManagement } from "../webhook/management.ts";
+import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
+
+export interface MadeSample {
+  project: Project;
+  deliveryId: number;
+  taskId: number | null;
+}
+
+/** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
+export interface Samples {
+  create(): Promise<MadeSample>;
+  /** The project with its repository, deliveries, clones and workspaces: nothing is left. */
+  remove(project: Project): Promise<void>;
+}
+
+export interface SamplesOptions {
+  store: Store;
+  management: Pick<WebhookManagement, "save" | "generateSecret">;
+  clock: Clock;
+  samplesDir: string;
+  /** Folder of the local runner, which keeps clones and workspaces by project. */
+  runnerDir: string;
+  /** Where this server answers on this machine. */
+  ownUrl: () => string;
+  fetch: typeof fetch;
+}
+
+/** More would be somebody's script gone wild. */
+const maxSamples = 20;
+const deliveriesAtOnce = 500;
+const projectsAtOnce = 200;
+
+const stages: Project["stages"] = {
+  build: {
+    script: `echo "Building version $(cat VERSION) of $CI_REF_NAME"
+printf '\\033[36m%s\\033[0m\\n' "checking pages"
+for page in site/*.html; do sleep 0.4; printf '  \\033[32mok\\033[0m %s\\n' "$page"; done`,
+    timeout: 60,
+  },
+  deploy: {
+    script: `mkdir -p "$SAMPLE_LIVE"
+cp -R site/. "$SAMPLE_LIVE"
+echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
+    timeout: 60,
+  },
+  start: {
+    script: 'echo "Live now:"; grep -o "<h1>.*</h1>" "$SAMPLE_LIVE/index.html"',
+    timeout: 60,
+    healthCheck: { type: "command", command: 'test -s "$SAMPLE_LIVE/index.html"', timeoutSeconds: 5 },
+  },
+};
+
+export function buildSamples(options: SamplesOptions): Samples {
+  const { store, management, clock, samplesDir, ownUrl } = options;
+
+  async function push(project: Project, key: string, secret: string, commit: string, message: string) {
+    const body = JSON.stringify(githubPush(project, commit, message, new Date(clock.now())));
+    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const response = await options.fetch(`${ownUrl()}/api/hooks/git/${key}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-github-event": "push",
+        "x-github-delivery": crypto.randomUUID(),
+        "x-hub-signature-256": `sha256=${signature}`,
+      },
+      body,
+    });
+    const answer = (await response.json()) as { deliveryId: number; taskId?: number; reason: string };
+    if (response.status !== 202)
+      throw new Fault("internal", `The sample's push was refused: ${answer.reason}`);
+    return { deliveryId: answer.deliveryId, taskId: answer.taskId ?? null };
+  }
+
+  /** Version 0.1.0 allowed changing the address of a sample, also to the repository of another sample. */
+  async function isUsed(cloneUrl: string): Promise<boolean> {
+    for (let page = 1; ; page++) {
+      const { items } = await store.projects.list({}, { page, pageSize: projectsAtOnce });
+      if (items.some((project) => project.git.url === cloneUrl)) return true;
+      if (items.length < projectsAtOnce) return false;
+    }
+  }
+
+  return {
+    async create() {
+      const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
+      if (items.filter((project) => project.sample).length >= maxSamples)
+        throw new Fault("conflict", `There are ${maxSamples} sample projects; delete one first.`);
+      const name = `Sample ${randomToken(3, "hex")}`;
+      const folder = join(samplesDir, name.replace(" ", "-").toLowerCase());
+      const repository = await makeSampleRepository(join(folder, "repository"));
+      await repository.commit(1);
+      const { commit, message } = await repository.commit(2);
+      const project = await store.projects.create({
+        name,
+        groupId: null,
+        git: { url: repository.path, ref: "main", submodules: false },
+        stages,
+        env: { SAMPLE_LIVE: join(folder, "live") },
+        notify: [],
+        labels: [],
+        supersede: "none",
+        sample: true,
+        createdAt: new Date(clock.now()),
+      });
+      const secret = management.generateSecret();
+      const webhook = { enabled: true, provider: "github", secret, debounceSeconds: 0 } as const;
+      const { key } = await management.save(project.id, webhook, async () => {});
+      return { project, ...(await push(project, key ?? "", secret, commit, message)) };
+    },
+    async remove(project) {
+      await store.projects.delete(project.id);
+      while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
+      const folder = sampleFolderOf(project.git.url, samplesDir);
+      const ownFolder = folder !== null && !(await isUsed(project.git.url)) ? [folder] : [];
+      const kept = [`cache/project-${project.id}.git`, `work/project-${project.id}`];
+      for (const path of [...ownFolder, ...kept.map((each) => join(options.runnerDir, each))])
+        rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What GitHub sends for a push, as far as anybody reads it. */
+function githubPush(project: Project, commit: string, message: string, at: Date) {
+  const head = {
+    id: commit,
+    message,
+    timestamp: at.toISOString(),
+    author: { name: "Sample" },
+    added: [],
+    removed: [],
+    modified: ["VERSION", "site/index.html"],
+  };
+  return {
+    ref: "refs/heads/main",
+    before: "0".repeat(40),
+    after: commit,
+    deleted: false,
+    pusher: { name: "sample" },
+    repository: { full_name: `samples/${project.name}`, default_branch: "main" },
+    commits: [head],
+    head_commit: head,
+  };
+}

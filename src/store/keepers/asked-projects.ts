@@ -1,0 +1,50 @@
+import type { SelectQueryBuilder, SqlBool } from "kysely";
+import { type Expression, sql } from "kysely";
+import type { Schema } from "../query/schema.ts";
+import type { Scope } from "../query/scope.ts";
+
+interface AskedProjects {
+  projectId?: number;
+  groupId?: number;
+  visibleProjectIds?: number[];
+}
+
+/** Ids of the projects that pass all three conditions; null stands for every project, and for none at all. */
+export async function askedProjects({ lists }: Scope, asked: AskedProjects): Promise<number[] | null> {
+  const { projectId, groupId, visibleProjectIds } = asked;
+  const sets: number[][] = [];
+  if (projectId !== undefined) sets.push([projectId]);
+  if (visibleProjectIds !== undefined) sets.push(visibleProjectIds);
+  if (groupId !== undefined) {
+    const rows = await lists.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
+    sets.push(rows.map((row) => row.id));
+  }
+  const [first, ...others] = sets.map((ids) => new Set(ids));
+  return first === undefined ? null : [...first].filter((id) => others.every((ids) => ids.has(id)));
+}
+
+export function isOfProjects({ dialect }: Scope, projectIds: number[]): Expression<SqlBool> {
+  const [only] = projectIds;
+  return projectIds.length === 1
+    ? sql<SqlBool>`project_id = ${only}`
+    : dialect.isAmong("project_id", projectIds);
+}
+
+type Listed = "deliveries" | "tasks";
+
+/**
+ * The rows that `newestOf` gives for the projects. One index gives those of one project in order; of several, each gives
+ * its own newest and only these are left to sort, never all that match.
+ */
+export function newestOfProjects<T extends Listed>(
+  scope: Scope,
+  table: T,
+  projectIds: number[],
+  newestIdsOf: (isOfProject: Expression<SqlBool>) => Expression<unknown>,
+): SelectQueryBuilder<Schema, T, object> {
+  const ids = scope.dialect.ofEach(projectIds, table, (projectId) =>
+    newestIdsOf(sql<SqlBool>`project_id = ${projectId}`),
+  );
+  const found = scope.lists.selectFrom(table) as unknown as SelectQueryBuilder<Schema, T, object>;
+  return found.where(sql<SqlBool>`${sql.ref(`${table}.id`)} in (${ids})`);
+}

@@ -1,0 +1,92 @@
+import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
+import type { DeliveryFilter, DeliveryPlace } from "../../model/delivery.ts";
+import type { Schema } from "../query/schema.ts";
+import type { Scope } from "../query/scope.ts";
+import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
+
+type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
+
+/** A filter whose group and permissions are worked out: null stands for every project, and project 0. */
+interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search"> {
+  projectIds: number[] | null;
+  /** Only what comes after this place, newest first. */
+  place?: DeliveryPlace;
+}
+
+export async function resolve(scope: Scope, filter: DeliveryFilter): Promise<ResolvedFilter> {
+  return { ...filter, projectIds: await askedProjects(scope, filter) };
+}
+
+/** All deliveries that a filter lets through, in no order: good for counting. */
+export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
+  const { projectIds, search } = filter;
+  let found = inState(scope, filter);
+  if (projectIds !== null) found = found.where(isOfProjects(scope, projectIds));
+  if (search !== undefined && search !== "") found = found.where((eb) => eb.or(searched(search)));
+  return found;
+}
+
+/**
+ * The newest deliveries that a filter lets through, at least the first `count` of them. Where one index cannot give
+ * them in order (several projects, or a search over three columns), each part gives its own newest by its index, and
+ * only those few are sorted: never all that match.
+ */
+export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
+  const { lists } = scope;
+  const { projectIds, search } = filter;
+  const newestIds = (found: Deliveries) =>
+    found.select("deliveries.id").orderBy("created_at", "desc").orderBy("deliveries.id", "desc").limit(count);
+  if (search !== undefined && search !== "") {
+    const all = { ...filter, search: "" };
+    const [first, ...more] = searched(search).map((isFound) =>
+      lists.selectFrom(newestIds(matching(scope, all).where(isFound)).as("part")).select("part.id"),
+    );
+    if (first === undefined) return matching(scope, filter);
+    const ids = more.reduce((union, part) => union.unionAll(part), first);
+    return lists.selectFrom("deliveries").where("deliveries.id", "in", ids);
+  }
+  if (projectIds === null || projectIds.length === 1) return matching(scope, filter);
+  return newestOfProjects(scope, "deliveries", projectIds, (isOfProject) =>
+    newestIds(inState(scope, filter).where(isOfProject)),
+  );
+}
+
+function inState({ lists }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
+  let found: Deliveries = lists.selectFrom("deliveries");
+  if (status !== undefined) found = found.where(isExactly("status", status));
+  // The code of an accepted delivery is its status, which is in the index by time.
+  if (code !== undefined) found = found.where(isExactly(code === "accepted" ? "status" : "code", code));
+  if (from !== undefined) found = found.where("created_at", ">=", from.getTime());
+  if (to !== undefined) found = found.where("created_at", "<", to.getTime());
+  return place === undefined ? found : after(found, place);
+}
+
+/** Accepted deliveries are in none of these indexes; a query for others says so, in the words of the index. */
+function isExactly(column: "status" | "code", value: string): RawBuilder<SqlBool> {
+  const name = sql.ref(column);
+  const isOther = value === "accepted" ? sql`` : sql` and ${name} <> 'accepted'`;
+  return sql<SqlBool>`(${name} = ${value}${isOther})`;
+}
+
+/** The first condition alone would do but for those of the same moment; it is what the index is entered by. */
+function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries {
+  const time = created_at.getTime();
+  return found
+    .where("created_at", "<=", time)
+    .where((eb) => eb.or([eb("created_at", "<", time), eb("deliveries.id", "<", id)]));
+}
+
+/** As people copy a commit from a page: its first digits. Fewer would name too many. */
+const shortCommit = /^[0-9a-f]{7,39}$/i;
+
+/** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */
+function searched(search: string): Expression<SqlBool>[] {
+  return ["host_delivery_id", "commit", "ref"].map((column) => {
+    const name = sql.ref(column);
+    const isSame = sql<SqlBool>`(${name} = ${search} and ${name} <> '')`;
+    if (column !== "commit" || !shortCommit.test(search)) return isSame;
+    // All that starts so: no digit comes after f, and g does.
+    const start = search.toLowerCase();
+    return sql<SqlBool>`(${name} >= ${start} and ${name} < ${`${start}g`} and ${name} <> '')`;
+  });
+}

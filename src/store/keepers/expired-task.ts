@@ -1,0 +1,48 @@
+import { type Expression, type SqlBool, sql } from "kysely";
+import type { ExpiredTaskKeeper } from "../../model/expired-task.ts";
+import type { Scope } from "../query/scope.ts";
+import { deleteLogRows } from "./task-log.ts";
+import { isUnfinished } from "./task-shape.ts";
+
+/**
+ * Goes through the tasks by their numbers, which grow with their time: the old ones stand first, and no index beyond
+ * the table's own is needed. Of what stays there are two for each project at most.
+ */
+export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
+  const { db, lists, dialect } = scope;
+  return {
+    async after(afterId, before, limit) {
+      const rows = await lists
+        .selectFrom("tasks")
+        .select(["id", "created_at"])
+        .where("id", ">", afterId)
+        .orderBy("id")
+        .limit(limit)
+        .execute();
+      const old = rows.filter((row) => row.created_at < before.getTime()).map((row) => row.id);
+      if (old.length === 0) return { ids: [], lastId: null };
+      const found = await lists
+        .selectFrom("tasks")
+        .select("id")
+        .where(dialect.isAmong("id", old))
+        .where(mayGo(before))
+        .execute();
+      return { ids: found.map((row) => row.id), lastId: rows.at(-1)?.id ?? null };
+    },
+    deleteLogs: (ids, limit) => deleteLogRows(scope, ids, limit),
+    async delete(ids, before) {
+      const result = await db
+        .deleteFrom("tasks")
+        .where(dialect.isAmong("id", ids))
+        .where(mayGo(before))
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+function mayGo(before: Date): Expression<SqlBool> {
+  return sql<SqlBool>`finished_at < ${before.getTime()} and not (${isUnfinished})
+    and not exists (select 1 from projects where projects.id = tasks.project_id and live_task_id = tasks.id)
+    and exists (select 1 from tasks newer where newer.project_id = tasks.project_id and newer.id > tasks.id)`;
+}

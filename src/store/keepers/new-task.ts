@@ -1,0 +1,45 @@
+import type { Insertable } from "kysely";
+import type { NewTask, Task } from "../../model/task.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
+import type { TaskTable } from "../query/schema.ts";
+import { taskShape } from "./task-shape.ts";
+
+const queued = {
+  state: "queued",
+  supersededBy: null,
+  reason: "",
+  attempt: 0,
+  leaseHash: null,
+  leaseUntil: null,
+  runnerId: null,
+  startedAt: null,
+  finishedAt: null,
+} as const satisfies Partial<Task>;
+
+/** A new task as it goes into the queue. */
+export function queuedTask(task: NewTask): Omit<Task, "id"> {
+  return { ...task, ...queued };
+}
+
+const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;
+
+/** Without the columns that are null in every new task: to hand over a null costs as much as any value. */
+export const insertTask = fixedQuery(
+  taskShape.columns.filter((column) => column !== "id" && start[column] !== null),
+  (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
+    db
+      .insertInto("tasks")
+      .values(row)
+      .$if(!tellsNewIds, (insert) => insert.returning("id")),
+);
+
+/** Names the delivery that made a task. */
+export const nameDelivery = fixedQuery(
+  ["id", "delivery_id"],
+  (db, { id, delivery_id }: { id: number; delivery_id: number }) =>
+    db.updateTable("tasks").set({ delivery_id }).where("id", "=", id),
+);
+
+export function noProject({ projectId }: NewTask): { missing: string } {
+  return { missing: `Project ${projectId} does not exist.` };
+}

@@ -1,0 +1,151 @@
+import { type SqlBool, sql } from "kysely";
+import type { OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
+import { plain, rowShape, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+
+const shape = rowShape<OutgoingCall, "outgoing_calls">({
+  id: plain(),
+  projectId: plain(),
+  kind: plain(),
+  subject: plain(),
+  url: plain(),
+  messageId: plain(),
+  proof: plain(),
+  body: plain(),
+  attempts: plain(),
+  nextTryAt: time,
+  createdAt: time,
+});
+
+/** No call waits longer for its next attempt. A later time was stored before a clock was set back, so the call is due. */
+const longestWaitMs = 15 * 60_000;
+
+export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
+  const { db } = scope;
+  const count = async ({ db }: Scope) => {
+    const { waiting } = await db
+      .selectFrom("outgoing_calls")
+      .select((eb) => eb.fn.countAll<number>().as("waiting"))
+      .executeTakeFirstOrThrow();
+    return waiting;
+  };
+
+  return {
+    add: (call, { total, perTarget }) =>
+      scope.transact(async (inner) => {
+        const replaced = call.subject === null ? [] : await deleteSubject(inner, call.subject);
+        const none = { id: null, dropped: null, replaced };
+        if ((await countOf(inner, call.projectId, call.url)) >= perTarget) return none;
+        let dropped: OutgoingCall | null = null;
+        if ((await count(inner)) >= total) {
+          dropped = await makePlace(inner, call.projectId);
+          if (dropped === null) return none;
+        }
+        const { id } = await inner.db
+          .insertInto("outgoing_calls")
+          .values(shape.insert(call))
+          .returning("id")
+          .executeTakeFirstOrThrow();
+        return { id, dropped, replaced };
+      }),
+    async takeDue(now, until, limit, { perProject, except } = { perProject: limit, except: [] }) {
+      const isDue = sql<SqlBool>`(next_try_at <= ${now.getTime()} or next_try_at > ${now.getTime() + longestWaitMs})`;
+      const ranked = db
+        .selectFrom("outgoing_calls")
+        .select(["id", "next_try_at"])
+        .select(sql<number>`row_number() over (partition by project_id order by next_try_at)`.as("place"))
+        .where(isDue)
+        .where((eb) => eb.not(scope.dialect.isAmong("project_id", except)))
+        .as("ranked");
+      const due = db
+        .selectFrom(ranked)
+        .select("id")
+        .where("place", "<=", perProject)
+        .orderBy("next_try_at")
+        .limit(limit);
+      // Looked at once more in the update itself: another instance may have taken it in between.
+      const rows = await db
+        .updateTable("outgoing_calls")
+        .set((eb) => ({ attempts: eb("attempts", "+", 1), next_try_at: until.getTime() }))
+        .where("id", "in", due)
+        .where(isDue)
+        .returningAll()
+        .execute();
+      return rows.map(shape.read).sort((a, b) => a.id - b.id);
+    },
+    async putOff({ id, attempts }, nextTryAt) {
+      const result = await db
+        .updateTable("outgoing_calls")
+        .set({ next_try_at: nextTryAt.getTime() })
+        .where("id", "=", id)
+        .where("attempts", "=", attempts)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    async nextDue() {
+      const row = await db
+        .selectFrom("outgoing_calls")
+        .select((eb) => eb.fn.min("next_try_at").as("at"))
+        .executeTakeFirst();
+      return row === undefined || row.at === null ? null : new Date(row.at);
+    },
+    async delete(id) {
+      await db.deleteFrom("outgoing_calls").where("id", "=", id).execute();
+    },
+    count: () => count(scope),
+  };
+}
+
+function deleteSubject({ db }: Scope, subject: string): Promise<{ id: number; attempts: number }[]> {
+  return db
+    .deleteFrom("outgoing_calls")
+    .where("subject", "=", subject)
+    .returning(["id", "attempts"])
+    .execute();
+}
+
+async function countOf({ db }: Scope, projectId: number, url?: string): Promise<number> {
+  const { waiting } = await db
+    .selectFrom("outgoing_calls")
+    .select((eb) => eb.fn.countAll<number>().as("waiting"))
+    .where("project_id", "=", projectId)
+    .$if(url !== undefined, (query) => query.where("url", "=", url ?? ""))
+    .executeTakeFirstOrThrow();
+  return Number(waiting);
+}
+
+/**
+ * Deletes the oldest call to the busiest address of the project with the most calls, unless the requesting project
+ * would then have more, so that dead addresses of one project do not block other projects.
+ */
+async function makePlace(scope: Scope, projectId: number): Promise<OutgoingCall | null> {
+  const { db } = scope;
+  const waiting = sql<number>`count(*)`.as("waiting");
+  const heaviest = await db
+    .selectFrom("outgoing_calls")
+    .select(["project_id", waiting])
+    .groupBy("project_id")
+    .orderBy("waiting", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (heaviest === undefined) return null;
+  if (Number(heaviest.waiting) <= (await countOf(scope, projectId)) + 1) return null;
+  const busiest = await db
+    .selectFrom("outgoing_calls")
+    .select(["url", waiting])
+    .where("project_id", "=", heaviest.project_id)
+    .groupBy("url")
+    .orderBy("waiting", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  const oldest = await db
+    .selectFrom("outgoing_calls")
+    .selectAll()
+    .where("project_id", "=", heaviest.project_id)
+    .where("url", "=", busiest.url)
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  await db.deleteFrom("outgoing_calls").where("id", "=", oldest.id).execute();
+  return shape.read(oldest);
+}

@@ -1,0 +1,126 @@
+import { includes, type Permission, type PermissionKeeper } from "../../model/permission.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+
+export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper {
+  /** Projects the user is a member of, directly and through their group. */
+  const ofUser = (userId: number) =>
+    db
+      .selectFrom("project_members")
+      .where("project_members.user_id", "=", userId)
+      .select(["project_members.project_id", "project_members.permission"])
+      .unionAll(
+        db
+          .selectFrom("group_members")
+          .innerJoin("projects", "projects.group_id", "group_members.group_id")
+          .where("group_members.user_id", "=", userId)
+          .select(["projects.id as project_id", "group_members.permission"]),
+      );
+
+  async function projectIds(userId: number, needed: Permission): Promise<number[]> {
+    const rows = (await ofUser(userId).execute()).filter((row) => includes(row.permission, needed));
+    return [...new Set(rows.map((row) => row.project_id))].sort((a, b) => a - b);
+  }
+
+  async function groupIds(userId: number, needed: Permission): Promise<number[]> {
+    const rows = await db
+      .selectFrom("group_members")
+      .select(["group_id", "permission"])
+      .where("user_id", "=", userId)
+      .orderBy("group_id")
+      .execute();
+    return rows.filter((row) => includes(row.permission, needed)).map((row) => row.group_id);
+  }
+
+  return {
+    async ofProject(userId, projectId) {
+      const rows = await db
+        .selectFrom("project_members")
+        .where("project_members.project_id", "=", projectId)
+        .where("project_members.user_id", "=", userId)
+        .select("project_members.permission")
+        .unionAll(
+          db
+            .selectFrom("projects")
+            .innerJoin("group_members", "group_members.group_id", "projects.group_id")
+            .where("projects.id", "=", projectId)
+            .where("group_members.user_id", "=", userId)
+            .select("group_members.permission"),
+        )
+        .execute();
+      return strongest(rows.map((row) => row.permission));
+    },
+    async ofGroup(userId, groupId) {
+      const row = await db
+        .selectFrom("group_members")
+        .select("permission")
+        .where("group_id", "=", groupId)
+        .where("user_id", "=", userId)
+        .executeTakeFirst();
+      return row?.permission ?? null;
+    },
+    visibleProjectIds: (userId) => projectIds(userId, "view"),
+    visibleGroupIds: (userId) => groupIds(userId, "view"),
+    managedProjectIds: (userId) => projectIds(userId, "manage"),
+    managedGroupIds: (userId) => groupIds(userId, "manage"),
+    async hasOtherManagers() {
+      const managing = (table: "project_members" | "group_members") =>
+        db
+          .selectFrom(table)
+          .innerJoin("users", "users.id", `${table}.user_id`)
+          .where("permission", "=", "manage")
+          .where("users.role", "<>", "admin")
+          .where("users.disabled", "=", 0)
+          .select("users.id")
+          .limit(1)
+          .executeTakeFirst();
+      return (
+        (await managing("project_members")) !== undefined || (await managing("group_members")) !== undefined
+      );
+    },
+    async viewersOfProject(projectId) {
+      const rows = await db
+        .selectFrom("project_members")
+        .where("project_members.project_id", "=", projectId)
+        .select("project_members.user_id")
+        .union(
+          db
+            .selectFrom("projects")
+            .innerJoin("group_members", "group_members.group_id", "projects.group_id")
+            .where("projects.id", "=", projectId)
+            .select("group_members.user_id"),
+        )
+        .execute();
+      return rows.map((row) => row.user_id).sort((a, b) => a - b);
+    },
+    membersOfProject: (projectId) =>
+      db
+        .selectFrom("project_members")
+        .innerJoin("users", "users.id", "project_members.user_id")
+        .where("project_members.project_id", "=", projectId)
+        .orderBy("users.username")
+        .select(["users.id as userId", "users.username", "project_members.permission"])
+        .execute(),
+    async setProjectMember(projectId, userId, permission) {
+      const insert = db
+        .insertInto("project_members")
+        .values({ project_id: projectId, user_id: userId, permission })
+        .onConflict((conflict) => conflict.columns(["project_id", "user_id"]).doUpdateSet({ permission }));
+      await orFault(dialect, insert.execute(), {
+        missing: `Project ${projectId} or user ${userId} does not exist.`,
+      });
+    },
+    async removeProjectMember(projectId, userId) {
+      const result = await db
+        .deleteFrom("project_members")
+        .where("project_id", "=", projectId)
+        .where("user_id", "=", userId)
+        .executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}
+
+function strongest(held: Permission[]): Permission | null {
+  if (held.some((permission) => includes(permission, "manage"))) return "manage";
+  return held[0] ?? null;
+}

@@ -1,0 +1,145 @@
+import { type SqlBool, sql } from "kysely";
+import type { Project, ProjectKeeper } from "../../model/project.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
+import { pageOf } from "../query/page.ts";
+import { flag, json, plain, rowShape, time } from "../query/row.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+import { deleteLogRows } from "./task-log.ts";
+
+const shape = rowShape<Project, "projects">({
+  id: plain(),
+  name: plain(),
+  groupId: plain(),
+  git: json(),
+  stages: json(),
+  env: json(),
+  notify: json(),
+  labels: json(),
+  supersede: plain(),
+  liveTaskId: plain(),
+  sample: flag,
+  createdAt: time,
+});
+
+const tasksPerBatch = 50;
+/** A row is up to a quarter of a megabyte. */
+const logRowsPerBatch = 20;
+
+const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db.selectFrom("projects").selectAll().where("id", "=", id),
+);
+
+const selectProjectToChange = fixedQuery(["id"], (db, { id }: { id: number }, dialect) => {
+  const one = db.selectFrom("projects").selectAll().where("id", "=", id);
+  // Where transactions run one after the other, being in one is enough.
+  return dialect.hasRowLocks ? one.forNoKeyUpdate() : one;
+});
+
+const selectSecrets = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db
+    .selectFrom("project_secrets")
+    .select(["name", "ciphertext"])
+    .where("project_id", "=", id)
+    .orderBy("name"),
+);
+
+export function buildProjectKeeper(scope: Scope): ProjectKeeper {
+  const { db, dialect } = scope;
+  const named = <T>(name: string | undefined, work: Promise<T>) =>
+    orFault(dialect, work, {
+      duplicate: `A project named ${name} already exists.`,
+      missing: "The group of the project does not exist.",
+    });
+
+  return {
+    async create(project) {
+      const insert = db
+        .insertInto("projects")
+        .values(shape.insert({ ...project, liveTaskId: null }))
+        .returningAll();
+      return shape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
+    },
+    async byId(id) {
+      const [row] = await selectProject(scope, { id });
+      return row === undefined ? null : shape.read(row);
+    },
+    async hold(id) {
+      const [row] = await selectProjectToChange(scope, { id });
+      return row === undefined ? null : shape.read(row);
+    },
+    async list({ ids, groupId, search }, request) {
+      let found = db.selectFrom("projects");
+      if (ids !== undefined) found = found.where(dialect.isAmong("id", ids));
+      if (groupId !== undefined) found = found.where("group_id", "=", groupId);
+      if (search !== undefined && search !== "") {
+        const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
+        found = found.where(sql<SqlBool>`lower(name) like ${pattern} escape '\\'`);
+      }
+      return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
+    },
+    async update(id, change) {
+      const set = shape.update(change);
+      if (Object.keys(set).length === 0) return this.byId(id);
+      const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
+      const row = await named(change.name, update.executeTakeFirst());
+      return row === undefined ? null : shape.read(row);
+    },
+    async setLiveTask(id, taskId) {
+      await db.updateTable("projects").set({ live_task_id: taskId }).where("id", "=", id).execute();
+    },
+    async delete(id) {
+      await deleteTasks(scope, id);
+      const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+    secrets: (id) => selectSecrets(scope, { id }),
+    secretNames: (ids) =>
+      db
+        .selectFrom("project_secrets")
+        .select(["project_id as projectId", "name"])
+        .where(dialect.isAmong("project_id", ids))
+        .orderBy("name")
+        .execute(),
+    async setSecret(id, name, ciphertext) {
+      const insert = db
+        .insertInto("project_secrets")
+        .values({ project_id: id, name, ciphertext })
+        .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
+      await orFault(dialect, insert.execute(), { missing: `Project ${id} does not exist.` });
+    },
+    async deleteSecret(id, name) {
+      const result = await db
+        .deleteFrom("project_secrets")
+        .where("project_id", "=", id)
+        .where("name", "=", name)
+        .executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}
+
+/**
+ * A project may have many tasks with long logs. Deleting them with it in one statement would hold up all who write; so
+ * they go before it, a few rows at a time.
+ */
+async function deleteTasks({ db, dialect }: Scope, projectId: number): Promise<void> {
+  for (;;) {
+    const some = await db
+      .selectFrom("tasks")
+      .select("id")
+      .where("project_id", "=", projectId)
+      .orderBy("id")
+      .limit(tasksPerBatch)
+      .execute();
+    const ids = some.map(({ id }) => id);
+    if (ids.length === 0) return;
+    while ((await deleteLogRows({ db, dialect }, ids, logRowsPerBatch)) === logRowsPerBatch) await nextTurn();
+    await db.deleteFrom("tasks").where(dialect.isAmong("id", ids)).execute();
+    await nextTurn();
+  }
+}
+
+/** Lets other writes run between two batches. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

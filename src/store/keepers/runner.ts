@@ -1,0 +1,86 @@
+import type { Runner, RunnerKeeper } from "../../model/runner.ts";
+import { pageOf } from "../query/page.ts";
+import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+
+const shape = rowShape<Runner, "runners">({
+  id: plain(),
+  name: plain(),
+  labels: json(),
+  tokenHash: plain(),
+  local: flag,
+  disabled: flag,
+  version: plain(),
+  concurrency: plain(),
+  groupIds: json(),
+  offeredLabels: optional(json()),
+  alsoUnlabelled: flag,
+  isolated: flag,
+  lastSeenAt: optional(time),
+  createdAt: time,
+});
+
+const nothingTold = {
+  offeredLabels: null,
+  alsoUnlabelled: false,
+  isolated: false,
+  version: "",
+  lastSeenAt: null,
+} satisfies Partial<Runner>;
+
+export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
+  const named = <T>(name: string | undefined, work: Promise<T>) =>
+    orFault(dialect, work, { duplicate: `A runner named ${name} already exists.` });
+
+  return {
+    async create(runner) {
+      const insert = db
+        .insertInto("runners")
+        .values(shape.insert({ groupIds: [], ...runner, ...nothingTold }))
+        .returningAll();
+      return shape.read(await named(runner.name, insert.executeTakeFirstOrThrow()));
+    },
+    async byId(id) {
+      const row = await db.selectFrom("runners").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async byTokenHash(tokenHash) {
+      const row = await db
+        .selectFrom("runners")
+        .selectAll()
+        .where("token_hash", "=", tokenHash)
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async localOne() {
+      const row = await db
+        .selectFrom("runners")
+        .selectAll()
+        .where("local", "=", 1)
+        .orderBy("id")
+        .limit(1)
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async hold(id) {
+      const one = db.selectFrom("runners").selectAll().where("id", "=", id);
+      // Where transactions run one after the other, being in one is enough.
+      const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async list(request) {
+      return pageOf(db, db.selectFrom("runners"), request, (query) => query.orderBy("name"), shape.read);
+    },
+    async update(id, change) {
+      const set = shape.update(change);
+      if (Object.keys(set).length === 0) return this.byId(id);
+      const update = db.updateTable("runners").set(set).where("id", "=", id).returningAll();
+      const row = await named(change.name, update.executeTakeFirst());
+      return row === undefined ? null : shape.read(row);
+    },
+    async delete(id) {
+      const result = await db.deleteFrom("runners").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}

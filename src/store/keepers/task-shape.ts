@@ -1,0 +1,64 @@
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Task, TaskStage, TaskState } from "../../model/task.ts";
+import { type Field, json, optional, plain, rowShape, time } from "../query/row.ts";
+
+type StoredStage = Omit<TaskStage, "startedAt" | "finishedAt"> & {
+  startedAt: string | null;
+  finishedAt: string | null;
+};
+
+const stages: Field<TaskStage[]> = {
+  encode: (value) => JSON.stringify(value),
+  decode: (stored) =>
+    (JSON.parse(String(stored)) as StoredStage[]).map((stage) => ({
+      ...stage,
+      startedAt: dateOf(stage.startedAt),
+      finishedAt: dateOf(stage.finishedAt),
+    })),
+};
+
+function dateOf(text: string | null): Date | null {
+  return text === null ? null : new Date(text);
+}
+
+export const taskShape = rowShape<Task, "tasks">({
+  id: plain(),
+  projectId: plain(),
+  state: plain(),
+  triggerType: plain(),
+  triggeredBy: plain(),
+  ref: plain(),
+  commit: plain(),
+  message: plain(),
+  author: plain(),
+  actions: optional(json()),
+  stages,
+  causeRef: plain(),
+  causeCommit: plain(),
+  deliveryId: plain(),
+  rerunOf: plain(),
+  supersededBy: plain(),
+  reason: plain(),
+  priority: plain(),
+  notBefore: optional(time),
+  attempt: plain(),
+  leaseHash: plain(),
+  leaseUntil: optional(time),
+  runnerId: plain(),
+  createdAt: time,
+  startedAt: optional(time),
+  finishedAt: optional(time),
+});
+
+/**
+ * States as literals, word for word as in the partial indexes of the tasks table: a database uses such an index only
+ * when the query states its condition, and a parameter does not.
+ */
+export const isQueued = sql<SqlBool>`state = 'queued'`;
+export const isHeld = sql<SqlBool>`state in ('dispatched', 'running', 'canceling')`;
+export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'running', 'canceling')`;
+
+/** As a literal, so that the partial indexes over unfinished tasks serve it too. */
+export function isInState(state: TaskState): RawBuilder<SqlBool> {
+  return sql<SqlBool>`state = ${sql.lit(state)}`;
+}

@@ -1,0 +1,120 @@
+import { type TaskKeeper, type TaskState, taskStates } from "../../model/task.ts";
+import type { Database } from "../query/dialect.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
+import { newIdIn } from "../query/made-unit.ts";
+import { cappedCount } from "../query/page.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+import { insertTask, noProject, queuedTask } from "./new-task.ts";
+import { aheadOf, claimTask, positionsOf } from "./task-claim.ts";
+import { listTasks } from "./task-list.ts";
+import { buildTaskLogKeeper } from "./task-log.ts";
+import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
+
+const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db.selectFrom("tasks").selectAll().where("id", "=", id),
+);
+const ofProject = (db: Database, projectId: number) =>
+  db.selectFrom("tasks").selectAll().where("project_id", "=", projectId);
+const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
+  ofProject(db, project_id).where(isQueued).unionAll(ofProject(db, project_id).where(isHeld)).orderBy("id"),
+);
+
+const held = (db: Database) =>
+  db
+    .selectFrom("tasks")
+    .select((eb) => eb.fn.countAll<number>().as("held"))
+    .where(isHeld);
+const countHeld = fixedQuery([], held);
+const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
+  held(db).where("project_id", "=", project_id),
+);
+export function buildTaskKeeper(scope: Scope): TaskKeeper {
+  const { db, dialect } = scope;
+  return {
+    ...buildTaskLogKeeper(scope),
+    async create(task) {
+      const queued = queuedTask(task);
+      const insert = scope.execute(insertTask.made(scope, taskShape.insert(queued)));
+      return { ...queued, id: newIdIn(await orFault(dialect, insert, noProject(task))) };
+    },
+    async byId(id) {
+      const [row] = await selectTask(scope, { id });
+      return row === undefined ? null : taskShape.read(row);
+    },
+    list: (filter, request) => listTasks(scope, filter, request),
+    async lastOfProjects(projectIds) {
+      const rows = await db
+        .selectFrom("tasks")
+        .selectAll()
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("projects")
+            .where(dialect.isAmong("projects.id", projectIds))
+            .select((inner) =>
+              inner
+                .selectFrom("tasks as own")
+                .whereRef("own.project_id", "=", "projects.id")
+                .select((own) => own.fn.max("own.id").as("last_id"))
+                .as("last_id"),
+            ),
+        )
+        .execute();
+      return rows.map(taskShape.read);
+    },
+    async unfinishedOfProject(projectId) {
+      return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
+    },
+    async change(id, { whileIn, leaseHash, leaseUntil, set }) {
+      const row = await db
+        .updateTable("tasks")
+        .set(taskShape.update(set))
+        .where("id", "=", id)
+        .where("state", "in", whileIn)
+        .$if(leaseHash !== undefined, (query) => query.where("lease_hash", "=", leaseHash ?? ""))
+        .$if(leaseUntil !== undefined, (query) => query.where("lease_until", "=", leaseUntil?.getTime() ?? 0))
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : taskShape.read(row);
+    },
+    claim: (request) => claimTask(scope, request),
+    async nextNotBefore(now) {
+      const row = await db
+        .selectFrom("tasks")
+        .select((eb) => eb.fn.min("not_before").as("at"))
+        .where(isQueued)
+        .where("not_before", ">", now.getTime())
+        .executeTakeFirst();
+      return row === undefined || row.at === null ? null : new Date(row.at);
+    },
+    positions: (tasks, now) => positionsOf(scope, tasks, now),
+    ahead: (task, now) => aheadOf(scope, task, now),
+    async leases() {
+      const rows = await db
+        .selectFrom("tasks")
+        .select(["id", "lease_hash", "lease_until"])
+        .where(isHeld)
+        .execute();
+      return rows.map(({ id, lease_hash, lease_until }) => ({
+        id,
+        leaseHash: lease_hash ?? "",
+        leaseUntil: new Date(lease_until ?? 0),
+      }));
+    },
+    async countHeld(projectId) {
+      const [row] =
+        projectId === undefined
+          ? await countHeld(scope, {})
+          : await countHeldOfProject(scope, { project_id: projectId });
+      return row?.held ?? 0;
+    },
+    async countByState() {
+      const counts = {} as Record<TaskState, number>;
+      for (const state of taskStates)
+        counts[state] = await cappedCount(
+          scope.lists,
+          scope.lists.selectFrom("tasks").where(isInState(state)),
+        );
+      return counts;
+    },
+  };
+}

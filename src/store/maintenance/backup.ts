@@ -1,0 +1,195 @@
+import { Kysely, type SqlBool, sql } from "kysely";
+import { Fault } from "../../errors.ts";
+import { type Task, unfinishedStates } from "../../model/task.ts";
+import { taskShape } from "../keepers/task-shape.ts";
+import { lastMigration, migrate, migrationTables, schemas } from "../migrations/migrate.ts";
+import type { Database } from "../query/dialect.ts";
+import { dialectOver } from "../query/kysely-dialect.ts";
+import type { StoredRow } from "../query/row.ts";
+import { type BackupTable, backupTables, type Schema, transientTables } from "../query/schema.ts";
+import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-file.ts";
+import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
+
+const rowsPerBatch = 500;
+/** What identifies a row of each table, in the order in which it is read. */
+const keysOf: Record<BackupTable, [string, ...string[]]> = {
+  meta: ["name"],
+  users: ["id"],
+  sessions: ["id"],
+  api_tokens: ["id"],
+  groups: ["id"],
+  group_members: ["group_id", "user_id"],
+  projects: ["id"],
+  project_secrets: ["project_id", "name"],
+  project_members: ["project_id", "user_id"],
+  webhook_configs: ["project_id"],
+  former_keys: ["key_hash"],
+  deliveries: ["id"],
+  replaced_deliveries: ["delivery_id"],
+  tasks: ["id"],
+  task_logs: ["task_id", "first_index"],
+  runners: ["id"],
+  audit: ["id"],
+  push_codes: ["code_hash"],
+};
+
+export interface BackupOptions {
+  databaseUrl: string;
+  path: string;
+  /** Text of the key file; null when the key is a setting and not ours to keep. */
+  key: string | null;
+  now: Date;
+}
+
+/** Writes all that is stored into one file, as it was at one moment, while the product goes on. */
+export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Promise<{ rows: number }> {
+  const file = await createBackupFile(path);
+  const connection = await openBulkConnection(databaseUrl).catch(async (error: unknown) => {
+    await file.abandon();
+    throw error;
+  });
+  try {
+    await connection.beginReading();
+    const header: BackupHeader = {
+      format: "slipway backup",
+      version: 1,
+      createdAt: now.toISOString(),
+      schema: lastMigration,
+      key,
+    };
+    await file.write(header);
+    let rows = 0;
+    for (const table of backupTables) {
+      for await (const batch of batchesOf(databaseOver(connection), table)) {
+        await file.write({ table, rows: batch });
+        rows += batch.length;
+      }
+    }
+    await file.write({ end: true, rows });
+    await file.finish();
+    return { rows };
+  } catch (error) {
+    await file.abandon();
+    throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Reads on from the last key of the batch before, so that no batch has to skip what was read. */
+async function* batchesOf(db: Database, table: BackupTable): AsyncGenerator<StoredRow[]> {
+  const keys = keysOf[table];
+  const columns = sql.join(keys.map((key) => sql.ref(key)));
+  for (let last: StoredRow | undefined; ; ) {
+    const after: StoredRow | undefined = last;
+    const from =
+      after === undefined
+        ? sql`true`
+        : sql<SqlBool>`(${columns}) > (${sql.join(keys.map((key) => after[key]))})`;
+    const { rows } = await sql<StoredRow>`select * from ${sql.table(table)} where ${from}
+      order by ${columns} limit ${rowsPerBatch}`.execute(db);
+    if (rows.length === 0) return;
+    yield rows;
+    last = rows.at(-1);
+  }
+}
+
+export interface RestoreOptions {
+  /** An empty database whose schema is up to date. */
+  databaseUrl: string;
+  path: string;
+  /** Called with the key of the backup before anything is written. */
+  onKey: (key: string | null) => Promise<void>;
+  /** How unfinished tasks end; null keeps them, so that they run here. */
+  endTask: ((task: Task) => Partial<Task>) | null;
+}
+
+export interface Restored {
+  rows: number;
+  /** Tasks that were queued or running and are canceled now. */
+  canceledTasks: number;
+}
+
+/**
+ * Writes a backup into an empty database, in one transaction: all of it, or nothing. Rows of an earlier version go into
+ * tables of that version and through the later migrations, as in an upgrade, because migrations also correct rows.
+ */
+export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOptions): Promise<Restored> {
+  const connection = await openBulkConnection(databaseUrl);
+  try {
+    await connection.beginWriting();
+    const db = databaseOver(connection);
+    await refuseUnlessEmpty(db);
+    let rows = 0;
+    for await (const line of readBackupFile(path)) {
+      if ("format" in line) {
+        checkHeader(line, path);
+        if (line.schema !== lastMigration) await returnToSchema(connection, line.schema);
+        await onKey(line.key);
+        continue;
+      }
+      await db
+        .insertInto(line.table)
+        .values(line.rows as never)
+        .execute();
+      rows += line.rows.length;
+    }
+    await migrate(db, connection.dialect);
+    for (const table of backupTables)
+      if (keysOf[table][0] === "id") await connection.dialect.numberOnFrom(db, table);
+    const canceledTasks = endTask === null ? 0 : await endTasks(db, endTask);
+    await connection.commit();
+    return { rows, canceledTasks };
+  } finally {
+    await connection.close();
+  }
+}
+
+/**
+ * The installation that was backed up has run these tasks since, or runs them now: a second run would deploy an old
+ * commit over a newer one. A debounce window is a waiting queued task, so it ends too.
+ */
+async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTask"]>): Promise<number> {
+  const unfinished = await db
+    .selectFrom("tasks")
+    .selectAll()
+    .where("state", "in", unfinishedStates)
+    .execute();
+  for (const row of unfinished) {
+    const change = { ...endTask(taskShape.read(row)), leaseHash: null, leaseUntil: null, notBefore: null };
+    await db.updateTable("tasks").set(taskShape.update(change)).where("id", "=", row.id).execute();
+  }
+  return unfinished.length;
+}
+
+/** Replaces the empty tables of this version by those of an earlier version. */
+async function returnToSchema(connection: BulkConnection, schema: string): Promise<void> {
+  const db = databaseOver(connection);
+  for (const table of [...transientTables, ...backupTables.toReversed(), ...migrationTables])
+    await sql`drop table ${sql.table(table)}`.execute(db);
+  await migrate(db, connection.dialect, schema);
+}
+
+async function refuseUnlessEmpty(db: Database): Promise<void> {
+  for (const table of backupTables) {
+    if (table === "meta") continue;
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(db);
+    if (rows.length > 0)
+      throw new Fault("conflict", `The database is not empty (${table}): restore into a new one.`);
+  }
+  await db.deleteFrom("meta").execute();
+}
+
+function checkHeader(header: BackupHeader, path: string): void {
+  if (header.format !== "slipway backup" || header.version !== 1)
+    throw new Fault("invalid", `${path} is no backup of this program.`);
+  if (!schemas.includes(header.schema))
+    throw new Fault(
+      "invalid",
+      `The backup was made by a version with the schema ${header.schema}, this one has ${lastMigration}: restore it with that version, then upgrade.`,
+    );
+}
+
+function databaseOver({ dialect, execute }: BulkConnection): Database {
+  return new Kysely<Schema>({ dialect: dialectOver(dialect.name, execute) });
+}

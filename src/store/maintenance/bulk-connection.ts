@@ -1,0 +1,53 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { Fault } from "../../errors.ts";
+import { connect as connectPostgres, run, settingsOf } from "../postgres/postgres-client.ts";
+import { readDatabaseUrl } from "../query/database-url.ts";
+import { type Dialect, postgresDialect, sqliteDialect } from "../query/dialect.ts";
+import type { Execute } from "../query/kysely-dialect.ts";
+import { connect as connectSqlite } from "../sqlite/sqlite-connection.ts";
+
+/** One connection beside the store's, for commands that read or write everything: without limits of time. */
+export interface BulkConnection {
+  dialect: Dialect;
+  execute: Execute;
+  /** Begins a transaction that sees one state of the database to its end, while others go on writing. */
+  beginReading(): Promise<void>;
+  beginWriting(): Promise<void>;
+  commit(): Promise<void>;
+  /** What is not committed by then is undone. */
+  close(): Promise<void>;
+}
+
+export async function openBulkConnection(databaseUrl: string): Promise<BulkConnection> {
+  const read = readDatabaseUrl(databaseUrl);
+  return read.kind === "sqlite" ? openSqlite(resolve(read.path)) : openPostgres(read.url);
+}
+
+function openSqlite(file: string): BulkConnection {
+  if (!existsSync(file)) throw new Fault("not_found", `There is no database ${file}; is data.dir right?`);
+  const connection = connectSqlite(file, { readonly: false });
+  for (const pragma of ["busy_timeout = 5000", "foreign_keys = on", "synchronous = full"])
+    connection.run(`pragma ${pragma}`);
+  return {
+    dialect: sqliteDialect,
+    execute: async (query) => connection.execute(query),
+    beginReading: async () => connection.run("begin"),
+    beginWriting: async () => connection.run("begin immediate"),
+    commit: async () => connection.run("commit"),
+    close: async () => connection.close(),
+  };
+}
+
+async function openPostgres(url: string): Promise<BulkConnection> {
+  const client = await connectPostgres(settingsOf(url));
+  const command = async (sql: string) => void (await client.query(sql));
+  return {
+    dialect: postgresDialect,
+    execute: (query) => run(client, query),
+    beginReading: () => command("begin isolation level repeatable read read only"),
+    beginWriting: () => command("begin"),
+    commit: () => command("commit"),
+    close: () => client.end(),
+  };
+}

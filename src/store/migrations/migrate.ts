@@ -1,0 +1,62 @@
+import {
+  DEFAULT_MIGRATION_LOCK_TABLE,
+  DEFAULT_MIGRATION_TABLE,
+  type Kysely,
+  type Migration,
+  Migrator,
+} from "kysely";
+import { Fault, messageOf } from "../../errors.ts";
+import type { Dialect } from "../query/dialect.ts";
+import { initial } from "./0001-initial.ts";
+import { outgoingCalls } from "./0002-outgoing-calls.ts";
+import { leanIndexes } from "./0003-lean-indexes.ts";
+import { windowIndex } from "./0004-window-index.ts";
+import { codeEnd } from "./0005-code-end.ts";
+import { attempts } from "./0006-attempts.ts";
+import { queueIndex } from "./0007-queue-index.ts";
+import { replacedDeliveries } from "./0008-replaced-deliveries.ts";
+import { runnerRights } from "./0009-runner-rights.ts";
+
+const migrations = {
+  "0001-initial": initial,
+  "0002-outgoing-calls": outgoingCalls,
+  "0003-lean-indexes": () => leanIndexes,
+  "0004-window-index": () => windowIndex,
+  "0005-code-end": () => codeEnd,
+  "0006-attempts": () => attempts,
+  "0007-queue-index": () => queueIndex,
+  "0008-replaced-deliveries": () => replacedDeliveries,
+  "0009-runner-rights": () => runnerRights,
+} as const satisfies Record<string, (dialect: Dialect) => Migration>;
+
+/** The schemas of all versions, oldest first. */
+export const schemas = Object.keys(migrations);
+
+/** Names the schema that this version works with. */
+export const lastMigration = schemas.at(-1) ?? "";
+
+/** The table in which Kysely records migrations. */
+export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
+
+/**
+ * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
+ * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
+ * also compiled to one file. `schema` is that of this version unless a restore or a test names an earlier one.
+ */
+export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastMigration): Promise<void> {
+  const made = Object.entries(migrations).map(([name, make]) => [name, make(dialect)] as const);
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => Object.fromEntries(made) },
+  });
+  const { error, results } = await migrator.migrateTo(schema);
+  if (error === undefined) return;
+  const failed = results?.find((result) => result.status === "Error")?.migrationName ?? "the schema";
+  throw new Fault(
+    "internal",
+    `The database could not be brought up to date (${failed}): ${messageOf(error)}`,
+    {
+      cause: error,
+    },
+  );
+}

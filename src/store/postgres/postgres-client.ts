@@ -1,0 +1,63 @@
+import pg from "pg";
+import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
+import { storable } from "../query/row.ts";
+import { faultOf } from "./postgres-fault.ts";
+
+/** A database that is away is told within this time. */
+const connectTimeoutMs = 3_000;
+/** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
+const maxPreparedNames = 500;
+
+/** Durable means that a commit answers once it is on disk: that is asked for, whatever the server's default. */
+export function settingsOf(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: "slipway",
+    options: "-c synchronous_commit=on",
+    keepAlive: true,
+    types: { getTypeParser: parserOf },
+  };
+}
+
+export async function connect(settings: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(settings);
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
+
+const preparedNames = new Map<string, string>();
+
+function nameOf(text: string): string | undefined {
+  const known = preparedNames.get(text);
+  if (known !== undefined || preparedNames.size >= maxPreparedNames) return known;
+  const name = `slipway-${preparedNames.size}`;
+  preparedNames.set(text, name);
+  return name;
+}
+
+export async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryAnswer<R>> {
+  const name = nameOf(sql);
+  const query = { text: sql, values: [...storable(parameters)], ...(name === undefined ? {} : { name }) };
+  try {
+    const { rows, rowCount } = await (target as pg.ClientBase).query(query);
+    return { rows: (rows ?? []) as R[], changes: rowCount ?? 0, newId: 0 };
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+const bigintType = 20;
+const numericType = 1700;
+/** Ids, times and counts are safe integers in JavaScript; sums of them come as numeric. */
+function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
+  if (type === bigintType || type === numericType) return Number;
+  return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
+}

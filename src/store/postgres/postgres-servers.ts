@@ -1,0 +1,136 @@
+import { hostname } from "node:os";
+import type pg from "pg";
+import { pause } from "../../clock.ts";
+import { Fault, messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { connect, settingsOf } from "./postgres-client.ts";
+import { faultOf } from "./postgres-fault.ts";
+
+/**
+ * Which servers run on a PostgreSQL database: each holds a shared advisory lock on a connection of its own for as long
+ * as it lives. Who must be alone takes the same lock exclusively. The database itself frees the lock of a server that
+ * is killed.
+ */
+const lockName = "slipway servers";
+/** A server that is being stopped this moment is waited for. */
+const aloneWaitMs = 3_000;
+const joinWaitMs = 10_000;
+const askEveryMs = 100;
+/** A connection that broke without a word is noticed after this long. */
+const lookEveryMs = 10_000;
+const retryAfterMs = 500;
+const answerTimeoutMs = 3_000;
+/** A connection that hangs is not waited for. */
+const leaveTimeoutMs = 1_000;
+
+interface Held {
+  client: pg.Client;
+  /** Aborted when the connection is gone, and the lock with it. */
+  isGone: AbortSignal;
+}
+
+/** Joins the servers of this database until the answered function is called; takes the lock again whenever it is lost. */
+export async function joinServers(url: string, log: Log): Promise<() => Promise<void>> {
+  const closing = new AbortController();
+  let held = await join(url);
+
+  async function keep(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await pause(lookEveryMs, AbortSignal.any([closing.signal, held.isGone]));
+      if (closing.signal.aborted) return;
+      try {
+        await held.client.query("select 1");
+      } catch (error) {
+        log.debug({ reason: messageOf(error) }, "the connection that says that this server runs broke");
+        await leave(held);
+        await joinAgain();
+      }
+    }
+  }
+
+  async function joinAgain(): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        held = await join(url);
+        return;
+      } catch {
+        await pause(retryAfterMs, closing.signal);
+      }
+    }
+  }
+
+  const keeping = keep();
+  return async () => {
+    closing.abort();
+    await keeping;
+    await leave(held);
+  };
+}
+
+async function join(url: string): Promise<Held> {
+  const held = await hold(url, "pg_try_advisory_lock_shared", joinWaitMs);
+  if ("others" in held)
+    throw new Fault(
+      "unavailable",
+      "The key of this database is being exchanged by `slipway key rotate`; start again when it is done.",
+    );
+  return held;
+}
+
+/** Makes this process the only one on the database until the answered function is called; refused while a server runs. */
+export async function beAlone(url: string): Promise<() => Promise<void>> {
+  const held = await hold(url, "pg_try_advisory_lock", aloneWaitMs);
+  if (!("others" in held)) return () => leave(held);
+  const { others } = held;
+  const who = others.length === 1 ? "A Slipway server is" : `${others.length} Slipway servers are`;
+  throw new Fault(
+    "conflict",
+    `${who} running on this database (${others.join(", ")}): stop them all first, do this, then start them again.`,
+  );
+}
+
+type TryLock = "pg_try_advisory_lock" | "pg_try_advisory_lock_shared";
+
+/** The lock on a connection of its own; or, when it could not be had in time, who holds it. */
+async function hold(url: string, tryLock: TryLock, waitMs: number): Promise<Held | { others: string[] }> {
+  // The name says to others which server it is, also where they may not see its address.
+  const application_name = `slipway on ${hostname().slice(0, 40)}, pid ${process.pid}`;
+  const client = await connect({ ...settingsOf(url), application_name, query_timeout: answerTimeoutMs });
+  const gone = new AbortController();
+  client.on("end", () => gone.abort());
+  const held = { client, isGone: gone.signal };
+  try {
+    const endAt = performance.now() + waitMs;
+    for (;;) {
+      const { rows } = await client.query(`select ${tryLock}(hashtextextended($1, 0)) as done`, [lockName]);
+      if (rows[0]?.done === true) return held;
+      if (performance.now() > endAt) break;
+      await Bun.sleep(askEveryMs);
+    }
+    const others = await holders(client);
+    await leave(held);
+    return { others };
+  } catch (error) {
+    await leave(held);
+    throw faultOf(error);
+  }
+}
+
+async function holders(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select coalesce(activity.application_name, '') as name
+     from pg_locks held left join pg_stat_activity activity on activity.pid = held.pid
+     where held.locktype = 'advisory' and held.objsubid = 1 and held.granted
+       and held.database = (select oid from pg_database where datname = current_database())
+       and ((held.classid::bigint << 32) | held.objid::bigint) = hashtextextended($1, 0)
+     order by name`,
+    [lockName],
+  );
+  return rows.map(({ name }) => name.replace(/^slipway on /, "") || "unnamed");
+}
+
+async function leave({ client }: Held): Promise<void> {
+  const isOver = new AbortController();
+  await Promise.race([client.end().catch(() => {}), pause(leaveTimeoutMs, isOver.signal)]);
+  isOver.abort();
+}

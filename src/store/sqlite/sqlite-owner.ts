@@ -1,0 +1,43 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { Fault, messageOf } from "../../errors.ts";
+
+/**
+ * Makes this process the only server of an SQLite file, until the answered function is called. What it remembers of the
+ * file (addresses, secrets, the key they are sealed with) is right only while nobody else changes it. The lock is one of
+ * the operating system's on a file beside it, taken through SQLite: it ends with the process, however that ends.
+ */
+export function ownSqlite(databasePath: string): () => Promise<void> {
+  const path = `${resolve(databasePath)}.lock`;
+  const lock = openLock(path);
+  try {
+    lock.run("begin exclusive");
+  } catch (error) {
+    lock.close(false);
+    if (!isBusy(error)) throw cannotLock(path, error);
+    throw new Fault(
+      "conflict",
+      `Another Slipway server is running on the database ${databasePath}. Stop it first, or give this one a data.dir of its own; several servers together need PostgreSQL.`,
+    );
+  }
+  return async () => lock.close(false);
+}
+
+function openLock(path: string): SqliteFile {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, "a", 0o600));
+    return new SqliteFile(path, { create: true, readwrite: true });
+  } catch (error) {
+    throw cannotLock(path, error);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
+}
+
+function cannotLock(path: string, error: unknown): Fault {
+  return new Fault("unavailable", `The lock ${path} cannot be taken: ${messageOf(error)}`, { cause: error });
+}

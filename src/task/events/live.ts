@@ -1,0 +1,111 @@
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { projectChannel } from "../../model/console-names.ts";
+import type { DeliverySummary } from "../../model/delivery.ts";
+import type { TaskEvent } from "../../model/project.ts";
+import type { LogLine, Task } from "../../model/task.ts";
+import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
+
+/** Messages on `private-project-<id>`; those on `private-project-<id>/task-<id>` are the same, and the log. */
+export type LiveMessage =
+  | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
+  | { type: "delivery"; delivery: DeliverySummary }
+  | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
+
+export function taskChannel(projectId: number, taskId: number): string {
+  return `${projectChannel(projectId)}/task-${taskId}`;
+}
+
+/** Hands a message to the push gateway: the one in this process, or another over HTTP. */
+export type PublishToChannel = (channel: string, data: string) => Promise<void>;
+
+/** Live news of tasks for browsers. */
+export interface Live {
+  task(event: TaskEvent | "task.changed", task: Task): void;
+  log(task: Task, lines: LogLine[]): void;
+  /** A delivery was recorded; those of no project are told to nobody. */
+  delivery(delivery: DeliverySummary): void;
+  /** Resolves when all that was said is out. */
+  flushed(): Promise<void>;
+}
+
+/** Messages that wait for the gateway; above it they are dropped, and browsers fetch what they miss by index. */
+const maxWaiting = 2000;
+/** Characters of one log message; the gateway's own limit is a megabyte. */
+const messageMaxLength = 200_000;
+
+/** Where there is no gateway, nobody listens. */
+export const silentLive: Live = {
+  task: () => {},
+  log: () => {},
+  delivery: () => {},
+  flushed: async () => {},
+};
+
+export function buildLive(publish: PublishToChannel, log: Log): Live {
+  let last = Promise.resolve();
+  let waiting = 0;
+  let dropped = 0;
+
+  function say(channel: string, data: string): void {
+    if (waiting >= maxWaiting) {
+      dropped += 1;
+      return;
+    }
+    waiting += 1;
+    // One after the other: the order of a log is the order in which it is said.
+    last = last
+      .then(() => publish(channel, data))
+      .catch((error: unknown) =>
+        log.warn({ channel, error: messageOf(error) }, "a live message was not published"),
+      )
+      .finally(() => {
+        waiting -= 1;
+        if (waiting > 0 || dropped === 0) return;
+        log.warn({ dropped }, "the push gateway was too slow; live messages were dropped");
+        dropped = 0;
+      });
+  }
+
+  return {
+    task(event, task) {
+      const data = JSON.stringify({ type: "task", event, task: taskJson(task) } satisfies LiveMessage);
+      say(projectChannel(task.projectId), data);
+      say(taskChannel(task.projectId, task.id), data);
+    },
+    log(task, lines) {
+      for (const part of partsOf(lines.map(logLineJson)))
+        say(
+          taskChannel(task.projectId, task.id),
+          JSON.stringify({
+            type: "log",
+            taskId: task.id,
+            from: part[0]?.index ?? 0,
+            lines: part,
+          } satisfies LiveMessage),
+        );
+    },
+    delivery(delivery) {
+      if (delivery.project_id !== 0)
+        say(
+          projectChannel(delivery.project_id),
+          JSON.stringify({ type: "delivery", delivery } satisfies LiveMessage),
+        );
+    },
+    flushed: () => last,
+  };
+}
+
+function partsOf(lines: LogLineJson[]): LogLineJson[][] {
+  const parts: LogLineJson[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const line of lines) {
+    if (length + line.text.length > messageMaxLength) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(line);
+    length += line.text.length + 80;
+  }
+  return parts;
+}

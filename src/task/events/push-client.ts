@@ -1,0 +1,25 @@
+import { deployServiceHeader } from "../../model/console-names.ts";
+import type { PublishToChannel } from "./live.ts";
+
+const timeoutMs = 5000;
+
+/** Publishes through the `/feign/publish` of a push gateway that runs elsewhere. */
+export function buildPushClient(
+  options: { url: string; apiKey: string | undefined },
+  send: typeof fetch = fetch,
+): PublishToChannel {
+  const address = `${options.url.replace(/\/+$/, "")}/feign/publish`;
+  const headers: Record<string, string> = { ...deployServiceHeader, "content-type": "application/json" };
+  if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
+  return async (channel, data) => {
+    const response = await send(address, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ targetType: "channel", target: channel, data }),
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`the push gateway answered ${response.status}: ${text.slice(0, 200)}`);
+  };
+}

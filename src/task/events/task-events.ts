@@ -1,0 +1,144 @@
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { Project, TaskEvent } from "../../model/project.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { LogLine, Task, TaskState } from "../../model/task.ts";
+import { commitStatusCall } from "../notify/commit-status.ts";
+import type { Notifier } from "../notify/notifier.ts";
+import type { Outbox } from "../notify/outbox.ts";
+import type { HasStatusToken } from "../notify/status-tokens.ts";
+import type { TaskAnnouncer } from "../queue/queue.ts";
+import type { Live } from "./live.ts";
+import type { TaskMetrics } from "./task-metrics.ts";
+import type { NoteWaiting } from "./waiting-note.ts";
+import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
+
+/** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
+export interface TaskEvents extends TaskAnnouncer {
+  /** For the console and for those who wait for it; nobody else is told. */
+  changed(task: Task): void;
+  started(task: Task): void;
+  /** A task of the tip of its ref now knows its commit. */
+  resolved(task: Task): void;
+  /** To success, failed, canceled, timeout or lost. */
+  finished(task: Task): void;
+  /** Its runner vanished before it had done anything that matters. */
+  requeued(task: Task): void;
+  logged(task: Task, lines: LogLine[]): void;
+  /** Resolves when what was said is on its way. */
+  flushed(): Promise<void>;
+}
+
+export interface TaskEventsParts {
+  keepers: Pick<Keepers, "projects" | "webhookConfigs">;
+  hasStatusToken: HasStatusToken;
+  wakeups: Wakeups;
+  live: Live;
+  notifier: Notifier;
+  outbox: Outbox;
+  metrics: TaskMetrics;
+  noteWaiting: NoteWaiting;
+  consoleUrl: () => string;
+  log: Log;
+}
+
+const endings: Partial<Record<TaskState, TaskEvent>> = {
+  success: "task.succeeded",
+  failed: "task.failed",
+  canceled: "task.canceled",
+  timeout: "task.timeout",
+  lost: "task.lost",
+};
+
+export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
+  const { wakeups, live, metrics, keepers } = parts;
+  /** The last event of each project that is being told: what happened first is told first. */
+  const telling = new Map<number, Promise<void>>();
+
+  function tell(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
+    live.task(event, task);
+    tellLater(event, task, known);
+  }
+
+  function tellLater(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
+    const before = telling.get(task.projectId) ?? Promise.resolve();
+    const told = before
+      .then(() => tellOutside(event, task, known))
+      .catch((error: unknown) =>
+        parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not told"),
+      )
+      .finally(() => {
+        if (telling.get(task.projectId) === told) telling.delete(task.projectId);
+      });
+    telling.set(task.projectId, told);
+  }
+
+  async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
+    const project = known ?? (await keepers.projects.byId(task.projectId));
+    if (!project) return;
+    if (event !== "task.changed") parts.notifier.tell(event, task, project);
+    if (event === "task.queued") await noteWaiting(task, project);
+    if (!(await parts.hasStatusToken(project.id))) return;
+    const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
+    const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
+    const call = commitStatusCall(task, project, provider, taskUrl);
+    if (call) parts.outbox.send(call);
+  }
+
+  async function noteWaiting(task: Task, project: Project): Promise<void> {
+    const line = await parts.noteWaiting(task, project);
+    if (line) live.log(task, [line]);
+  }
+
+  function finished(task: Task): void {
+    metrics.finished(task);
+    wakeups.notify(taskTopic(task.id));
+    wakeups.notify(queueTopic);
+    const event = endings[task.state];
+    if (event) tell(event, task);
+  }
+
+  function changed(task: Task): void {
+    live.task("task.changed", task);
+    wakeups.notify(taskTopic(task.id));
+    if (task.state === "queued") wakeups.notify(queueTopic);
+  }
+
+  return {
+    enqueued({ task, project, superseded }) {
+      tell("task.queued", task, project);
+      for (const older of superseded) {
+        if (older.state === "canceled") finished(older);
+        else changed(older);
+      }
+      wakeups.notify(queueTopic);
+    },
+    changed,
+    moved(task, from) {
+      changed(task);
+      if (task.commit === from.commit) return;
+      // Its commit is not built, at least not by this task; nothing else would ever end its status.
+      const reason = `Not built: task ${task.id} took a later push instead.`;
+      tellLater("task.changed", { ...from, state: "canceled", reason });
+      tellLater("task.changed", task);
+    },
+    started(task) {
+      metrics.started(task);
+      tell("task.started", task);
+    },
+    // Nobody is notified, but the commit gets its status.
+    resolved: (task) => tell("task.changed", task),
+    finished,
+    requeued(task) {
+      metrics.leaseLost();
+      tell("task.queued", task);
+      wakeups.notify(taskTopic(task.id));
+      wakeups.notify(queueTopic);
+    },
+    logged: (task, lines) => live.log(task, lines),
+    async flushed() {
+      await Promise.all(telling.values());
+      await live.flushed();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Metrics } from "../../metrics.ts";
+import type { Keepers } from "../../model/store.ts";
+import { type Task, unfinishedStates } from "../../model/task.ts";
+
+export interface TaskMetrics {
+  started(task: Task): void;
+  finished(task: Task): void;
+  leaseLost(): void;
+  /** Tasks that retention deleted. */
+  cleaned(count: number): void;
+  outgoing(kind: string, result: "delivered" | "failed"): void;
+}
+
+const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
+
+export function buildTaskMetrics(
+  registry: Metrics,
+  { tasks, outgoingCalls }: Pick<Keepers, "tasks" | "outgoingCalls">,
+): TaskMetrics {
+  const registers = [registry];
+  new Gauge({
+    name: "slipway_tasks",
+    help: "Unfinished tasks by state; `queued` is the depth of the queue.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      const counts = await tasks.countByState();
+      for (const state of unfinishedStates) this.set({ state }, counts[state]);
+    },
+  });
+  const wait = new Histogram({
+    name: "slipway_task_wait_seconds",
+    help: "From the time a task may run to its start.",
+    buckets: seconds,
+    registers,
+  });
+  const duration = new Histogram({
+    name: "slipway_task_duration_seconds",
+    help: "From the start of a task to its end, by result.",
+    labelNames: ["result"],
+    buckets: seconds,
+    registers,
+  });
+  const lost = new Counter({
+    name: "slipway_task_leases_lost_total",
+    help: "Leases that ended because their runner was silent.",
+    registers,
+  });
+  const cleaned = new Counter({
+    name: "slipway_tasks_cleaned_total",
+    help: "Finished tasks deleted by retention.",
+    registers,
+  });
+  new Gauge({
+    name: "slipway_outgoing_calls_waiting",
+    help: "Notifications and commit statuses that are not taken yet, of all instances.",
+    registers,
+    async collect() {
+      this.set(await outgoingCalls.count());
+    },
+  });
+  const outgoing = new Counter({
+    name: "slipway_outgoing_calls_total",
+    help: "Notifications and commit statuses by their result.",
+    labelNames: ["kind", "result"],
+    registers,
+  });
+  return {
+    started(task) {
+      const mayRunAt = Math.max(task.createdAt.getTime(), task.notBefore?.getTime() ?? 0);
+      if (task.startedAt) wait.observe(Math.max(0, task.startedAt.getTime() - mayRunAt) / 1000);
+    },
+    finished(task) {
+      if (task.startedAt && task.finishedAt)
+        duration.observe(
+          { result: task.state },
+          (task.finishedAt.getTime() - task.startedAt.getTime()) / 1000,
+        );
+    },
+    leaseLost: () => lost.inc(),
+    cleaned: (count) => cleaned.inc(count),
+    outgoing: (kind, result) => outgoing.inc({ kind, result }),
+  };
+}

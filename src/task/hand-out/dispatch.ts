@@ -1,0 +1,167 @@
+import { Fault } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { labelsOf, type Runner } from "../../model/runner.ts";
+import type { Store } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import {
+  type ClaimRequest,
+  claimWaitMs,
+  type Held,
+  type HelloAnswer,
+  type RunTask,
+} from "../../runner/protocol.ts";
+import { hashToken, randomToken } from "../../secrets.ts";
+import type { TaskEvents } from "../events/task-events.ts";
+import { queueTopic, type Wakeups } from "../events/wakeups.ts";
+import { endStages } from "../queue/stages.ts";
+import { appendSystemLine } from "../queue/system-line.ts";
+import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
+
+/** Hands queued tasks to runners that ask for work. */
+export interface Dispatch {
+  /** A runner has started; the answer says as what it is known here. */
+  hello(runner: Runner, request: ClaimRequest): Promise<HelloAnswer>;
+  /** The next task for this runner, or null when none came up while it waited. */
+  claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null>;
+  /** Gives out no more work; what is with runners stays there. */
+  close(): void;
+}
+
+export interface DispatchParts extends Omit<InstructionParts, "keepers"> {
+  store: Store;
+  events: TaskEvents;
+  wakeups: Wakeups;
+  log: Log;
+}
+
+/** Other instances tell us nothing when they enqueue, so a waiting claim looks by itself this often. */
+const lookEveryMs = 1000;
+const leaseBytes = 24;
+
+export function buildDispatch(parts: DispatchParts): Dispatch {
+  const { store, wakeups, limits } = parts;
+  const closing = new AbortController();
+
+  async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
+    const lease = randomToken(leaseBytes);
+    const now = await store.now();
+    const task = await store.tasks.claim({
+      runnerId: runner.id,
+      labels: offered(runner, request),
+      concurrency: request.concurrency,
+      leaseHash: hashToken(lease),
+      leaseUntil: new Date(now.getTime() + limits.leaseMs),
+      now,
+    });
+    if (!task) return null;
+    try {
+      await mustBeActive(runner);
+      const instruction = await instructionFor(task, lease, { ...parts, keepers: store });
+      parts.events.changed(task);
+      return instruction;
+    } catch (error) {
+      if (!(error instanceof Undeliverable)) {
+        await giveBack({ taskId: task.id, attempt: task.attempt, lease });
+        throw error;
+      }
+      await refuse(task, error.message);
+      return claimOnce(runner, request);
+    }
+  }
+
+  /** A task that cannot be given to anybody ends here instead of going round for ever. */
+  async function refuse(task: Task, reason: string): Promise<void> {
+    parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
+    const now = await store.now();
+    const set = {
+      state: "failed",
+      reason,
+      stages: endStages(task.stages, "failed", now),
+      leaseUntil: null,
+      finishedAt: now,
+    } as const;
+    const failed = await store.transaction(async (keepers) => {
+      const changed = await keepers.tasks.change(task.id, { whileIn: ["dispatched"], set });
+      return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
+    });
+    if (!failed) return;
+    parts.events.logged(failed.task, [failed.line]);
+    parts.events.finished(failed.task);
+  }
+
+  /** Nobody has the task, because the runner went away or the database did: it goes back as it was. */
+  async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
+    const queued = await store.tasks.change(taskId, {
+      whileIn: ["dispatched"],
+      leaseHash: hashToken(lease),
+      set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId: null },
+    });
+    if (queued) parts.events.changed(queued);
+  }
+
+  /** As it is now: a claim waits long, and a runner that was disabled meanwhile, or its token reset, gets no more work. */
+  async function mustBeActive({ id, tokenHash }: Runner): Promise<void> {
+    const current = await store.runners.byId(id);
+    if (current?.disabled === false && current.tokenHash === tokenHash) return;
+    const message = "This runner was disabled or deleted, or its token reset, while it waited for work.";
+    throw new Fault("unauthenticated", message);
+  }
+
+  async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
+    const { concurrency, version, alsoUnlabelled, isolated } = request;
+    await store.runners.update(runner.id, {
+      lastSeenAt: await store.now(),
+      offeredLabels: offeredIn(request),
+      ...{ concurrency, version, alsoUnlabelled, isolated },
+    });
+  }
+
+  return {
+    async hello(runner, request) {
+      await seen(runner, request);
+      return { name: runner.name, labels: offered(runner, request) };
+    },
+    async claim(runner, request, signal) {
+      if (closing.signal.aborted)
+        throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
+      await seen(runner, request);
+      const stop = AbortSignal.any([signal, closing.signal]);
+      const endsAt = performance.now() + claimWaitMs;
+      while (!stop.aborted) {
+        const leftMs = endsAt - performance.now();
+        if (leftMs <= 0) return null;
+        // Listening begins before looking, so that nothing that comes up in between is missed.
+        const woken = wakeups.wait(queueTopic, Math.min(leftMs, lookEveryMs), stop);
+        const instruction = await claimOnce(runner, request);
+        if (instruction && signal.aborted) await giveBack(instruction);
+        else if (instruction) return instruction;
+        await soonest(woken, await untilNotBefore());
+      }
+      return null;
+    },
+    close: () => closing.abort(),
+  };
+
+  async function untilNotBefore(): Promise<number> {
+    const now = await store.now();
+    const next = await store.tasks.nextNotBefore(now);
+    return next ? next.getTime() - now.getTime() : lookEveryMs;
+  }
+}
+
+async function soonest(woken: Promise<void>, ms: number): Promise<void> {
+  if (ms >= lookEveryMs) return woken;
+  const timer = Promise.withResolvers<void>();
+  const handle = setTimeout(timer.resolve, Math.max(1, ms));
+  await Promise.race([woken, timer.promise]);
+  clearTimeout(handle);
+}
+
+function offered({ labels }: Runner, request: ClaimRequest): string[] {
+  return labelsOf({ labels, offeredLabels: offeredIn(request) });
+}
+
+/** A runner that sends no labels offers all of its registered labels. */
+function offeredIn({ labels }: ClaimRequest): string[] | null {
+  return labels.length === 0 ? null : labels;
+}

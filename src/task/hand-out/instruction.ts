@@ -1,0 +1,114 @@
+import { messageOf } from "../../errors.ts";
+import { toShortRef } from "../../model/git-ref.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import type { GitCredential, Project } from "../../model/project.ts";
+import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import { type RunTask, timingOf } from "../../runner/protocol.ts";
+import type { Secrets } from "../../secrets.ts";
+
+export interface TaskLimits {
+  leaseMs: number;
+  /** Of a stage that sets none of its own, and of the checkout. */
+  timeoutMs: number;
+  stopGraceMs: number;
+  logMaxBytes: number;
+}
+
+export interface InstructionParts {
+  keepers: Pick<Keepers, "projects" | "tasks">;
+  secrets: Secrets;
+  limits: TaskLimits;
+  gitUrlRules: GitUrlRules;
+}
+
+/** Why a task can be given to nobody; to try again would change nothing. */
+export class Undeliverable extends Error {
+  override readonly name = "Undeliverable";
+}
+
+/** The one instruction of the protocol, for a task that has just been claimed. Throws Undeliverable when there is none. */
+export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
+  const { keepers, limits } = parts;
+  const project = await keepers.projects.byId(task.projectId);
+  if (!project) throw new Undeliverable("The project has been deleted.");
+  const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
+  if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
+  const { credential, secrets } = await openSecrets(project, parts);
+  const isPlain = gitUrlFault(project.git.url, { allowLocal: false, samplesDir: "" }) === null;
+  return {
+    type: "run_task",
+    taskId: task.id,
+    attempt: task.attempt,
+    lease,
+    projectId: project.id,
+    repo: {
+      url: project.git.url,
+      submodules: project.git.submodules,
+      credential,
+      allowLocal: !isPlain || parts.gitUrlRules.allowLocal,
+    },
+    ref: task.ref,
+    commit: task.commit,
+    stages: task.stages
+      .filter((stage) => stage.state !== "skipped")
+      .map(({ name }) => ({
+        name,
+        script: project.stages[name].script,
+        timeoutMs: stageTimeoutMs(project, name, limits),
+        directory: project.stages[name].directory ?? "",
+        healthCheck: project.stages[name].healthCheck ?? null,
+      })),
+    env: {
+      ...project.env,
+      CI_PROJECT_NAME: project.name,
+      CI_REF_NAME: toShortRef(task.ref),
+      CI_REF_TYPE: task.ref.startsWith("refs/tags/") ? "tag" : "branch",
+      CI_AUTHOR: task.author,
+      CI_TRIGGER: task.triggerType,
+      CI_TRIGGERED_BY: task.triggeredBy,
+    },
+    secrets,
+    limits: {
+      ...timingOf(limits.leaseMs),
+      logMaxBytes: limits.logMaxBytes,
+      logBytesUsed: await keepers.tasks.logBytes(task.id),
+      checkoutTimeoutMs: limits.timeoutMs,
+      stopGraceMs: limits.stopGraceMs,
+    },
+    logFrom: await keepers.tasks.nextLogIndex(task.id),
+  };
+}
+
+export function stageTimeoutMs(
+  project: Project,
+  name: keyof Project["stages"],
+  limits: Pick<TaskLimits, "timeoutMs">,
+): number {
+  const { timeout } = project.stages[name];
+  return timeout === null ? limits.timeoutMs : timeout * 1000;
+}
+
+async function openSecrets(
+  project: Project,
+  { keepers, secrets }: InstructionParts,
+): Promise<{ credential: GitCredential | null; secrets: Record<string, string> }> {
+  let credential: GitCredential | null = null;
+  const opened: Record<string, string> = {};
+  for (const { name, ciphertext } of await keepers.projects.secrets(project.id)) {
+    if (isReservedSecret(name) && name !== reservedSecrets.credential) continue;
+    const value = openSecret(secrets, project.id, name, ciphertext);
+    if (name === reservedSecrets.credential) credential = JSON.parse(value) as GitCredential;
+    else opened[name] = value;
+  }
+  return { credential, secrets: opened };
+}
+
+function openSecret(secrets: Secrets, projectId: number, name: string, ciphertext: string): string {
+  try {
+    return secrets.open(sealedPurpose.projectSecret(projectId, name), ciphertext);
+  } catch (error) {
+    throw new Undeliverable(`The project's secret ${name} cannot be opened: ${messageOf(error)}`);
+  }
+}

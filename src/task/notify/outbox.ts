@@ -1,0 +1,246 @@
+import { pause } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { NewOutgoingCall, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
+import { type AttemptOptions, attemptCall } from "./outgoing-attempt.ts";
+
+/**
+ * Calls to the outside, each tried until it is taken. They are stored before their first try, so that a restart loses
+ * none; a crash in the middle of a try makes it twice.
+ */
+export interface Outbox {
+  send(call: NewOutgoingCall): void;
+  /** Begins to make what waits, also what an earlier server left. */
+  start(): void;
+  /** What is under way ends within `ms`; what waits stays for the next start. */
+  close(ms: number): Promise<void>;
+}
+
+export interface OutboxOptions extends AttemptOptions {
+  calls: OutgoingCallKeeper;
+  /** The database's time, on which all instances agree. */
+  now(): Promise<Date>;
+  log: Log;
+  counted(kind: string, result: "delivered" | "failed"): void;
+  retryAfterMs?: number[];
+}
+
+/** Waits before the second and later tries. */
+const defaultRetryAfterMs = [5_000, 30_000, 120_000, 600_000];
+/** Limit of waiting calls of all instances, and of first attempts of this one. Beyond it the project with the most loses one. */
+const maxCalls = 1000;
+const maxCallsPerTarget = 100;
+/** A call that was taken is one instance's for this long: longer than any try lasts. */
+const holdMs = 60_000;
+/** News of yesterday help nobody: a server that was off for long gives them up. */
+const maxAgeMs = 24 * 3_600_000;
+const maxRetriesAtOnce = 50;
+/** Concurrent retries per project, so that slow addresses of one project do not delay others. */
+const maxRetriesPerProject = 10;
+/** Calls of an instance that died come due without a word. */
+const lookEveryMs = 15_000;
+const shortestLookMs = 50;
+
+export function buildOutbox(options: OutboxOptions): Outbox {
+  const { calls, log } = options;
+  const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
+  const newest = new Map<string, NewOutgoingCall>();
+  /**
+   * First attempts to one address are sequential, so that events arrive in order. All attempts of one subject are
+   * sequential: an older state must never arrive after a newer one.
+   */
+  const lanes = new Map<string, Promise<void>>();
+  const firstTries = new Set<Promise<void>>();
+  const retries = new Set<Promise<void>>();
+  const firstTriesOf = new Map<number, number>();
+  const retriesOf = new Map<number, number>();
+  /** Calls that replaced an older call, which another instance may be sending at the same time. */
+  const unsure = new Set<number>();
+  /** Number of attempts of waiting calls with a subject that this instance has tried. */
+  const triedHere = new Map<number, number>();
+  const closing = new AbortController();
+  let rouse = new AbortController();
+  let looking = Promise.resolve();
+
+  /** Stores a call that this instance holds; null where the database is away. */
+  async function remember(call: NewOutgoingCall): Promise<OutgoingCall | "too many" | null> {
+    try {
+      const createdAt = await options.now();
+      const held = { ...call, attempts: 1, nextTryAt: after(createdAt, holdMs), createdAt };
+      const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
+      const { id, dropped, replaced } = await calls.add(held, limits);
+      if (dropped !== null) drop(dropped);
+      if (id === null) return "too many";
+      if (replaced.some((older) => triedHere.get(older.id) !== older.attempts)) unsure.add(id);
+      for (const older of replaced) triedHere.delete(older.id);
+      if (call.subject !== null) noteTry(id, 1);
+      return { ...held, id };
+    } catch (error) {
+      const reason = "an outgoing call could not be stored and is tried only once";
+      log.warn({ kind: call.kind, error: messageOf(error) }, reason);
+      return null;
+    }
+  }
+
+  async function firstTry(
+    call: NewOutgoingCall,
+    stored: OutgoingCall | "too many" | null,
+    sentAt: number,
+  ): Promise<void> {
+    if (stored === "too many") return drop(call);
+    // A newer one of its subject has replaced it, in the store too.
+    if (call.subject !== null && newest.get(call.subject) !== call) return;
+    if (stored === null) return tryOnce(call);
+    if (closing.signal.aborted) return void (await calls.putOff(stored, stored.createdAt));
+    // Behind slow ones its time may have run out: whoever took it meanwhile makes it.
+    const mayBeTaken = performance.now() - sentAt > holdMs / 2;
+    if (mayBeTaken && !(await calls.putOff(stored, after(await options.now(), holdMs)))) return;
+    await tryStored(stored);
+  }
+
+  async function tryOnce(call: NewOutgoingCall): Promise<void> {
+    const fault = await attemptCall(call, options);
+    if (fault === null) options.counted(call.kind, "delivered");
+    else giveUp(call, fault.text);
+  }
+
+  async function tryStored(call: OutgoingCall): Promise<void> {
+    const fault = await attemptCall(call, options);
+    if (fault === null) {
+      options.counted(call.kind, "delivered");
+      // Sent again when every other attempt must have ended, so that the newest state arrives last.
+      triedHere.delete(call.id);
+      if (unsure.delete(call.id)) return void (await calls.putOff(call, after(await options.now(), holdMs)));
+      return calls.delete(call.id);
+    }
+    const waitMs = fault.isFinal ? undefined : retryAfterMs[call.attempts - 1];
+    if (waitMs === undefined) {
+      giveUp(call, fault.text);
+      unsure.delete(call.id);
+      triedHere.delete(call.id);
+      return calls.delete(call.id);
+    }
+    const about = { kind: call.kind, host: hostOf(call.url), fault: fault.text, nextTryInMs: waitMs };
+    log.debug(about, "an outgoing call was not taken");
+    await calls.putOff(call, after(await options.now(), waitMs));
+    rouse.abort();
+  }
+
+  function noteTry(id: number, attempts: number): void {
+    triedHere.set(id, attempts);
+    // Calls that another instance finished would stay here.
+    if (triedHere.size > maxCalls) triedHere.delete(triedHere.keys().next().value ?? id);
+  }
+
+  function giveUp(call: NewOutgoingCall, fault: string): void {
+    options.counted(call.kind, "failed");
+    log.warn({ kind: call.kind, host: hostOf(call.url), fault }, "an outgoing call was given up");
+  }
+
+  function drop(call: NewOutgoingCall): void {
+    options.counted(call.kind, "failed");
+    const about = { kind: call.kind, projectId: call.projectId, host: hostOf(call.url) };
+    log.warn(about, "too many outgoing calls of this project wait; one was dropped");
+  }
+
+  async function takeDue(): Promise<void> {
+    const now = await options.now();
+    const busy = [...retriesOf].filter(([, running]) => running >= maxRetriesPerProject).map(([id]) => id);
+    const share = { perProject: maxRetriesPerProject, except: busy };
+    const due = await calls.takeDue(now, after(now, holdMs), maxRetriesAtOnce - retries.size, share);
+    for (const call of due) {
+      const isOld = now.getTime() - call.createdAt.getTime() > maxAgeMs;
+      if (isOld) giveUp(call, "it has waited for more than a day");
+      const release = counting(retriesOf, call.projectId);
+      track(retries, isOld ? calls.delete(call.id) : retry(call)).finally(release);
+    }
+  }
+
+  async function retry(call: OutgoingCall): Promise<void> {
+    if (call.subject === null) return tryStored(call);
+    noteTry(call.id, call.attempts);
+    await inLane(call.subject, async () => {
+      // A newer call of its subject may have replaced it while it waited.
+      if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);
+    });
+  }
+
+  function inLane(lane: string, work: () => Promise<void>): Promise<void> {
+    const turn = lanes.get(lane) ?? Promise.resolve();
+    const done = turn.then(work).finally(() => {
+      if (lanes.get(lane) === ended) lanes.delete(lane);
+    });
+    // The next call proceeds even if this one failed.
+    const ended = done.catch(() => {});
+    lanes.set(lane, ended);
+    return done;
+  }
+
+  async function look(): Promise<void> {
+    while (!closing.signal.aborted) {
+      rouse = new AbortController();
+      let waitMs = lookEveryMs;
+      try {
+        if (retries.size < maxRetriesAtOnce) await takeDue();
+        const next = await calls.nextDue();
+        if (next) waitMs = Math.min(next.getTime() - (await options.now()).getTime(), lookEveryMs);
+      } catch (error) {
+        log.debug({ error: messageOf(error) }, "outgoing calls could not be looked at");
+      }
+      await pause(Math.max(waitMs, shortestLookMs), AbortSignal.any([closing.signal, rouse.signal]));
+    }
+  }
+
+  function track(set: Set<Promise<void>>, work: Promise<void>): Promise<void> {
+    // A call whose end could not be written comes due again.
+    const done = work
+      .catch((error: unknown) => log.warn({ error: messageOf(error) }, "an outgoing call may be made twice"))
+      .finally(() => set.delete(done));
+    set.add(done);
+    return done;
+  }
+
+  return {
+    send(call) {
+      const mine = firstTriesOf.get(call.projectId) ?? 0;
+      if (firstTries.size >= maxCalls && mine >= maxCalls / Math.max(firstTriesOf.size, 1)) return drop(call);
+      if (call.subject !== null) newest.set(call.subject, call);
+      const release = counting(firstTriesOf, call.projectId);
+      const remembering = remember(call);
+      const sentAt = performance.now();
+      const done = inLane(call.subject ?? call.url, async () => firstTry(call, await remembering, sentAt));
+      void track(firstTries, done).finally(() => {
+        release();
+        if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
+      });
+    },
+    start() {
+      looking = look();
+    },
+    async close(ms) {
+      closing.abort();
+      const timeUp = new AbortController();
+      const all = Promise.all([looking, ...firstTries, ...retries]);
+      await Promise.race([all, pause(ms, timeUp.signal)]);
+      timeUp.abort();
+    },
+  };
+}
+
+function after(time: Date, ms: number): Date {
+  return new Date(time.getTime() + ms);
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
+/** Counts one more call of the project until the returned function is called. */
+function counting(counts: Map<number, number>, projectId: number): () => void {
+  counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(projectId) ?? 1) - 1;
+    if (left > 0) counts.set(projectId, left);
+    else counts.delete(projectId);
+  };
+}

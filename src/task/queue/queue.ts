@@ -1,0 +1,144 @@
+import { Fault } from "../../errors.ts";
+import type { Project, StageName } from "../../model/project.ts";
+import { stageNames } from "../../model/project.ts";
+import { isSeen } from "../../model/runner.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { InQueue, NewTask, Task, TaskStage } from "../../model/task.ts";
+import type { Actions } from "../../model/webhook-config.ts";
+import { endStages } from "./stages.ts";
+
+/** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
+export interface TaskOrder extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt"> {
+  project: Project;
+}
+
+/** What `enqueueTask` did; to be announced once its transaction is on disk. */
+export interface Enqueued {
+  task: Task;
+  project: Project;
+  /** Older tasks of the same ref that gave way: canceled (they were queued) or canceling (they run). */
+  superseded: Task[];
+}
+
+/** Tells runners, browsers and people what a committed transaction did. */
+export interface TaskAnnouncer {
+  enqueued(enqueued: Enqueued): void;
+  /** A task that is still queued was moved to another ref or commit; `from` is how it stood before. */
+  moved(task: Task, from: Task): void;
+}
+
+const manualPriority = 10;
+
+/** Manual runs go first: somebody is waiting for them. */
+const priorityOf = { manual: manualPriority, webhook: 0 } as const;
+
+/** The task that an order makes. Throws Fault "invalid" when the order leaves no stage to run. */
+export function newTaskOf({ project, ...asked }: TaskOrder, now: Date): NewTask {
+  return {
+    ...asked,
+    projectId: project.id,
+    stages: stagesFor(project, asked.actions),
+    priority: priorityOf[asked.triggerType],
+    createdAt: now,
+  };
+}
+
+/** Puts a task into the queue, inside the caller's transaction. */
+export async function enqueueTask(
+  keepers: Pick<Keepers, "tasks">,
+  order: TaskOrder,
+  now: Date,
+): Promise<Enqueued> {
+  const { project } = order;
+  const task = await keepers.tasks.create(newTaskOf(order, now));
+  return { task, project, superseded: await supersedeOlder(keepers, project, task, now) };
+}
+
+/** The project's stages as this task will run them; those left out by `actions` or without a script are skipped. */
+export function stagesFor(project: Project, actions: Actions | null): TaskStage[] {
+  const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
+  const isAsked = (name: StageName) => stageNames.indexOf(name) >= from && actions?.[name] !== false;
+  if (!stageNames.some(isAsked))
+    throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.", {
+      fields: [{ field: "actions", message: "leave no stage to run" }],
+    });
+  return stageNames.map((name) => ({
+    name,
+    state: isAsked(name) && project.stages[name].script.trim() !== "" ? "pending" : "skipped",
+    startedAt: null,
+    finishedAt: null,
+    exitCode: null,
+  }));
+}
+
+/** Older tasks of the same ref give way to a new one, as far as the project says so. */
+export async function supersedeOlder(
+  keepers: Pick<Keepers, "tasks">,
+  project: Project,
+  task: Task,
+  now: Date,
+): Promise<Task[]> {
+  if (project.supersede === "none") return [];
+  const reason = `superseded by task ${task.id}`;
+  const superseded: Task[] = [];
+  for (const older of await keepers.tasks.unfinishedOfProject(project.id)) {
+    if (older.id === task.id || older.ref !== task.ref) continue;
+    const changed =
+      (await keepers.tasks.change(older.id, {
+        whileIn: ["queued"],
+        set: {
+          state: "canceled",
+          reason,
+          supersededBy: task.id,
+          stages: endStages(older.stages, "canceled", now),
+          finishedAt: now,
+        },
+      })) ??
+      (project.supersede === "running"
+        ? await keepers.tasks.change(older.id, {
+            whileIn: ["dispatched", "running"],
+            set: { state: "canceling", reason, supersededBy: task.id },
+          })
+        : null);
+    if (changed) superseded.push(changed);
+  }
+  return superseded;
+}
+
+/** Where a task stands, as it is told to people. */
+export interface QueuePlace {
+  /** Another task or a busy runner delays it; the debounce window alone does not count. */
+  queued: boolean;
+  /** Unfinished tasks that must start before it, plus one. */
+  position: number;
+}
+
+/** Where a task will stand that is about to be made: behind all that are there. */
+export function placeAtTheEnd(
+  keepers: Pick<Keepers, "tasks" | "runners">,
+  task: NewTask,
+  now: Date,
+): Promise<QueuePlace> {
+  return placeInQueue(keepers, { ...task, id: Number.MAX_SAFE_INTEGER, state: "queued" }, now);
+}
+
+/** Tasks of its own project always delay a task; those of other projects only where they take the runners' last places. */
+export async function placeInQueue(
+  keepers: Pick<Keepers, "tasks" | "runners">,
+  task: InQueue & Pick<Task, "state">,
+  now: Date,
+): Promise<QueuePlace> {
+  if (task.state !== "queued") return { queued: false, position: 1 };
+  const { own, others } = await keepers.tasks.ahead(task, now);
+  const position = own + others + 1;
+  if (own > 0 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };
+  const before = (await keepers.tasks.countHeld()) + others;
+  return { queued: before > 0 && before >= (await capacity(keepers, now)), position };
+}
+
+async function capacity(keepers: Pick<Keepers, "runners">, now: Date): Promise<number> {
+  const runners = await keepers.runners.list({ page: 1, pageSize: 200 });
+  return runners.items
+    .filter((runner) => !runner.disabled && isSeen(runner, now))
+    .reduce((sum, runner) => sum + runner.concurrency, 0);
+}

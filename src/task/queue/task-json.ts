@@ -1,0 +1,47 @@
+import type { LogLine, Task } from "../../model/task.ts";
+
+/** A task as the API, live messages and notifications write it. */
+export function taskJson(task: Task, queued: { queuePosition?: number; waiting?: string } = {}) {
+  return {
+    id: task.id,
+    projectId: task.projectId,
+    state: task.state,
+    triggerType: task.triggerType,
+    triggeredBy: task.triggeredBy,
+    ref: task.ref,
+    commit: task.commit,
+    message: task.message,
+    author: task.author,
+    actions: task.actions,
+    stages: task.stages.map((stage) => ({
+      name: stage.name,
+      state: stage.state,
+      startedAt: timeJson(stage.startedAt),
+      finishedAt: timeJson(stage.finishedAt),
+      exitCode: stage.exitCode,
+    })),
+    reason: task.reason,
+    attempt: task.attempt,
+    runnerId: task.runnerId,
+    rerunOf: task.rerunOf,
+    supersededBy: task.supersededBy,
+    causeRef: task.causeRef,
+    causeCommit: task.causeCommit,
+    ...queued,
+    ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
+    notBefore: timeJson(task.notBefore),
+    createdAt: task.createdAt.toISOString(),
+    startedAt: timeJson(task.startedAt),
+    finishedAt: timeJson(task.finishedAt),
+  };
+}
+export type TaskJson = ReturnType<typeof taskJson>;
+
+export function logLineJson(line: LogLine) {
+  return { index: line.index, stage: line.stage, at: line.at.toISOString(), text: line.text };
+}
+export type LogLineJson = ReturnType<typeof logLineJson>;
+
+function timeJson(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
+}

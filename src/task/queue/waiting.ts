@@ -1,0 +1,87 @@
+import type { Group } from "../../model/group.ts";
+import type { Project } from "../../model/project.ts";
+import { isSeen, labelsOf, type Runner } from "../../model/runner.ts";
+import type { Keepers } from "../../model/store.ts";
+
+/** Why no runner can take a queued task. */
+export interface Waiting {
+  /** For people: "waiting: no runner has the labels gpu". */
+  text: string;
+  /** True: only a change of settings helps. False: a runner only has to connect. */
+  isLasting: boolean;
+}
+
+/** Inside a transaction, pass its keepers: waiting for a second connection could block. */
+export type WaitingOf = (keepers: Readers, project: Wanted, now: Date) => Promise<Waiting | null>;
+
+type Readers = Pick<Keepers, "runners" | "groups">;
+
+type Wanted = Pick<Project, "labels" | "groupId">;
+
+/** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
+const keptMs = 1000;
+const maxRunners = 200;
+
+/** Reads the runners at most once a second, because many deliveries may arrive, unless no runner is allowed. */
+export function buildWaiting(elapsedMs: () => number = () => performance.now()): WaitingOf {
+  let kept: { runners: Runner[]; readAtMs: number } | null = null;
+
+  async function read(keepers: Readers): Promise<Runner[]> {
+    const readAtMs = elapsedMs();
+    const { items } = await keepers.runners.list({ page: 1, pageSize: maxRunners });
+    kept = { runners: items, readAtMs };
+    return items;
+  }
+
+  return async (keepers, project, now) => {
+    const group =
+      project.groupId === null || project.labels.length === 0
+        ? null
+        : await keepers.groups.byId(project.groupId);
+    if (kept !== null && elapsedMs() - kept.readAtMs < keptMs) {
+      const waiting = waitingFor(project, group, kept.runners, now);
+      if (!waiting?.isLasting) return waiting;
+    }
+    return waitingFor(project, group, await read(keepers), now);
+  };
+}
+
+/** Applies the rules of store/keepers/task-claim.ts and describes the first one that leaves no runner. */
+export function waitingFor(
+  project: Wanted,
+  group: Group | null,
+  runners: Runner[],
+  now: Date,
+): Waiting | null {
+  const { labels, groupId } = project;
+  const enabled = runners.filter((runner) => !runner.disabled);
+  const named = `the labels ${labels.join(", ")}`;
+  const refused = labels.filter((label) => group?.labels?.includes(label) === false);
+  if (group !== null && refused.length > 0)
+    return lasting(
+      `the group ${group.name} may not use ${refused.join(", ")}; an administrator can allow it under Groups`,
+    );
+  const labelled = enabled.filter((runner) => labels.every((label) => labelsOf(runner).includes(label)));
+  if (labels.length > 0 && labelled.length === 0) return lasting(`no runner has ${named}`);
+  const willing = labelled.filter(
+    (runner) => labels.length > 0 || runner.labels.length === 0 || runner.alsoUnlabelled,
+  );
+  if (labelled.length > 0 && willing.length === 0)
+    return lasting(
+      "every runner has labels and takes no project without labels; give the project labels, or start a runner with --also-unlabelled",
+    );
+  const able = willing.filter(
+    ({ groupIds }) => groupIds.length === 0 || (groupId !== null && groupIds.includes(groupId)),
+  );
+  if (willing.length > 0 && able.length === 0)
+    return lasting(
+      `every runner${labels.length > 0 ? ` with ${named}` : ""} is bound to other groups; an administrator can change that under Runners`,
+    );
+  if (able.some((runner) => isSeen(runner, now))) return null;
+  const text = `waiting: no runner${labels.length > 0 ? ` with ${named}` : ""} is connected`;
+  return { text, isLasting: false };
+}
+
+function lasting(why: string): Waiting {
+  return { text: `waiting: ${why}`, isLasting: true };
+}

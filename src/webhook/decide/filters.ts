@@ -1,0 +1,190 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git-ref.ts";
+import type { MatchWork } from "../../model/glob.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Pattern, Rules } from "./rules.ts";
+import type { Trace } from "./trace.ts";
+import type { WayIn } from "./ways-in.ts";
+
+/** Work limit of all patterns of one decision. Ref patterns have a separate limit, which path patterns cannot use up. */
+export interface FilterWork {
+  refs: MatchWork;
+  paths: MatchWork;
+}
+
+/** About a tenth of a second, a thousand times the work of a usual delivery. */
+export const maxFilterSteps = 10_000_000;
+
+export function newFilterWork(): FilterWork {
+  return { refs: { left: maxFilterSteps }, paths: { left: maxFilterSteps } };
+}
+
+/** The steps used so far. */
+export function stepsOf({ refs, paths }: FilterWork): number {
+  return 2 * maxFilterSteps - refs.left - paths.left;
+}
+
+/** Filter steps 1 to 4, after what no rule can change. Null: passed. Steps 5 and 6 look at tasks (pipeline.ts). */
+export function filter(
+  event: NormalizedEvent,
+  rules: Rules,
+  way: WayIn,
+  trace: Trace,
+  work: FilterWork = newFilterWork(),
+): Outcome | null {
+  return (
+    refuseNothing(event, trace) ??
+    (way.eventList ? matchEvent(event, rules, trace) : null) ??
+    refuseUnusable(event, trace) ??
+    (way.otherFilters
+      ? (refuseFork(event, rules, trace) ??
+        matchRef(event, rules, trace, work.refs) ??
+        matchPaths(event, rules, trace, work.paths) ??
+        matchKeyword(event, rules, trace))
+      : null)
+  );
+}
+
+function refuseNothing(event: NormalizedEvent, trace: Trace): Outcome | null {
+  if (event.nothing === null) return null;
+  const { code, reason } = event.nothing;
+  trace.add("event", "stop", event.rawEvent || (event.event ?? ""), "", reason);
+  return { code, reason };
+}
+
+function matchEvent(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
+  const allowed = rules.events.join(", ");
+  const isAllowed = event.event !== null && rules.events.includes(event.event);
+  const detail = isAllowed
+    ? "The event is allowed."
+    : `The event ${event.event} is not among those allowed (${allowed}).`;
+  trace.add("event", isAllowed ? "pass" : "stop", event.event ?? "", allowed, detail);
+  return isAllowed ? null : { code: "event_not_allowed", reason: detail };
+}
+
+/** Short commit names are no proof of a commit, but no danger either; anything else that is no hex is. */
+const shortCommit = /^[0-9a-f]{4,64}$/i;
+
+function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
+  const stop = (value: string, reason: string): Outcome => {
+    trace.add("ref", "stop", value, "", reason);
+    return { code: "ref_invalid", reason };
+  };
+  if (event.ref === "") return stop("", "The delivery names no branch or tag.");
+  if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref))
+    return stop(
+      event.rawRef,
+      "The ref is none that can be built: not allowed by Git, or unsafe in a script.",
+    );
+  const outside = outsideOf(event);
+  if (outside !== null) return stop(event.rawRef, outside);
+  const { commit } = event;
+  if (commit !== null && !isCommit(commit) && !shortCommit.test(commit))
+    return stop(commit, "The commit is no commit name: 40 or 64 hexadecimal digits are expected.");
+  return null;
+}
+
+/**
+ * Why a ref is neither a branch nor a tag; null when it is one. Git hosts keep the code of forks in special refs such as
+ * refs/pull/7/head, which outsiders can create: only a merge request may name one, and only where forks are allowed.
+ */
+function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
+  if (mergeRequest?.fromFork) return null;
+  if (!isBranchOrTag(rawRef))
+    return `A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${rawRef} is neither.`;
+  if (toShortRef(rawRef).startsWith("refs/"))
+    return `The name of ${rawRef} begins with refs/, so that it could be taken for another ref; rename it.`;
+  return null;
+}
+
+function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
+  if (!event.mergeRequest?.fromFork) return null;
+  const detail = rules.allowForks
+    ? "The merge request comes from a fork; the project allows them."
+    : "The merge request comes from a fork; the project does not allow them (allowForks).";
+  trace.add("fork", rules.allowForks ? "pass" : "stop", event.mergeRequest.sourceBranch, "", detail);
+  return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
+}
+
+/** A filter that was not fully evaluated stops the delivery: it guards what may be deployed. */
+function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
+  const isTag = event.event === "tag";
+  const noun = isTag ? "tag" : "branch";
+  const patterns = isTag ? rules.tags : rules.branches;
+  const names = namesOf(event);
+  const shown = event.mergeRequest ? `${event.mergeRequest.targetBranch} ← ${event.ref}` : event.ref;
+  if (patterns.length === 0) {
+    trace.add(noun, "pass", shown, "", `No ${noun} filter is set.`);
+    return null;
+  }
+  const hit = patterns.find(({ matches }) => names.some((name) => matches(name, work)));
+  const listed = textOf(patterns);
+  if (hit) {
+    trace.add(noun, "pass", shown, hit.text, `The ${noun} matches ${hit.text}.`);
+    return null;
+  }
+  const reason =
+    work.left < 0
+      ? `The ${noun} filter is too complex to evaluate, so ${shown} is not built. Use fewer or simpler patterns.`
+      : `The ${noun} ${shown} matches none of ${listed}.`;
+  trace.add(noun, "stop", shown, listed, reason);
+  return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };
+}
+
+/** Raw form and short name; for a merge request those of its target and of what is built. */
+function namesOf(event: NormalizedEvent): string[] {
+  const own = [event.rawRef, event.ref];
+  const target = event.mergeRequest?.targetBranch;
+  return target ? [`refs/heads/${target}`, target, ...own] : own;
+}
+
+/** Three-valued: a list that the host cut or left out neither matches nor misses, and must not drop a deploy. */
+function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
+  if (rules.paths.length === 0) {
+    trace.add("path", "pass", countOf(event.paths), "", "No path filter is set.");
+    return null;
+  }
+  const listed = textOf(rules.paths);
+  const { paths } = event;
+  if (paths === null) {
+    const detail = `The changed paths are unknown (${event.pathsUnknownBecause}), so the delivery passes.`;
+    trace.add("path", "unknown", "", listed, detail);
+    return null;
+  }
+  for (const pattern of rules.paths) {
+    const path = paths.find((text) => pattern.matches(text, work));
+    if (path === undefined) continue;
+    trace.add("path", "pass", path, pattern.text, `${path} matches ${pattern.text}.`);
+    return null;
+  }
+  if (work.left < 0) {
+    const detail = `The path filter is too complex for the changed paths (${countOf(paths)}): it was not evaluated, so the delivery passes. Use fewer or simpler patterns.`;
+    trace.add("path", "unknown", countOf(paths), listed, detail);
+    return null;
+  }
+  const reason = `None of the changed paths (${countOf(paths)}) matches ${listed}.`;
+  trace.add("path", "stop", paths.slice(0, 5).join(", "), listed, reason);
+  return { code: "path_not_matched", reason };
+}
+
+function matchKeyword(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
+  const keyword = rules.skipCiKeyword;
+  const isFound = event.message.toLowerCase().includes(keyword.toLowerCase());
+  const detail = isFound
+    ? `The commit message contains ${keyword}.`
+    : `The commit message does not contain ${keyword}.`;
+  trace.add("keyword", isFound ? "stop" : "pass", firstLineOf(event.message), keyword, detail);
+  return isFound ? { code: "skip_keyword", reason: detail } : null;
+}
+
+export function firstLineOf(message: string): string {
+  return /^[^\r\n]*/.exec(message)?.[0] ?? "";
+}
+
+function textOf(patterns: readonly Pattern[]): string {
+  return patterns.map(({ text }) => text).join(", ");
+}
+
+function countOf(paths: string[] | null): string {
+  return paths === null ? "unknown" : `${paths.length} file${paths.length === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,98 @@
+import { decodeBody, formPayloadOf } from "../host/body.ts";
+import { keptHeaders, withoutSecret } from "../host/kept-headers.ts";
+import { providerOf } from "../host/providers.ts";
+import { type HeaderValues, hostDeliveryIdOf, readEvent } from "../host/read-event.ts";
+import { isSignedBy, type SignedRequest } from "../proof/signature.ts";
+import type { Hook } from "./hook-directory.ts";
+import type { Known } from "./record.ts";
+import { storedBodyOf } from "./stored-body.ts";
+import { newTrace } from "./trace.ts";
+
+/** A request at the delivery endpoint. */
+export interface Incoming {
+  key: string;
+  headers: HeaderValues;
+  query: { get(name: string): string | null };
+  remoteIp: string;
+  /** What limits per address count by: of IPv6 its network, because one sender has all of that to choose from. */
+  limitKey: string;
+  /** Reads the body; called at most once, and not before the endpoint is found and enabled. */
+  readBody(): Promise<Uint8Array | "too_large" | "broken">;
+}
+
+/** What is known of a delivery once its body is read. */
+export interface Reading {
+  known: Known;
+  /** Why there is no event in it; "" where there is one. */
+  problem: string;
+}
+
+/** Of a delivery at no project. */
+export function unknownDelivery(incoming: Incoming, nowMs: number): Known {
+  return {
+    projectId: 0,
+    projectName: "",
+    provider: "",
+    event: null,
+    body: "",
+    headers: {},
+    hostDeliveryId: null,
+    remoteIp: incoming.remoteIp,
+    arrivedAt: new Date(nowMs),
+    trace: newTrace(),
+    replayOf: null,
+    formerProjectId: null,
+  };
+}
+
+/** Of a delivery at a hook, before its body is read. */
+export function locatedDelivery(hook: Hook, incoming: Incoming, known: Known): Known {
+  const provider = providerOf(hook.config.provider);
+  const headers = withoutSecret(incoming.headers, hook.config);
+  return {
+    ...known,
+    projectId: hook.config.projectId,
+    projectName: hook.project.name,
+    provider: hook.config.provider,
+    headers: keptHeaders(headers, provider),
+    hostDeliveryId: hostDeliveryIdOf(provider, headers),
+  };
+}
+
+/** Decodes, normalises and masks, as the hook says. */
+export function readDelivery(hook: Hook, incoming: Incoming, known: Known, body: Uint8Array): Reading {
+  const headers = withoutSecret(incoming.headers, hook.config);
+  const { text, payload, problem } = decodeBody(
+    body,
+    headers.get("content-type") ?? "",
+    headers.get("content-encoding") ?? "",
+  );
+  const event = payload === null ? null : readEvent(providerOf(hook.config.provider), headers, payload);
+  const nowMs = known.arrivedAt.getTime();
+  const secrets = [...hook.secrets().accepted(nowMs), ...hook.secrets().ended(nowMs)];
+  return { known: { ...known, event, body: storedBodyOf(text, payload ?? undefined, secrets) }, problem };
+}
+
+export function signedRequestOf(incoming: Incoming, body: Uint8Array): SignedRequest {
+  let formPayload: Uint8Array | null | undefined;
+  return {
+    body,
+    headers: incoming.headers,
+    query: incoming.query,
+    formPayload() {
+      if (formPayload === undefined) {
+        const payload = formPayloadOf(body, incoming.headers.get("content-type") ?? "");
+        formPayload = payload === null ? null : Buffer.from(payload);
+      }
+      return formPayload;
+    },
+  };
+}
+
+export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): boolean {
+  const accepted = hook.secrets().accepted(nowMs);
+  if (accepted.length === 0) return true;
+  const { signature } = providerOf(hook.config.provider);
+  // No early end: which of two secrets fits must not show in the time.
+  return accepted.filter((secret) => isSignedBy(secret, signature, hook.config, request, nowMs)).length > 0;
+}

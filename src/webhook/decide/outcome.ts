@@ -1,0 +1,87 @@
+import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+
+/** HTTP status and delivery status of every code. */
+export const outcomes = {
+  accepted: { httpStatus: 202, status: "accepted" },
+  endpoint_not_found: { httpStatus: 404, status: "rejected" },
+  webhook_disabled: { httpStatus: 403, status: "rejected" },
+  signature_invalid: { httpStatus: 401, status: "rejected" },
+  body_too_large: { httpStatus: 413, status: "rejected" },
+  rate_limited: { httpStatus: 429, status: "rejected" },
+  lock_timeout: { httpStatus: 429, status: "rejected" },
+  invalid_payload: { httpStatus: 400, status: "failed" },
+  internal_error: { httpStatus: 500, status: "failed" },
+  probe: { httpStatus: 200, status: "ignored" },
+  ref_deleted: { httpStatus: 200, status: "ignored" },
+  event_not_allowed: { httpStatus: 200, status: "ignored" },
+  branch_not_matched: { httpStatus: 200, status: "ignored" },
+  tag_not_matched: { httpStatus: 200, status: "ignored" },
+  path_not_matched: { httpStatus: 200, status: "ignored" },
+  skip_keyword: { httpStatus: 200, status: "ignored" },
+  debounced: { httpStatus: 200, status: "merged" },
+  queue_busy: { httpStatus: 200, status: "ignored" },
+  ref_invalid: { httpStatus: 200, status: "ignored" },
+  fork_not_allowed: { httpStatus: 200, status: "ignored" },
+} as const satisfies Record<DeliveryCode, { httpStatus: number; status: DeliveryStatus }>;
+
+export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...DeliveryCode[]];
+
+/** How a delivery ended. Expected ends are values; only faults are thrown. */
+export interface Outcome {
+  code: DeliveryCode;
+  /** For people, in the record and, unless `told` says otherwise, in the answer. */
+  reason: string;
+  /** What the sender is told instead, where the reason would help an attacker. */
+  told?: string;
+  retryAfterSeconds?: number;
+}
+
+/** The delivery response body of the seed, and `code`. */
+export interface DeliveryAnswer {
+  deliveryId: number;
+  taskId?: number;
+  mergedIntoTaskId?: number;
+  status: DeliveryStatus;
+  reason: string;
+  message: string;
+  queued: boolean;
+  queuePosition?: number;
+  code: DeliveryCode;
+}
+
+export interface Answer {
+  httpStatus: number;
+  retryAfterSeconds?: number;
+  body: DeliveryAnswer;
+}
+
+/** Reasons quote the sender, and lists show them. A sentence of ours with a ref and many patterns is shorter than this. */
+const maxReasonLength = 2_000;
+
+/** Cut in the middle, where the quoted text is: its own words are at the beginning and at the end. */
+export function shortReason(reason: string): string {
+  if (reason.length <= maxReasonLength) return reason;
+  const half = maxReasonLength / 2;
+  return `${reason.slice(0, half)}…${reason.slice(-half)}`.toWellFormed();
+}
+
+/** Whether a delivery was turned away or failed, in place of being judged by the rules. */
+export function isRefused({ status }: Pick<DeliveryAnswer, "status">): boolean {
+  return status === "rejected" || status === "failed";
+}
+
+export function answerOf(outcome: Outcome, deliveryId: number, more: Partial<DeliveryAnswer> = {}): Answer {
+  const { httpStatus, status } = outcomes[outcome.code];
+  const reason = shortReason(outcome.told ?? outcome.reason);
+  const body: DeliveryAnswer = {
+    deliveryId,
+    status,
+    reason,
+    message: reason,
+    queued: false,
+    code: outcome.code,
+    ...more,
+  };
+  if (outcome.retryAfterSeconds === undefined) return { httpStatus, body };
+  return { httpStatus, retryAfterSeconds: outcome.retryAfterSeconds, body };
+}

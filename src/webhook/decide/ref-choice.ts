@@ -1,0 +1,62 @@
+import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
+import { refChangeOf } from "../host/normalized.ts";
+import { type FilterWork, filter, newFilterWork } from "./filters.ts";
+import type { Rules } from "./rules.ts";
+import { newTrace, type Trace } from "./trace.ts";
+import type { WayIn } from "./ways-in.ts";
+
+/** The ref of a push that the delivery is about. */
+export interface RefChoice {
+  event: NormalizedEvent;
+  /** A sentence for the reason that names the refs left aside; "" when there are none. */
+  aside: string;
+}
+
+/** More would bury the steps that follow. */
+const maxTraced = 20;
+const maxNamed = 5;
+
+/**
+ * A delivery makes one record and at most one task, but a push may name several refs. The first that passes the filters
+ * is the one it is about; if none does, the first, whose reason is then the delivery's. It stands in front from then on, so
+ * that a replay builds again what was built.
+ */
+export function chooseRef(
+  event: NormalizedEvent,
+  rules: Rules,
+  way: WayIn,
+  trace: Trace,
+  work: FilterWork = newFilterWork(),
+): RefChoice {
+  if (event.otherRefs === undefined) return { event, aside: "" };
+  const candidates = [event, ...event.otherRefs.map((change) => ({ ...event, ...change }))];
+  const judged = candidates.map((candidate) => ({
+    candidate,
+    stoppedBy: filter(candidate, rules, way, newTrace(), work),
+  }));
+  const passing = judged.findIndex(({ stoppedBy }) => stoppedBy === null);
+  const chosen = Math.max(passing, 0);
+  const others = judged.filter((_, index) => index !== chosen);
+  for (const { candidate, stoppedBy } of others.slice(0, maxTraced)) {
+    const why = stoppedBy?.reason ?? "It passes too, but of one delivery one ref is built.";
+    trace.add("other ref", "skipped", candidate.rawRef, "", `Not built: ${why}`);
+  }
+  const otherRefs = others.map(({ candidate }) => refChangeOf(candidate));
+  return {
+    event: { ...event, ...candidates[chosen], otherRefs },
+    aside: asideOf(otherRefs, passing >= 0, work.refs.left < 0),
+  };
+}
+
+function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: boolean): string {
+  const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";
+  const named = others
+    .slice(0, maxNamed)
+    .map(({ ref, refType }) => (refType === "tag" ? `tag ${ref}` : ref))
+    .join(", ");
+  if (isTooComplex)
+    return `The filters are too complex to evaluate every ref of the push, so these are not built: ${named}${more}.`;
+  return isBuilt
+    ? `The push names other refs, which are not built: ${named}${more}.`
+    : `No other ref of the push passes either: ${named}${more}.`;
+}

@@ -1,0 +1,35 @@
+import { compileGlob, type Glob } from "../../model/glob.ts";
+import { type EventName, type WebhookConfig, webhookDefaults } from "../../model/webhook-config.ts";
+
+export interface Pattern {
+  text: string;
+  matches: Glob;
+}
+
+/** A configuration as it is judged by: fall-backs filled in, patterns compiled once. */
+export interface Rules {
+  events: readonly EventName[];
+  branches: readonly Pattern[];
+  tags: readonly Pattern[];
+  paths: readonly Pattern[];
+  skipCiKeyword: string;
+  allowForks: boolean;
+  debounceSeconds: number;
+}
+
+export function rulesOf(config: WebhookConfig, globalDebounceSeconds: number): Rules {
+  return {
+    events: config.events.length === 0 ? webhookDefaults.events : config.events,
+    branches: config.branchFilter.map(patternOf),
+    tags: config.tagFilter.map(patternOf),
+    // People write /docs/** as in .gitignore; hosts send paths without the slash.
+    paths: config.pathFilter.map((text) => patternOf(text.replace(/^\//, ""))),
+    skipCiKeyword: config.skipCiKeyword.trim() === "" ? webhookDefaults.skipCiKeyword : config.skipCiKeyword,
+    allowForks: config.allowForks,
+    debounceSeconds: config.debounceSeconds ?? globalDebounceSeconds,
+  };
+}
+
+function patternOf(text: string): Pattern {
+  return { text, matches: compileGlob(text) };
+}

@@ -1,0 +1,160 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { isCommit, toFullRef, toShortRef } from "../../model/git-ref.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { NewTask, Task } from "../../model/task.ts";
+import { newTaskOf, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
+import type { Waiting, WaitingOf } from "../../task/queue/waiting.ts";
+import type { Hook } from "./hook-directory.ts";
+import type { Outcome } from "./outcome.ts";
+import type { PlaceOf } from "./queue-places.ts";
+import type { Trace } from "./trace.ts";
+import type { WayIn } from "./ways-in.ts";
+
+/** What is to be done about a delivery. Deciding reads only: it is carried out in one write (written.ts). */
+export interface Decision {
+  outcome: Outcome;
+  /** The task to make, and where it will stand. */
+  start?: { task: NewTask; place: QueuePlace; waiting: Waiting | null };
+  /**
+   * The queued task that takes over what the delivery asks for; `order` null: it keeps what it has. `isDisplaced`: it keeps
+   * another ref than the delivery's.
+   */
+  merge?: { into: Task; order: BuildOrder | null; isDisplaced: boolean };
+}
+
+/** What is built for an event, and by whose push. */
+export type BuildOrder = Pick<
+  Task,
+  "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"
+>;
+
+/** A delivery in hand, inside its project's lock. */
+export interface InHand {
+  way: WayIn;
+  hook: Hook;
+  event: NormalizedEvent;
+  trace: Trace;
+  now: Date;
+}
+
+type TaskKeepers = Pick<Keepers, "tasks" | "deliveries" | "runners" | "groups">;
+
+/** Filter step 5: inside the window of an accepted delivery the task that waits takes over what is newer. */
+export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Decision | null> {
+  const { way, hook, event, trace, now } = hand;
+  const windowSeconds = hook.rules.debounceSeconds;
+  const shown = `${windowSeconds} s`;
+  if (!way.debounce || windowSeconds === 0) {
+    trace.add("debounce", "skipped", "", shown, windowSeconds === 0 ? "Debounce is off." : "Not debounced.");
+    return null;
+  }
+  const since = new Date(now.getTime() - windowSeconds * 1000);
+  const scopeRef = hook.config.debounceScope === "ref" ? event.rawRef : undefined;
+  const first = await keepers.deliveries.lastAccepted(hook.config.projectId, { since, now }, scopeRef);
+  if (first === null) {
+    trace.add("debounce", "pass", "", shown, "No delivery was accepted inside the window.");
+    return null;
+  }
+  const task = await keepers.tasks.byId(first.task_id);
+  if (task === null || task.state !== "queued") {
+    trace.add("debounce", "pass", `task ${first.task_id}`, shown, "The task of the window can take no more.");
+    return null;
+  }
+  if (way.debounce === "shown") {
+    trace.add("debounce", "unknown", `task ${task.id}`, shown, `It would be merged into task ${task.id}.`);
+    return null;
+  }
+  return mergeInto(hand, task, shown);
+}
+
+function mergeInto({ hook, event, trace }: InHand, into: Task, shown: string): Decision {
+  const order = orderOf(hook, event);
+  // A delivery without a commit (a host's `create`) never erases the one that is known.
+  const keeps = order.commit === null && into.commit !== null;
+  const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
+  trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
+  return {
+    outcome: { code: "debounced", reason },
+    merge: { into, order: keeps ? null : order, isDisplaced: keeps && into.ref !== order.ref },
+  };
+}
+
+/** Names a ref that will not be built because another one took its place. */
+function displacement(task: Task, order: { ref: string }, keeps: boolean): string {
+  if (task.ref === order.ref) return "";
+  const [built, displaced] = keeps ? [task.ref, order.ref] : [order.ref, task.ref];
+  const isAlike = toShortRef(built) === toShortRef(displaced);
+  const nameOf = isAlike ? (ref: string) => ref : toShortRef;
+  return `; it builds ${nameOf(built)} instead of ${nameOf(displaced)}`;
+}
+
+/** Filter step 6: with queuePolicy skip, a project that has an unfinished task takes no further one. */
+export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decision | null> {
+  const { way, hook, trace } = hand;
+  const { projectId, queuePolicy } = hook.config;
+  if (queuePolicy === "always") {
+    trace.add("queue", "pass", "", queuePolicy, "Tasks queue up.");
+    return null;
+  }
+  const [busy] = await keepers.tasks.unfinishedOfProject(projectId);
+  if (busy === undefined) {
+    trace.add("queue", "pass", "", queuePolicy, "The project has no unfinished task.");
+    return null;
+  }
+  const reason = `The project has an unfinished task (${busy.id}, ${busy.state}), and its queue policy is skip.`;
+  trace.add(
+    "queue",
+    way.queuePolicy === "shown" ? "unknown" : "stop",
+    `task ${busy.id}`,
+    queuePolicy,
+    reason,
+  );
+  return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
+}
+
+/** The queue position of a new task, and the reason if no runner may take it. */
+export interface Outlook {
+  placeOf: PlaceOf;
+  waitingOf: WaitingOf;
+}
+
+export async function start(keepers: TaskKeepers, hand: InHand, outlook: Outlook): Promise<Decision> {
+  const { way, hook, event, trace, now } = hand;
+  const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
+  const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
+  if (!way.task) {
+    trace.add("task", "pass", event.rawRef, "", "A task would be created.");
+    return { outcome };
+  }
+  const waitSeconds = way.debounce ? hook.rules.debounceSeconds : 0;
+  const order: TaskOrder = {
+    ...orderOf(hook, event),
+    project: hook.project,
+    triggerType: "webhook",
+    actions: hook.config.actions,
+    deliveryId: null,
+    rerunOf: null,
+    notBefore: waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000),
+  };
+  const task = newTaskOf(order, now);
+  trace.add("task", "pass", order.ref, "", "A task was created.");
+  const waiting = await outlook.waitingOf(keepers, hook.project, now);
+  return { outcome, start: { task, place: await outlook.placeOf(keepers, task, now), waiting } };
+}
+
+function orderOf({ config, project }: Hook, event: NormalizedEvent): BuildOrder {
+  const who = { message: event.message, author: event.author, triggeredBy: event.author || "webhook" };
+  // Git needs the whole name to fetch a commit; a short one stands in the record alone.
+  const commit = event.commit !== null && isCommit(event.commit) ? event.commit.toLowerCase() : null;
+  if (config.refSource === "webhook")
+    return { ...who, ref: event.rawRef, commit, causeRef: null, causeCommit: null };
+  const ref = toFullRef(project.git.ref);
+  return {
+    ...who,
+    ref,
+    // Only a push of the very branch that is built says which commit of it.
+    commit: event.rawRef === ref ? commit : null,
+    causeRef: event.rawRef,
+    causeCommit: event.commit,
+  };
+}

@@ -1,0 +1,29 @@
+import type { TraceResult, TraceStep } from "../../model/delivery.ts";
+
+/** Long values are cut: the trace is read by people. */
+const maxTextLength = 300;
+
+/** The steps of one decision, in order: what each saw, what it compared with, what came out. */
+export interface Trace {
+  readonly steps: TraceStep[];
+  add(step: string, result: TraceResult, value: string, pattern: string, detail: string): void;
+  /** Forgets the steps after the first `count`. */
+  cutAt(count: number): void;
+}
+
+export function newTrace(): Trace {
+  const steps: TraceStep[] = [];
+  return {
+    steps,
+    add(step, result, value, pattern, detail) {
+      steps.push({ step, result, value: cut(value), pattern: cut(pattern), detail: cut(detail) });
+    },
+    cutAt(count) {
+      steps.length = count;
+    },
+  };
+}
+
+function cut(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`;
+}

@@ -1,0 +1,76 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { unknownPaths } from "./changed-paths.ts";
+import { at, firstText, isObject, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import {
+  deletionOf,
+  isNoCommit,
+  normalized,
+  nothing,
+  pathFieldsOf,
+  refChangeOf,
+  refFieldsOf,
+} from "./normalized.ts";
+
+/** Nobody pushes more refs at once but by mirroring; the rest is not looked at. */
+const maxRefs = 1000;
+
+/** The refs that a push of Bitbucket lists: under `push` in the Cloud, at the top in Data Center; null: it is none. */
+export function bitbucketChangesOf(payload: JsonObject): unknown[] | null {
+  const cloud = listAt(payload, "push", "changes");
+  if (cloud !== null) return cloud;
+  const dataCenter = listAt(payload, "changes");
+  return dataCenter?.some((change) => isObject(at(change, "ref"))) ? dataCenter : null;
+}
+
+/** Those that still exist come first, as a deletion builds nothing. */
+export function readBitbucketPush(
+  payload: JsonObject,
+  changes: readonly unknown[],
+  author: string,
+): NormalizedEvent {
+  const read = changes
+    .slice(0, maxRefs)
+    .flatMap((change) => (isObject(at(change, "ref")) ? ofDataCenter(payload, change) : ofCloud(change)))
+    .map((event) => ({ ...event, author }));
+  const [first, ...others] = [
+    ...read.filter((event) => event.nothing === null),
+    ...read.filter((event) => event.nothing !== null),
+  ];
+  if (first === undefined) return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  return others.length === 0 ? first : { ...first, otherRefs: others.map(refChangeOf) };
+}
+
+function ofCloud(change: unknown): NormalizedEvent[] {
+  const [updated, old] = [at(change, "new"), at(change, "old")];
+  if (isObject(updated)) {
+    const target = {
+      commit: textAt(updated, "target", "hash"),
+      message: textAt(updated, "target", "message"),
+    };
+    return [updateOf(refFieldsOf(textAt(updated, "name"), textAt(updated, "type")), target)];
+  }
+  return isObject(old) ? [deletionOf(refFieldsOf(textAt(old, "name"), textAt(old, "type")))] : [];
+}
+
+/** It describes one commit, that of the last change, apart from the list. */
+function ofDataCenter(payload: JsonObject, change: unknown): NormalizedEvent[] {
+  const refFields = refFieldsOf(firstText(textAt(change, "ref", "id"), textAt(change, "refId")), "");
+  const commit = textAt(change, "toHash");
+  if (isNoCommit(commit) || textAt(change, "type") === "DELETE") return [deletionOf(refFields)];
+  const isDescribed = commit !== "" && textAt(payload, "toCommit", "id") === commit;
+  return [
+    updateOf(refFields, { commit, message: isDescribed ? textAt(payload, "toCommit", "message") : "" }),
+  ];
+}
+
+function updateOf(
+  refFields: Partial<NormalizedEvent>,
+  { commit, message }: { commit: string; message: string },
+): NormalizedEvent {
+  return normalized({
+    ...refFields,
+    commit: commit === "" ? null : commit,
+    message,
+    ...pathFieldsOf(unknownPaths("Bitbucket sends no changed files")),
+  });
+}

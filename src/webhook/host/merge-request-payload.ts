@@ -1,0 +1,203 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { unknownPaths } from "./changed-paths.ts";
+import { at, firstText, isObject, isTrueAt, type JsonObject, textAt } from "./json-reader.ts";
+import { normalized, nothing, pathFieldsOf } from "./normalized.ts";
+import { accountOf } from "./push-payload.ts";
+
+/** A merge request in one shape for all hosts. */
+interface MergeRequest {
+  /** As the host names it; null when it names none. */
+  action: string | null;
+  /** An update that says whether it brought commits; null: the host does not say. */
+  bringsCommits: boolean | null;
+  isMerged: boolean;
+  title: string;
+  message: string;
+  sourceBranch: string;
+  targetBranch: string;
+  headCommit: string;
+  mergeCommit: string;
+  fromFork: boolean;
+  /** Where the host keeps the head of a fork's request; "" when it keeps none. */
+  headRef: string;
+}
+
+/** Actions after which there is other code to build than before. An update counts only when it brought commits. */
+const buildingActions = new Set([
+  "open",
+  "opened",
+  "created",
+  "reopen",
+  "reopened",
+  "synchronize",
+  "synchronized",
+  "from_ref_updated",
+]);
+const mergedActions = new Set(["merge", "merged", "fulfilled"]);
+const updateActions = new Set(["update", "updated"]);
+
+/** `eventName` carries the action on Bitbucket: pullrequest:created. */
+export function readMergeRequest(payload: JsonObject, eventName: string): NormalizedEvent {
+  const request = requestOf(payload, eventName);
+  const author = accountOf(payload);
+  if (request === null)
+    return nothing("probe", "The body describes no merge request: a probe of the host.", { author });
+  const fields = fieldsOf(request, author);
+  if (isBuilding(request)) return normalized(fields);
+  const what =
+    request.action === "update" || request.action === "updated"
+      ? "an update without commits"
+      : request.action;
+  return nothing(
+    "event_not_allowed",
+    `The merge request's action (${what}) brings no other code to build.`,
+    fields,
+  );
+}
+
+function isBuilding(request: MergeRequest): boolean {
+  if (request.isMerged) return true;
+  if (request.action === null || buildingActions.has(request.action)) return true;
+  return updateActions.has(request.action) && request.bringsCommits !== false;
+}
+
+/** An open request builds its source at its head; a merged one builds its target at the merge. */
+function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEvent> {
+  const branch = request.isMerged ? request.targetBranch : request.sourceBranch;
+  const commit = request.isMerged ? request.mergeCommit : request.headCommit;
+  const ownRef = branch === "" ? "" : `refs/heads/${branch}`;
+  const isForeign = request.fromFork && !request.isMerged && request.headRef !== "";
+  return {
+    event: "merge_request",
+    rawRef: isForeign ? request.headRef : ownRef,
+    ref: branch,
+    refType: "branch",
+    commit: commit === "" ? null : commit,
+    message: request.message === "" ? request.title : `${request.title}\n\n${request.message}`.trimStart(),
+    author,
+    ...pathFieldsOf(unknownPaths("merge requests name no changed files")),
+    mergeRequest: {
+      action: request.action,
+      title: request.title,
+      sourceBranch: request.sourceBranch,
+      targetBranch: request.targetBranch,
+      fromFork: request.fromFork,
+    },
+  };
+}
+
+function requestOf(payload: JsonObject, eventName: string): MergeRequest | null {
+  const attributes = at(payload, "object_attributes");
+  if (isObject(attributes)) return readGitlab(payload, attributes);
+  const bitbucket = at(payload, "pullrequest");
+  if (isObject(bitbucket)) return readBitbucket(bitbucket, eventName);
+  const dataCenter = at(payload, "pullRequest");
+  if (isObject(dataCenter)) return readDataCenter(dataCenter, eventName || textAt(payload, "eventKey"));
+  const pull = at(payload, "pull_request");
+  return isObject(pull) ? readGithub(payload, pull) : null;
+}
+
+/** GitHub, Gitea, Gogs, and Gitee, whose bodies are GitHub's under GitLab's event names. */
+function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
+  const action = textAt(payload, "action");
+  const described = textAt(payload, "action_desc");
+  const number = firstText(textAt(pull, "number"), textAt(payload, "number"));
+  return {
+    action: action === "" ? null : action,
+    bringsCommits: described === "" ? null : described === "source_branch_changed",
+    isMerged: mergedActions.has(action) || (action === "closed" && isTrueAt(pull, "merged")),
+    title: textAt(pull, "title"),
+    message: "",
+    sourceBranch: firstText(
+      textAt(pull, "head", "ref"),
+      textAt(pull, "head_branch"),
+      textAt(payload, "source_branch"),
+    ),
+    targetBranch: firstText(
+      textAt(pull, "base", "ref"),
+      textAt(pull, "base_branch"),
+      textAt(payload, "target_branch"),
+    ),
+    headCommit: textAt(pull, "head", "sha"),
+    mergeCommit: textAt(pull, "merge_commit_sha"),
+    fromFork:
+      areDifferent(at(pull, "head", "repo"), at(pull, "base", "repo")) ||
+      areDifferent(at(pull, "head_repo"), at(pull, "base_repo")),
+    headRef: isNumber(number) ? `refs/pull/${number}/head` : "",
+  };
+}
+
+/** GitLab and Codeup. */
+function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
+  const action = textAt(attributes, "action");
+  const [source, target] = [textAt(attributes, "source_project_id"), textAt(attributes, "target_project_id")];
+  const number = textAt(attributes, "iid");
+  return {
+    action: action === "" ? null : action,
+    // GitLab lists what an update changed and names the old commit; a body with neither does not say.
+    bringsCommits:
+      textAt(attributes, "oldrev") !== "" ? true : isObject(at(payload, "changes")) ? false : null,
+    isMerged: mergedActions.has(action) || (action === "" && textAt(attributes, "state") === "merged"),
+    title: textAt(attributes, "title"),
+    message: textAt(attributes, "last_commit", "message"),
+    sourceBranch: textAt(attributes, "source_branch"),
+    targetBranch: textAt(attributes, "target_branch"),
+    headCommit: textAt(attributes, "last_commit", "id"),
+    mergeCommit: textAt(attributes, "merge_commit_sha"),
+    fromFork: source !== "" && target !== "" && source !== target,
+    headRef: isNumber(number) ? `refs/merge-requests/${number}/head` : "",
+  };
+}
+
+function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
+  const action = eventName.startsWith("pullrequest:") ? eventName.slice("pullrequest:".length) : "";
+  return {
+    action: action === "" ? null : action,
+    bringsCommits: null,
+    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
+    title: textAt(pull, "title"),
+    message: "",
+    sourceBranch: textAt(pull, "source", "branch", "name"),
+    targetBranch: textAt(pull, "destination", "branch", "name"),
+    headCommit: textAt(pull, "source", "commit", "hash"),
+    mergeCommit: textAt(pull, "merge_commit", "hash"),
+    fromFork: areDifferent(at(pull, "source", "repository"), at(pull, "destination", "repository")),
+    headRef: "",
+  };
+}
+
+/** Bitbucket Data Center: `pr:opened`, `pr:from_ref_updated`, `pr:merged`. */
+function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
+  const action = eventName.startsWith("pr:") ? eventName.slice("pr:".length) : "";
+  const number = textAt(pull, "id");
+  return {
+    action: action === "" ? null : action,
+    bringsCommits: null,
+    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
+    title: textAt(pull, "title"),
+    message: "",
+    sourceBranch: textAt(pull, "fromRef", "displayId"),
+    targetBranch: textAt(pull, "toRef", "displayId"),
+    headCommit: textAt(pull, "fromRef", "latestCommit"),
+    mergeCommit: textAt(pull, "properties", "mergeCommit", "id"),
+    fromFork: areDifferent(at(pull, "fromRef", "repository"), at(pull, "toRef", "repository")),
+    headRef: isNumber(number) ? `refs/pull-requests/${number}/from` : "",
+  };
+}
+
+/** A source repository that the host names as null was a fork and is gone. */
+function areDifferent(source: unknown, target: unknown): boolean {
+  if (source === null && isObject(target)) return true;
+  if (!isObject(source) || !isObject(target)) return false;
+  const [from, to] = [nameOf(source), nameOf(target)];
+  return from !== "" && to !== "" && from !== to;
+}
+
+function nameOf(repository: JsonObject): string {
+  return firstText(textAt(repository, "full_name"), textAt(repository, "id"), textAt(repository, "name"));
+}
+
+/** Anything else could name a ref outside the merge request. */
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
+}

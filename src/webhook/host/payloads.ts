@@ -1,0 +1,140 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { isBranchOrTag } from "../../model/git-ref.ts";
+import { bitbucketChangesOf } from "./bitbucket-push.ts";
+import { listedPathsOf } from "./changed-paths.ts";
+import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
+import { readMergeRequest } from "./merge-request-payload.ts";
+import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+import { readCreate, readDelete, readPush } from "./push-payload.ts";
+
+/** What an event name of a host means; `by_body`: the body has to say. */
+export type EventKind = "push" | "tag" | "create" | "delete" | "merge_request" | "ping" | "by_body";
+
+export type PayloadParser = (
+  payload: JsonObject,
+  eventName: string,
+  kind: EventKind | null,
+) => NormalizedEvent;
+
+/** The parser of every host: by the event's name where there is one, otherwise and within it by shape. */
+export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
+  if (kind === null && eventName !== "")
+    return nothing("event_not_allowed", `The event ${eventName} is none that builds.`);
+  const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
+  switch (actual) {
+    case null:
+      return unknownOf(payload);
+    case "ping":
+      return nothing("probe", "The host's ping arrived; the address is right.");
+    case "create":
+      return readCreate(payload);
+    case "delete":
+      return readDelete(payload);
+    case "merge_request":
+      return readMergeRequest(payload, eventName);
+    default:
+      return readPush(payload, actual === "tag");
+  }
+};
+
+const kindByName: Record<string, EventKind> = {
+  push: "push",
+  push_hooks: "push",
+  tag_push: "tag",
+  tag_push_hooks: "tag",
+  merge_request: "merge_request",
+  merge_request_hooks: "merge_request",
+};
+
+/** Where a merge request stands: GitHub and its like, Bitbucket in the Cloud, Bitbucket Data Center. */
+const requestNames = ["pull_request", "pullrequest", "pullRequest"];
+
+function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
+  const named = kindByName[firstText(textAt(payload, "object_kind"), textAt(payload, "hook_name"))];
+  if (named && named !== "by_body") return named;
+  if (requestNames.some((name) => isObject(at(payload, name)))) return "merge_request";
+  if (bitbucketChangesOf(payload) !== null) return "push";
+  if (textAt(payload, "zen") !== "") return "ping";
+  if (textAt(payload, "ref") === "") return null;
+  return textAt(payload, "ref_type") !== "" && textAt(payload, "after") === "" ? "create" : "push";
+}
+
+/** A body without a ref is a probe, unless it says itself what else it is: a comment, a new user. */
+function unknownOf(payload: JsonObject): NormalizedEvent {
+  const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
+  if (name === "") return nothing("probe", "The body names no ref: a probe of the host.");
+  return nothing("event_not_allowed", `The event ${name.slice(0, 100)} is none that builds.`);
+}
+
+/** Spellings of the event field that people send. */
+const genericKinds: Record<string, "push" | "tag" | "merge_request" | "ping"> = {
+  push: "push",
+  tag: "tag",
+  tag_push: "tag",
+  merge_request: "merge_request",
+  pull_request: "merge_request",
+  ping: "ping",
+};
+
+/**
+ * Our own format: event, ref, refType, commit, message, author, paths. A body without `event` that looks like a known
+ * host's is read as that.
+ */
+export const parseGenericPayload: PayloadParser = (payload) => {
+  const eventName = textAt(payload, "event");
+  if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
+  const ref = textAt(payload, "ref");
+  if (eventName === "" && ref === "")
+    return nothing("probe", "The body names neither event nor ref: a probe.");
+  const kind = eventName === "" ? "push" : genericKinds[eventName.toLowerCase()];
+  if (kind === undefined)
+    return nothing("event_not_allowed", `The event ${eventName} is none of push, tag, merge_request.`);
+  if (kind === "ping") return nothing("probe", "The ping arrived; the address is right.");
+  return readGeneric(payload, kind, ref);
+};
+
+function looksLikeHost(payload: JsonObject): boolean {
+  const marks = [
+    "after",
+    "commits",
+    "head_commit",
+    "object_kind",
+    "hook_name",
+    ...requestNames,
+    "push",
+    "zen",
+  ];
+  return marks.some((mark) => Object.hasOwn(payload, mark)) || bitbucketChangesOf(payload) !== null;
+}
+
+function readGeneric(
+  payload: JsonObject,
+  kind: "push" | "tag" | "merge_request",
+  ref: string,
+): NormalizedEvent {
+  const refFields = refFieldsOf(ref, kind === "tag" ? "tag" : textAt(payload, "refType"));
+  const commit = textAt(payload, "commit");
+  const author = textAt(payload, "author");
+  if (isNoCommit(commit)) return deletionOf({ ...refFields, author });
+  const message = textAt(payload, "message");
+  const known = {
+    ...refFields,
+    commit: commit === "" ? null : commit,
+    message,
+    author,
+    ...pathFieldsOf(listedPathsOf(payload)),
+  };
+  if (kind !== "merge_request") return normalized(known);
+  return normalized({
+    ...known,
+    event: "merge_request",
+    mergeRequest: {
+      action: null,
+      title: textAt(payload, "title"),
+      sourceBranch: refFields.ref,
+      targetBranch: firstText(textAt(payload, "targetBranch"), refFields.ref),
+      // The format has no fork field. Code of the project itself is in branches, so any other ref counts as a fork's.
+      fromFork: refFields.rawRef !== "" && !isBranchOrTag(refFields.rawRef),
+    },
+  });
+}

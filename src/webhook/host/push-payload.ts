@@ -1,0 +1,82 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
+import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
+import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+
+/**
+ * A push as GitHub, GitLab, Gitee, Codeup, Gitea and Gogs send it: full `ref`, `before`, `after`. A tag may arrive as a
+ * push; then it is a tag. `isTag` says that the host's event name says so too.
+ */
+export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
+  const author = accountOf(payload);
+  const changes = bitbucketChangesOf(payload);
+  if (changes !== null) return readBitbucketPush(payload, changes, author);
+  const ref = textAt(payload, "ref");
+  if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
+  const after = textAt(payload, "after");
+  if (isNoCommit(after) || isTrueAt(payload, "deleted")) return deletionOf({ ...refFields, author });
+  const commit = headCommitOf(payload, after);
+  const changed =
+    refFields.refType === "tag" ? unknownPaths("a tag names no changed files") : changedPathsOf(payload);
+  return normalized({
+    ...refFields,
+    commit: commit === "" ? null : commit,
+    message: messageOf(payload, commit),
+    author,
+    ...pathFieldsOf(changed),
+  });
+}
+
+/** For an annotated tag `after` names the tag object; the commit it points at stands in the other two. */
+function headCommitOf(payload: JsonObject, after: string): string {
+  return firstText(textAt(payload, "checkout_sha"), textAt(payload, "head_commit", "id"), after);
+}
+
+/** Message of the head commit. Lists run oldest first on GitLab and newest first on Gitea, so it is found by id. */
+function messageOf(payload: JsonObject, commit: string): string {
+  const commits = listAt(payload, "commits") ?? [];
+  const head = commits.find((entry) => textAt(entry, "id") === commit) ?? commits.at(-1);
+  return firstText(
+    textAt(payload, "head_commit", "message"),
+    textAt(head, "message"),
+    textAt(payload, "message"),
+  );
+}
+
+/** The account that pushed; the author written into a commit can be anybody's name. */
+export function accountOf(payload: JsonObject): string {
+  return firstText(
+    textAt(payload, "sender", "login"),
+    textAt(payload, "user_username"),
+    textAt(payload, "pusher", "login"),
+    textAt(payload, "pusher", "username"),
+    textAt(payload, "pusher", "name"),
+    textAt(payload, "user_name"),
+    textAt(payload, "user", "username"),
+    textAt(payload, "actor", "username"),
+    textAt(payload, "actor", "nickname"),
+    textAt(payload, "actor", "name"),
+    textAt(payload, "actor", "display_name"),
+  );
+}
+
+/** `create` of GitHub, Gitea and Gogs: a short ref with its type; Gitea adds the commit. */
+export function readCreate(payload: JsonObject): NormalizedEvent {
+  const ref = textAt(payload, "ref");
+  const author = accountOf(payload);
+  if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  const commit = firstText(textAt(payload, "sha"), textAt(payload, "commit"));
+  return normalized({
+    ...refFieldsOf(ref, textAt(payload, "ref_type")),
+    commit: commit === "" ? null : commit,
+    author,
+    ...pathFieldsOf(unknownPaths("a new ref names no changed files")),
+  });
+}
+
+export function readDelete(payload: JsonObject): NormalizedEvent {
+  const refFields = refFieldsOf(textAt(payload, "ref"), textAt(payload, "ref_type"));
+  return deletionOf({ ...refFields, author: accountOf(payload) });
+}

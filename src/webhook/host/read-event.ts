@@ -1,0 +1,36 @@
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import type { JsonObject } from "./json-reader.ts";
+import type { EventKind } from "./payloads.ts";
+import type { Provider } from "./providers.ts";
+
+/** The part of a request's headers that we look at; Headers is one. */
+export interface HeaderValues {
+  get(name: string): string | null;
+}
+
+/** The first of the headers that is sent and not blank; "" when none is. */
+export function firstHeader(headers: HeaderValues, names: readonly string[]): string {
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null && value.trim() !== "") return value.trim();
+  }
+  return "";
+}
+
+/** Longer ones are no ids of any host. */
+const maxDeliveryIdLength = 200;
+
+/** What a payload says, in one shape for all hosts. */
+export function readEvent(provider: Provider, headers: HeaderValues, payload: JsonObject): NormalizedEvent {
+  const eventName = firstHeader(headers, provider.eventHeaders);
+  const lower = eventName.toLowerCase();
+  const events: Readonly<Record<string, EventKind>> = provider.events;
+  const kind = Object.hasOwn(events, lower) ? (events[lower] ?? null) : null;
+  const event = provider.parse(payload, eventName, kind);
+  const ownName = eventName === "" && typeof payload.event === "string" ? payload.event : eventName;
+  return { ...event, rawEvent: ownName.slice(0, 100), hostDeliveryId: hostDeliveryIdOf(provider, headers) };
+}
+
+export function hostDeliveryIdOf(provider: Provider, headers: HeaderValues): string | null {
+  return firstHeader(headers, provider.deliveryIdHeaders).slice(0, maxDeliveryIdLength) || null;
+}

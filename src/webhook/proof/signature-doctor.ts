@@ -1,0 +1,225 @@
+import { isNestedTooDeep } from "../../json-nesting.ts";
+import { isSameSecret } from "../../secrets.ts";
+import { standardHeaders } from "../../standard-webhooks.ts";
+import { type Provider, providers, type SignatureScheme } from "../host/providers.ts";
+import { firstHeader } from "../host/read-event.ts";
+import {
+  type ConfiguredPlace,
+  hmacOf,
+  isDigest,
+  isSignedBy,
+  proofHeadersOf,
+  proofOf,
+  type SignedRequest,
+  withoutPrefix,
+} from "./signature.ts";
+
+/** Larger bodies are not tried in variants: a stranger must not buy much work with one bad request. */
+const maxTriedBytes = 256 * 1024;
+
+export interface FailedSignature {
+  /** Those that are accepted now. */
+  secrets: readonly string[];
+  /** Those that were accepted once and are over. */
+  endedSecrets: readonly string[];
+  scheme: SignatureScheme;
+  place: ConfiguredPlace;
+  request: SignedRequest;
+  nowMs: number;
+}
+
+/**
+ * Which mistake a failed signature looks like. For the record alone: the sender is told only that it failed, because
+ * each of these sentences would help somebody who guesses.
+ */
+export function diagnose(failed: FailedSignature): string {
+  const proof = proofOf(failed.scheme, failed.place, failed.request);
+  const empty = emptyHeaderOf(failed, proof);
+  if (empty !== null)
+    return `header ${empty} is empty, so the host has no secret: set the secret on the host too`;
+  if (proof === "") return missingProof(failed);
+  return (
+    mistakes.find(({ isIt }) => isIt(failed, proof))?.says ??
+    "the secret on the host differs from the one here"
+  );
+}
+
+/** What hosts without a secret send instead of a signature; a project may have another prefix. */
+const emptySignature = /^(sha(1|256|512)=|v1,)$/;
+
+/** The header that is present but empty; null if there is none. A token may look like a prefix, a signature may not. */
+function emptyHeaderOf(failed: FailedSignature, proof: string): string | null {
+  const { place, request } = failed;
+  const isEmpty =
+    proof === "" ||
+    ((isHmac(failed) || isStandard(failed)) &&
+      (emptySignature.test(proof) || proof === place.signaturePrefix.trim()));
+  const isSent = (name: string) => request.headers.get(name)?.trim() === proof;
+  return isEmpty ? (headersOf(failed).find(isSent) ?? null) : null;
+}
+
+function headersOf({ scheme, place }: FailedSignature): readonly string[] {
+  if (scheme.type !== "configured") return proofHeadersOf(scheme);
+  return [place.verifyMode === "standard" ? standardHeaders.signature : place.secretHeader];
+}
+
+function missingProof({ scheme, place, request }: FailedSignature): string {
+  const expected = expectedProof(scheme, place);
+  if (scheme.type === "configured" && firstHeader(request.headers, [standardHeaders.signature]) !== "")
+    return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
+  // GitHub sends the old one beside the new one.
+  const isOldAlone = firstHeader(request.headers, ["X-Hub-Signature-256", "X-Hub-Signature"]).startsWith(
+    "sha1=",
+  );
+  if (isOldAlone) return `${expected}; there is only a SHA-1 signature, which is not accepted`;
+  const others: Provider[] = Object.values(providers).filter(
+    ({ signature }) =>
+      signature.type !== "configured" && firstHeader(request.headers, proofHeadersOf(signature)) !== "",
+  );
+  // Several hosts use one header, and Gitea sends what Gogs and GitHub send too: the last that names its event is the sender.
+  const other =
+    others.findLast(({ eventHeaders }) => firstHeader(request.headers, eventHeaders) !== "") ?? others[0];
+  return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
+}
+
+function expectedProof(scheme: SignatureScheme, place: ConfiguredPlace): string {
+  if (scheme.type !== "configured")
+    return `header ${proofHeadersOf(scheme).join(" or ")} is missing: set the secret on the host too`;
+  return place.verifyMode === "standard"
+    ? `header ${standardHeaders.signature} is missing`
+    : `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`;
+}
+
+interface Mistake {
+  says: string;
+  isIt(failed: FailedSignature, proof: string): boolean;
+}
+
+const mistakes: Mistake[] = [
+  {
+    says: "it was made with a secret that is no longer accepted",
+    isIt: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
+  },
+  {
+    says: "it was made with an empty secret: set the secret on the host too",
+    isIt: (failed) => isHmac(failed) && isSignedWith(failed, ""),
+  },
+  {
+    says: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
+    isIt: (failed) =>
+      failed.secrets.some((secret) =>
+        [secret.trim(), `${secret}\n`, `${secret.trim()}\n`, `${secret}\r\n`].some(
+          (variant) => variant !== secret && isSignedWith(failed, variant),
+        ),
+      ),
+  },
+  {
+    says: "the secret itself was sent where a signature is expected",
+    isIt: (failed, proof) => isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
+  },
+  {
+    says: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
+    isIt: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+  },
+  {
+    says: "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
+    isIt: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+  },
+  {
+    says: "it matches the JSON inside the form body: choose the content type application/json on the host",
+    isIt: (failed, proof) => {
+      const form = failed.request.formPayload();
+      return form !== null && matchesDigest(failed, proof, form);
+    },
+  },
+  {
+    says: "it matches the body without its last newline: something on the way changes the body",
+    isIt: (failed, proof) => {
+      const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
+      return matchesDigest(failed, proof, Buffer.from(trimmed, "latin1"));
+    },
+  },
+  {
+    says: "it matches the body as JSON written anew: something on the way rewrites the body",
+    isIt: (failed, proof) => {
+      const rewritten = rewrittenJson(failed.request.body);
+      return rewritten !== null && matchesDigest(failed, proof, rewritten);
+    },
+  },
+  {
+    says: "the signed timestamp is more than an hour off: check the clocks",
+    isIt: (failed) => {
+      if (failed.scheme.type !== "gitee") return false;
+      const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
+      return isSignedWithAny({ ...failed, nowMs: sentAtMs });
+    },
+  },
+  {
+    says: `${standardHeaders.id} or ${standardHeaders.timestamp} is missing beside the signature`,
+    isIt: (failed) =>
+      isStandard(failed) &&
+      [standardHeaders.id, standardHeaders.timestamp].some(
+        (name) => firstHeader(failed.request.headers, [name]) === "",
+      ),
+  },
+  {
+    says: "the signed timestamp is more than five minutes off: check the clocks",
+    isIt: (failed) => {
+      const sentAtMs = Number(firstHeader(failed.request.headers, [standardHeaders.timestamp])) * 1000;
+      return isStandard(failed) && isSignedWithAny({ ...failed, nowMs: sentAtMs });
+    },
+  },
+  {
+    says: "it matches when the secret is read as base64: save it here with whsec_ in front",
+    isIt: (failed) =>
+      isStandard(failed) && failed.secrets.some((secret) => isSignedWith(failed, `whsec_${secret}`)),
+  },
+  {
+    says: "it is a SHA-1 signature, which is not accepted",
+    isIt: (_failed, proof) => proof.startsWith("sha1="),
+  },
+];
+
+function isHmac({ scheme, place }: FailedSignature): boolean {
+  return scheme.type === "hmac" || (scheme.type === "configured" && place.verifyMode === "hmac");
+}
+
+function isStandard({ scheme, place, request }: FailedSignature): boolean {
+  const isAsked =
+    scheme.type === "configured"
+      ? place.verifyMode === "standard"
+      : scheme.type === "token" && scheme.orStandard === true;
+  return isAsked && firstHeader(request.headers, [standardHeaders.signature]) !== "";
+}
+
+function isSignedWithAny(failed: FailedSignature): boolean {
+  return failed.secrets.some((secret) => isSignedWith(failed, secret));
+}
+
+function isSignedWith(failed: FailedSignature, secret: string): boolean {
+  if (failed.request.body.byteLength > maxTriedBytes) return false;
+  return isSignedBy(secret, failed.scheme, failed.place, failed.request, failed.nowMs);
+}
+
+/** Whether the proof is a digest of the bytes in any spelling. */
+function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array): boolean {
+  if (bytes.byteLength > maxTriedBytes) return false;
+  const { secrets, request } = failed;
+  if (isStandard(failed)) return isSignedWithAny({ ...failed, request: { ...request, body: bytes } });
+  const bare = withoutPrefix(proof, /^[\w-]+=(?=.)/.exec(proof)?.[0] ?? "");
+  return secrets.some((secret) => {
+    const digest = hmacOf(secret, bytes);
+    return [proof, bare].some((text) => isDigest(text, digest, "hex") || isDigest(text, digest, "base64"));
+  });
+}
+
+function rewrittenJson(body: Uint8Array): Uint8Array | null {
+  if (body.byteLength > maxTriedBytes) return null;
+  const text = Buffer.from(body).toString("utf8");
+  if (isNestedTooDeep(text)) return null;
+  try {
+    return Buffer.from(JSON.stringify(JSON.parse(text)));
+  } catch {
+    return null;
+  }
+}

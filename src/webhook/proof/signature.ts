@@ -1,0 +1,130 @@
+import { timingSafeEqual } from "node:crypto";
+import { type WebhookConfig, webhookDefaults } from "../../model/webhook-config.ts";
+import { isSameSecret } from "../../secrets.ts";
+import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
+import type { SignatureScheme } from "../host/providers.ts";
+import { firstHeader, type HeaderValues } from "../host/read-event.ts";
+
+/** What is signed and where the proof may stand. */
+export interface SignedRequest {
+  /** The bytes as they came; nothing is decoded before they are verified. */
+  body: Uint8Array;
+  headers: HeaderValues;
+  query: { get(name: string): string | null };
+  /** JSON inside a form body (`payload=…`); null for other bodies. */
+  formPayload: () => Uint8Array | null;
+}
+
+export type ConfiguredPlace = Pick<
+  WebhookConfig,
+  "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
+>;
+
+/** How far the clock of a sender that signs a timestamp may be off, as Gitee and Standard Webhooks say themselves. */
+const giteeToleranceMs = 3_600_000;
+const standardToleranceMs = 300_000;
+/** A key rotation needs two; more signatures in one header are ignored to limit the work. */
+const maxSignatures = 20;
+
+/** Headers that a host's proof may stand in. */
+export function proofHeadersOf(scheme: Exclude<SignatureScheme, { type: "configured" }>): readonly string[] {
+  const isAlsoStandard = scheme.type === "token" && scheme.orStandard;
+  return isAlsoStandard ? [...scheme.headers, standardHeaders.signature] : scheme.headers;
+}
+
+/** The proof that the request carries, where this scheme looks for it; "" when there is none. */
+export function proofOf(scheme: SignatureScheme, place: ConfiguredPlace, request: SignedRequest): string {
+  if (scheme.type !== "configured") return firstHeader(request.headers, proofHeadersOf(scheme));
+  if (place.verifyMode === "standard") return firstHeader(request.headers, [standardHeaders.signature]);
+  const header = place.secretHeader.trim() || webhookDefaults.secretHeader;
+  const parameter = place.secretQuery.trim() || webhookDefaults.secretQuery;
+  return firstHeader(request.headers, [header]) || (request.query.get(parameter) ?? "");
+}
+
+/** Whether the request proves that its sender knows the secret. Constant time, also when the proof is missing. */
+export function isSignedBy(
+  secret: string,
+  scheme: SignatureScheme,
+  place: ConfiguredPlace,
+  request: SignedRequest,
+  nowMs: number,
+): boolean {
+  const proof = proofOf(scheme, place, request);
+  switch (scheme.type) {
+    case "token":
+      if (isSameSecret(proof, secret)) return true;
+      return scheme.orStandard === true && isStandardSigned(secret, request, nowMs);
+    case "hmac":
+      return isHmacSigned(secret, scheme, proof, request);
+    case "gitee":
+      return isGiteeSigned(secret, proof, firstHeader(request.headers, [scheme.timestampHeader]), nowMs);
+    case "configured":
+      return isSignedAsConfigured(secret, place, proof, request, nowMs);
+  }
+}
+
+function isSignedAsConfigured(
+  secret: string,
+  { verifyMode, signaturePrefix, signatureEncoding }: ConfiguredPlace,
+  proof: string,
+  request: SignedRequest,
+  nowMs: number,
+): boolean {
+  switch (verifyMode) {
+    case "token":
+      return isSameSecret(proof, secret);
+    case "hmac":
+      return isDigest(withoutPrefix(proof, signaturePrefix), hmacOf(secret, request.body), signatureEncoding);
+    case "standard":
+      return isStandardSigned(secret, request, nowMs);
+  }
+}
+
+function isHmacSigned(
+  secret: string,
+  scheme: Extract<SignatureScheme, { type: "hmac" }>,
+  proof: string,
+  request: SignedRequest,
+): boolean {
+  const digest = withoutPrefix(proof, scheme.prefix);
+  if (isDigest(digest, hmacOf(secret, request.body), "hex")) return true;
+  const form = scheme.signsFormPayload ? request.formPayload() : null;
+  return form !== null && isDigest(digest, hmacOf(secret, form), "hex");
+}
+
+/** Password mode sends the secret; sign mode sends base64(HMAC(secret, timestamp LF secret)), good for an hour. */
+function isGiteeSigned(secret: string, proof: string, timestamp: string, nowMs: number): boolean {
+  if (isSameSecret(proof, secret)) return true;
+  const sentAtMs = /^\d{10,16}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
+  const expected = hmacOf(secret, Buffer.from(`${timestamp}\n${secret}`)).toString("base64");
+  const isSigned = isSameSecret(proof, expected) || isSameSecret(proof, encodeURIComponent(expected));
+  return isSigned && Math.abs(nowMs - sentAtMs) <= giteeToleranceMs;
+}
+
+/** Standard Webhooks: of several signatures, separated by spaces, one of version 1 must fit. Good for five minutes. */
+function isStandardSigned(secret: string, { headers, body }: SignedRequest, nowMs: number): boolean {
+  const signatures = firstHeader(headers, [standardHeaders.signature]);
+  const id = firstHeader(headers, [standardHeaders.id]);
+  const timestamp = firstHeader(headers, [standardHeaders.timestamp]);
+  if (signatures === "" || id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
+  const digest = standardDigest(secret, id, timestamp, body);
+  const fitting = signatures
+    .split(" ", maxSignatures)
+    .filter((entry) => entry.startsWith("v1,") && isDigest(entry.slice("v1,".length), digest, "base64"));
+  return fitting.length > 0 && Math.abs(nowMs - Number(timestamp) * 1000) <= standardToleranceMs;
+}
+
+export function hmacOf(secret: string, body: Uint8Array): Buffer {
+  return new Bun.CryptoHasher("sha256", secret).update(body).digest();
+}
+
+/** Hex in either case, base64 as it is. A digest has one length, so that comparing its bytes tells nothing else. */
+export function isDigest(text: string, digest: Buffer, encoding: "hex" | "base64"): boolean {
+  const given = Buffer.from(encoding === "hex" ? text.toLowerCase() : text);
+  const expected = Buffer.from(digest.toString(encoding));
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+export function withoutPrefix(text: string, prefix: string): string {
+  return prefix !== "" && text.startsWith(prefix) ? text.slice(prefix.length) : text;
+}

@@ -1,0 +1,306 @@
+import type { Clock } from "../../clock.ts";
+import { uncountedCodes } from "../../model/delivery.ts";
+import type { Store } from "../../model/store.ts";
+import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
+import {
+  type Incoming,
+  isVerified,
+  locatedDelivery,
+  type Reading,
+  readDelivery,
+  signedRequestOf,
+  unknownDelivery,
+} from "../decide/incoming.ts";
+import { buildSlidingLimit, secondsUntil } from "../decide/limits.ts";
+import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
+import { notEnabled, type Pipeline, type Sent, signatureFailed } from "../decide/pipeline.ts";
+import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/project-rate.ts";
+import { type Known, withBoundedEvent } from "../decide/record.ts";
+import { waysIn } from "../decide/ways-in.ts";
+import { keptHeaders } from "../host/kept-headers.ts";
+import { providerOf } from "../host/providers.ts";
+import type { SignedRequest } from "../proof/signature.ts";
+import { diagnose } from "../proof/signature-doctor.ts";
+import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
+
+export interface Receiver {
+  receive(incoming: Incoming): Promise<Answer>;
+  /** Waits for what is still being written. */
+  close(): Promise<void>;
+}
+
+export interface ReceiverOptions {
+  store: Store;
+  hooks: HookDirectory;
+  pipeline: Pipeline;
+  clock: Clock;
+  limitPerMinute: number;
+  maxBodyKB: number;
+  onFloodWriteFailed: (error: unknown) => void;
+}
+
+const hookKey = /^[0-9a-f]{48}$/;
+
+/** The live way in: locate, enabled, read, rate, signature; what passes is decided under the project's lock. */
+export function buildReceiver(options: ReceiverOptions): Receiver {
+  const { store, hooks, pipeline, clock, limitPerMinute } = options;
+  const rates = buildProjectRates(limitPerMinute);
+  /** Per address, so that guessing secrets does not use up the project's rate. */
+  const failedSignatures = buildSlidingLimit(limitPerMinute);
+  const floods: FloodGuard = buildFloodGuard({
+    addToCount: (id, more) => store.deliveries.addToCount(id, more),
+    failed: options.onFloodWriteFailed,
+  });
+
+  async function receive(incoming: Incoming): Promise<Answer> {
+    let known = unknownDelivery(incoming, clock.now());
+    try {
+      const hook = hookKey.test(incoming.key) ? await locate(incoming, known) : null;
+      if (hook === null) return await refuseUnknown(incoming, known);
+      if ("body" in hook) return hook;
+      known = locatedDelivery(hook, incoming, known);
+      return await receiveFor(hook, incoming, known);
+    } catch (error) {
+      return pipeline.fail(known, error);
+    }
+  }
+
+  /** Retries a failed look-up once: a broken database connection has been replaced by then. */
+  async function locate(incoming: Incoming, known: Known): Promise<Hook | Answer | null> {
+    try {
+      return await hooks.byKey(incoming.key);
+    } catch {
+      try {
+        return await hooks.byKey(incoming.key);
+      } catch (error) {
+        return pipeline.fail(await ownedDelivery(incoming, known), error);
+      }
+    }
+  }
+
+  /** Adds project and event, as far as known, to the record of a failed look-up, so that it can be replayed. */
+  async function ownedDelivery(incoming: Incoming, known: Known): Promise<Known> {
+    const hook = hooks.remembered(incoming.key);
+    if (hook === null) {
+      const config = await store.webhookConfigs.byKey(incoming.key).catch(() => null);
+      return config === null ? known : { ...known, projectId: config.projectId, provider: config.provider };
+    }
+    const located = locatedDelivery(hook, incoming, known);
+    try {
+      const body = hook.config.enabled ? await incoming.readBody() : "too_large";
+      if (typeof body === "string" || !isVerified(hook, signedRequestOf(incoming, body), clock.now()))
+        return located;
+      return readDelivery(hook, incoming, located, body).known;
+    } catch {
+      // A secret that cannot be decrypted: the record reports the failed look-up.
+      return located;
+    }
+  }
+
+  function receiveFor(remembered: Hook, incoming: Incoming, known: Known): Promise<Answer> {
+    if (remembered.config.enabled) return receiveEnabled(remembered, incoming, known);
+    return withCurrent(remembered, incoming, known, (hook) => receiveEnabled(hook, incoming, known));
+  }
+
+  /** A refusal is never based on a remembered configuration: this one is of the moment, and enabled. */
+  async function withCurrent(
+    remembered: Hook,
+    incoming: Incoming,
+    known: Known,
+    goOn: (hook: Hook) => Promise<Answer>,
+  ): Promise<Answer> {
+    const hook = await hooks.current(remembered);
+    if (hook === null) return refuseUnknown(incoming, known);
+    if (hook.config.enabled) return goOn(hook);
+    return refuseFlooding(incoming, known, notEnabled(known.trace));
+  }
+
+  async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
+    known.trace.add("enabled", "pass", "", "", "The webhook is enabled.");
+    const body = await incoming.readBody();
+    if (body === "too_large")
+      return withCurrent(hook, incoming, known, () =>
+        refuseFlooding(incoming, known, tooLarge(options.maxBodyKB, known)),
+      );
+    if (body === "broken")
+      return withCurrent(hook, incoming, known, () => refuseFlooding(incoming, known, brokenBody));
+    return receiveBody(hook, incoming, known, body);
+  }
+
+  function receiveBody(
+    remembered: Hook,
+    incoming: Incoming,
+    known: Known,
+    body: Uint8Array,
+  ): Promise<Answer> {
+    const [nowMs, elapsedMs] = [clock.now(), clock.elapsed()];
+    const waitMs = rates.listed.waitMs(known.projectId, elapsedMs);
+    if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), elapsedMs))
+      return refuseFlooding(
+        incoming,
+        known,
+        rateLimited(limitPerMinute, "listed", waitMs, known.trace),
+        "verified",
+      );
+    const limit = `${options.maxBodyKB} KB`;
+    known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
+    const request = signedRequestOf(incoming, body);
+    const readAs = (hook: Hook, as: Known) => readDelivery(hook, incoming, as, body);
+    let reading: Reading | null = null;
+    const sent: Sent = {
+      isVerifiedBy: (hook) => isVerified(hook, request, nowMs),
+      readBy(hook) {
+        if (hook !== remembered) return readAs(hook, locatedDelivery(hook, incoming, known));
+        reading ??= readAs(hook, known);
+        return reading;
+      },
+      refuseUnknown: () => refuseUnknown(incoming, known),
+    };
+    const hasPlaceIn = (hook: Hook) =>
+      rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, elapsedMs) === null;
+    if (waitMs === null && sent.isVerifiedBy(remembered) && hasPlaceIn(remembered))
+      return receiveVerified(remembered, incoming, sent);
+    return withCurrent(remembered, incoming, known, async (hook) => {
+      if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
+      const stillWaitMs = rates.listed.waitMs(known.projectId, clock.elapsed());
+      if (stillWaitMs !== null)
+        return refuseFlooding(
+          incoming,
+          known,
+          rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace),
+        );
+      return refuseSignature(hook, incoming, request, known, sent);
+    });
+  }
+
+  /** Only what is verified has a place in the project's rate, until it ends in what does not count. */
+  async function receiveVerified(hook: Hook, incoming: Incoming, sent: Sent): Promise<Answer> {
+    const { known, problem } = sent.readBy(hook);
+    const { projectId, trace } = known;
+    const takenAtMs = clock.elapsed();
+    const bucket = bucketOf(known.event, hook.rules);
+    const waitMs = rates[bucket].take(projectId, takenAtMs);
+    // Git hosts do not retry, so a verified delivery stays replayable.
+    if (waitMs !== null) {
+      const kept = hook.config.secret === null ? withBoundedEvent(known) : known;
+      return refuseFlooding(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+    }
+    withinRate(limitPerMinute, bucket, trace);
+    if (hook.config.secret === null)
+      trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
+    else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
+    const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
+    if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
+    return answer;
+  }
+
+  /**
+   * The failure is counted before the body is parsed, so that an unverified sender causes no more work than a signature
+   * check. Beyond the limit of an address, or in a flood from many addresses, the body is not parsed at all.
+   */
+  function refuseSignature(
+    hook: Hook,
+    incoming: Incoming,
+    request: SignedRequest,
+    located: Known,
+    sent: Sent,
+  ): Promise<Answer> {
+    const elapsedMs = clock.elapsed();
+    const overLimit = failedSignatures.take(incoming.limitKey, elapsedMs);
+    if (overLimit !== null)
+      return refuseFlooding(incoming, located, {
+        code: "rate_limited",
+        reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
+        told: "Too many failed signatures; try again later.",
+        retryAfterSeconds: secondsUntil(overLimit),
+      });
+    withinRate(limitPerMinute, "listed", located.trace);
+    const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
+    const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
+    const why = isFlooding
+      ? "part of a flood, not examined further"
+      : diagnosisOf(hook, request, clock.now());
+    const reason = `The signature failed: ${why}.`;
+    known.trace.add("signature", "stop", "", hook.config.provider, reason);
+    return refuseFlooding(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
+  }
+
+  async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
+    // In a flood only the count grows, so no look-up is needed.
+    const isAsked =
+      hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
+    const formerProjectId = isAsked ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
+    const outcome: Outcome = {
+      code: "endpoint_not_found",
+      reason:
+        formerProjectId === null
+          ? unknownEndpoint
+          : "The address is one that was reset; give the host the new one.",
+      told: unknownEndpoint,
+    };
+    known.trace.add("locate", "stop", "", "", outcome.reason);
+    const headers = keptHeaders(incoming.headers);
+    return refuseFlooding(
+      incoming,
+      { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
+      outcome,
+    );
+  }
+
+  /** For refusals that cost the sender nothing: their records are folded when they come in floods. */
+  async function refuseFlooding(
+    incoming: Incoming,
+    known: Known,
+    outcome: Outcome,
+    proof: "unverified" | "verified" = "unverified",
+  ): Promise<Answer> {
+    let own: Answer | null = null;
+    try {
+      const id = await floods.record(originOf(incoming, known, proof), clock.elapsed(), async () => {
+        own = await pipeline.refuse(known, outcome);
+        if (own.body.deliveryId === 0) throw new Error("not recorded");
+        return own.body.deliveryId;
+      });
+      return own ?? answerOf(outcome, id);
+    } catch {
+      return own ?? answerOf({ code: "internal_error", reason: "The delivery could not be recorded." }, 0);
+    }
+  }
+
+  return { receive, close: () => floods.settle() };
+}
+
+const unknownEndpoint = "There is no such endpoint.";
+const brokenBody: Outcome = { code: "invalid_payload", reason: "The body did not arrive whole." };
+
+function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
+  const reason = `The body is larger than ${maxBodyKB} KB.`;
+  trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
+  return { code: "body_too_large", reason };
+}
+
+const unknownPlace: Pick<Known, "projectId"> = { projectId: 0 };
+
+/**
+ * Floods are counted per address, and for a project also per project, so that its managers see their own. Verified
+ * deliveries are counted separately, so that a flood of strangers does not suppress records of the host.
+ */
+function originOf(
+  { limitKey }: Incoming,
+  { projectId }: Pick<Known, "projectId">,
+  proof: "unverified" | "verified" = "unverified",
+): Origin {
+  return { source: `${limitKey} ${projectId} ${proof}`, place: `${projectId} ${proof}` };
+}
+
+function diagnosisOf(hook: Hook, request: SignedRequest, nowMs: number): string {
+  const secrets = hook.secrets();
+  return diagnose({
+    secrets: secrets.accepted(nowMs),
+    endedSecrets: secrets.ended(nowMs),
+    scheme: providerOf(hook.config.provider).signature,
+    place: hook.config,
+    request,
+    nowMs,
+  });
+}
