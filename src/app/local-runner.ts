@@ -16,7 +16,7 @@ import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
-import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process-tree.ts";
+import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/process/process-tree.ts";
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import type { AppContext } from "./part.ts";

@@ -6,10 +6,10 @@ import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { hideOwnProcess } from "../own-process.ts";
-import type { GuardMessage } from "../runner/guard.ts";
-import { guardCommand } from "../runner/lifeline.ts";
-import type { ServerAddress } from "../runner/server-client.ts";
-import { credentialFile, readTokenFile } from "../runner/token-file.ts";
+import type { GuardMessage } from "../runner/process/guard.ts";
+import { guardCommand } from "../runner/process/lifeline.ts";
+import type { ServerAddress } from "../runner/server/server-client.ts";
+import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
@@ -48,7 +48,7 @@ export function addRunnerCommand(program: Command): void {
 /** Started by the runner as its guard process, see lifeline.ts. */
 export function addGuardCommand(program: Command): void {
   program.command(`${guardCommand} <known>`, { hidden: true }).action(async (known: string) => {
-    const { runGuard } = await import("../runner/guard.ts");
+    const { runGuard } = await import("../runner/process/guard.ts");
     // Ignores signals and ends with the runner, so that a signal to all processes does not leave scripts unguarded.
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
     await runGuard(JSON.parse(known) as GuardMessage[], Bun.stdin.stream());
@@ -65,7 +65,7 @@ async function run(config: Config, local: string | null): Promise<void> {
   const { fault } = await hideOwnProcess(startSecrets);
   const [{ buildLog }, { runRunner }, { systemClock }] = await Promise.all([
     import("../log.ts"),
-    import("../runner/runner.ts"),
+    import("../runner/run/runner.ts"),
     import("../clock.ts"),
   ]);
   const log = buildLog(config["log.level"], config["log.format"]);

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { plainText } from "../../console/ansi.ts";
 import { manualClock } from "../../src/clock.ts";
 import { logLineSize } from "../../src/log-line-size.ts";
-import { lineMaxLength } from "../../src/runner/line-splitter.ts";
-import { buildLogStream } from "../../src/runner/log-stream.ts";
+import { lineMaxLength } from "../../src/runner/log/line-splitter.ts";
+import { buildLogStream } from "../../src/runner/log/log-stream.ts";
 import { fuzz, mutated } from "../support/fuzz.ts";
 
 const secret = "s3cr3t-value";

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { systemClock } from "../../src/clock.ts";
-import { runProcess } from "../../src/runner/process.ts";
-import { openWorkspaces } from "../../src/runner/workspace.ts";
+import { runProcess } from "../../src/runner/process/process.ts";
+import { openWorkspaces } from "../../src/runner/workspace/workspace.ts";
 import { watchProcesses } from "../support/process-watch.ts";
 
 let root: string;

@@ -82,6 +82,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   "src/webhook": [".", "receive", "decide", "proof", "host"],
   "src/task": [".", "hand-out", "events", "notify", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
+  "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],
   "src/bus": ["kafka", "rabbitmq", "."],
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import { buildLogStream } from "../../src/runner/log-stream.ts";
+import { buildLogStream } from "../../src/runner/log/log-stream.ts";
 import type { WireLine } from "../../src/runner/protocol.ts";
 
 async function sentOf(write: (stream: ReturnType<typeof buildLogStream>) => void): Promise<WireLine[]> {

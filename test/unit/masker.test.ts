@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { buildLineSplitter, lineMaxLength } from "../../src/runner/line-splitter.ts";
-import { buildMasker, maskText } from "../../src/runner/masker.ts";
+import { buildLineSplitter, lineMaxLength } from "../../src/runner/log/line-splitter.ts";
+import { buildMasker, maskText } from "../../src/runner/log/masker.ts";
 
 /** The text in pieces of any length. */
 function inPieces(text: string, lengths: number[]): string[] {

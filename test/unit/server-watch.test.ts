@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
-import { ServerRefusal } from "../../src/runner/server-client.ts";
-import { buildServerWatch } from "../../src/runner/server-watch.ts";
+import { ServerRefusal } from "../../src/runner/server/server-client.ts";
+import { buildServerWatch } from "../../src/runner/server/server-watch.ts";
 
 function watched() {
   const clock = manualClock();

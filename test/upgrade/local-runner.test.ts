@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { identityOf } from "../../src/runner/process-tree.ts";
+import { identityOf } from "../../src/runner/process/process-tree.ts";
 import { eventually } from "../support/eventually.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { callerWith, copyInstallation, recordedDatabases, recordedRunner, startOn } from "./recording.ts";

@@ -1,15 +1,15 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { CheckedOut } from "./checkout.ts";
+import type { CheckedOut } from "../checkout/checkout.ts";
+import type { LogStream } from "../log/log-stream.ts";
+import type { TaskGuard } from "../process/lifeline.ts";
+import { type RunResult, runProcess } from "../process/process.ts";
+import { endTree, type ProcessTree, survivorsText } from "../process/process-tree.ts";
+import type { RunTask, StageRequest } from "../protocol.ts";
+import type { HeldTask } from "../server/held-task.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
-import type { HeldTask } from "./held-task.ts";
-import type { TaskGuard } from "./lifeline.ts";
-import type { LogStream } from "./log-stream.ts";
-import { type RunResult, runProcess } from "./process.ts";
-import { endTree, type ProcessTree, survivorsText } from "./process-tree.ts";
-import type { RunTask, StageRequest } from "./protocol.ts";
 import { scriptEnvironment } from "./script-environment.ts";
-import type { Workspace } from "./workspace.ts";
 
 export interface StageContext {
   instruction: RunTask;

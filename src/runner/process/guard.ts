@@ -1,4 +1,4 @@
-import { steadyClock } from "../clock.ts";
+import { steadyClock } from "../../clock.ts";
 import { endTree, type ProcessTree } from "./process-tree.ts";
 
 /** Messages from the runner to its guard, one JSON value per line. */

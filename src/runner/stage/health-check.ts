@@ -1,6 +1,6 @@
-import { pause } from "../clock.ts";
-import { messageOf } from "../errors.ts";
-import type { RunTask } from "./protocol.ts";
+import { pause } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { RunTask } from "../protocol.ts";
 
 export type HealthCheck = NonNullable<RunTask["stages"][number]["healthCheck"]>;
 

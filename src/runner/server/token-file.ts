@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Fault, messageOf } from "../errors.ts";
+import { Fault, messageOf } from "../../errors.ts";
 
 /** Name of the token among the systemd credentials of the service. */
 const credentialName = "runner-token";

@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
-import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { buildBackoff } from "./backoff.ts";
+import type { Clock } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { buildBackoff } from "../backoff.ts";
 import { isTokenRefused } from "./server-client.ts";
 
 /** Says how it stands with the server: each change once, what lasts only now and then. */

@@ -1,7 +1,16 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunTask } from "./protocol.ts";
-import { proxyVariables } from "./script-environment.ts";
+import type { RunTask } from "../protocol.ts";
+
+/** How programs of this machine reach the network. */
+export const proxyVariables = [
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+];
 
 /** The environment in which git talks to a project's repository, and the files it needs for that. */
 export interface GitEnvironment {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { steadyClock } from "../clock.ts";
+import { steadyClock } from "../../clock.ts";
 
 /**
  * The processes of one stage. They share a session (the script is started by setsid) and carry a mark in their

@@ -1,10 +1,10 @@
-import { pause, steadyClock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { ownCommand } from "../own-command.ts";
-import { buildBackoff } from "./backoff.ts";
+import { pause, steadyClock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import { ownCommand } from "../../own-command.ts";
+import { buildBackoff } from "../backoff.ts";
+import { lostGraceMs, type RunTask } from "../protocol.ts";
 import type { GuardMessage } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
-import { lostGraceMs, type RunTask } from "./protocol.ts";
 
 /** The runner's side of its guard process, which ends scripts when the runner was killed or hangs. */
 export interface Lifeline {

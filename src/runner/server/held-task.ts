@@ -1,9 +1,9 @@
-import { type Clock, pause } from "../clock.ts";
-import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { buildBackoff } from "./backoff.ts";
-import type { TaskGuard } from "./lifeline.ts";
-import type { KillAt } from "./process-tree.ts";
+import { type Clock, pause } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { buildBackoff } from "../backoff.ts";
+import type { TaskGuard } from "../process/lifeline.ts";
+import type { KillAt } from "../process/process-tree.ts";
 import {
   beatWaitMaxMs,
   type FinishRequest,
@@ -13,7 +13,7 @@ import {
   type RunTask,
   runnerPaths,
   type StageRequest,
-} from "./protocol.ts";
+} from "../protocol.ts";
 import type { ServerClient } from "./server-client.ts";
 
 export type StopWhy = NonNullable<HeldAnswer["why"]> | "runner_stopped";

@@ -1,15 +1,6 @@
-import type { CheckedOut } from "./checkout.ts";
-import type { RunTask } from "./protocol.ts";
-
-/** How programs of this machine reach the network. */
-export const proxyVariables = [
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-];
+import type { CheckedOut } from "../checkout/checkout.ts";
+import { proxyVariables } from "../checkout/git-environment.ts";
+import type { RunTask } from "../protocol.ts";
 
 /** Of the runner's own environment, scripts get only what a program needs to run at all. */
 const passedOn = [

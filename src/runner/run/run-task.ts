@@ -1,18 +1,18 @@
-import { type Clock, steadyClock } from "../clock.ts";
-import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { type CheckedOut, CheckoutError, checkout } from "./checkout.ts";
-import { openGitEnvironment } from "./git-environment.ts";
-import { type HeldTask, holdTask } from "./held-task.ts";
-import type { Lifeline, TaskGuard } from "./lifeline.ts";
-import { buildLogStream, type LogStream } from "./log-stream.ts";
-import { maskText } from "./masker.ts";
-import { runProcess } from "./process.ts";
-import { survivorsText } from "./process-tree.ts";
-import type { RunTask } from "./protocol.ts";
-import { runStage, type StageEnd, stoppedEnd } from "./run-stage.ts";
-import type { ServerClient } from "./server-client.ts";
-import type { Workspace, Workspaces } from "./workspace.ts";
+import { type Clock, steadyClock } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
+import { openGitEnvironment } from "../checkout/git-environment.ts";
+import { buildLogStream, type LogStream } from "../log/log-stream.ts";
+import { maskText } from "../log/masker.ts";
+import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
+import { runProcess } from "../process/process.ts";
+import { survivorsText } from "../process/process-tree.ts";
+import type { RunTask } from "../protocol.ts";
+import { type HeldTask, holdTask } from "../server/held-task.ts";
+import type { ServerClient } from "../server/server-client.ts";
+import { runStage, type StageEnd, stoppedEnd } from "../stage/run-stage.ts";
+import type { Workspace, Workspaces } from "../workspace/workspace.ts";
 
 export interface RunTaskParts {
   client: ServerClient;

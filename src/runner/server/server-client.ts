@@ -6,7 +6,7 @@ import {
   heldAnswer,
   helloAnswer,
   runnerPaths,
-} from "./protocol.ts";
+} from "../protocol.ts";
 
 const helloTimeoutMs = 15_000;
 

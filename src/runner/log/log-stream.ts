@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
-import { logLineSize } from "../log-line-size.ts";
+import type { Clock } from "../../clock.ts";
+import { logLineSize } from "../../log-line-size.ts";
+import type { WireLine } from "../protocol.ts";
 import { buildLineSplitter } from "./line-splitter.ts";
 import { buildMasker, maskText } from "./masker.ts";
-import type { WireLine } from "./protocol.ts";
 
 type LogStage = WireLine["stage"];
 

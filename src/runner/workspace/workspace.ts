@@ -9,16 +9,16 @@ import {
 } from "node:fs";
 import { chmod, lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import {
   endMarked,
   identityOf,
   isSameProcessAlive,
   type ProcessIdentity,
   type ProcessTree,
-} from "./process-tree.ts";
+} from "../process/process-tree.ts";
 
 /**
  * `live`: the workspace of a project's last successful task stays, because what it started may run from there; all

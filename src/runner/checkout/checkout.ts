@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isCommit, isSafeRef, toFullRef, toShortRef } from "../model/git-ref.ts";
-import { gitUrlFault } from "../model/git-url.ts";
+import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git-ref.ts";
+import { gitUrlFault } from "../../model/git-url.ts";
 import { sshFault } from "./ssh-fault.ts";
 
 const detailsMax = 1000;

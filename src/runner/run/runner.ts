@@ -1,18 +1,18 @@
-import { type Clock, pause } from "../clock.ts";
-import { Fault, messageOf } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { randomToken } from "../secrets.ts";
-import { openLifeline } from "./lifeline.ts";
-import { type ClaimRequest, type RunTask, runTask as runTaskInstruction } from "./protocol.ts";
-import { runTask } from "./run-task.ts";
+import { type Clock, pause } from "../../clock.ts";
+import { Fault, messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { randomToken } from "../../secrets.ts";
+import { openLifeline } from "../process/lifeline.ts";
+import { type ClaimRequest, type RunTask, runTask as runTaskInstruction } from "../protocol.ts";
 import {
   buildServerClient,
   isTokenRefused,
   type ServerAddress,
   type ServerRefusal,
-} from "./server-client.ts";
-import { buildServerWatch } from "./server-watch.ts";
-import { openWorkspaces, type WorkspacePolicy } from "./workspace.ts";
+} from "../server/server-client.ts";
+import { buildServerWatch } from "../server/server-watch.ts";
+import { openWorkspaces, type WorkspacePolicy } from "../workspace/workspace.ts";
+import { runTask } from "./run-task.ts";
 
 export interface RunnerOptions {
   /** Asked anew for each call. */
