@@ -1,5 +1,7 @@
+import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
 import type { AttemptKeeper } from "../model/attempt.ts";
+import { wholeSeconds } from "../rate-limit.ts";
 import { hashToken } from "../secrets.ts";
 
 export interface AttemptLimitOptions {
@@ -8,7 +10,7 @@ export interface AttemptLimitOptions {
   /** Attempts that may fail within the window. */
   attempts: number;
   windowMs: number;
-  /** Keys remembered at once; the one longest quiet is forgotten first. */
+  /** Keys in memory; the key whose last attempt is the oldest is forgotten first. */
   maxKeys: number;
 }
 
@@ -32,21 +34,16 @@ export function buildAttemptLimit(
   shared: AttemptKeeper | null,
 ): AttemptLimit {
   const { attempts, windowMs, maxKeys } = options;
-  const windows = new Map<string, { endsAtMs: number; count: number }>();
+  const windows = new BoundedMap<string, { endsAtMs: number; count: number }>(maxKeys);
   const sharedKey = (key: string) => hashToken(`${options.name} ${key}`);
-  const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
 
   function takeHere(key: string): number {
     const now = clock.elapsed();
     const known = windows.get(key);
     const window = known && now < known.endsAtMs ? known : { endsAtMs: now + windowMs, count: 0 };
-    if (window.count >= attempts) return secondsOf(window.endsAtMs - now);
+    if (window.count >= attempts) return wholeSeconds(window.endsAtMs - now);
     window.count++;
-    // Set anew, so that the map stays ordered by the last attempt and its first key is the one to forget.
-    windows.delete(key);
     windows.set(key, window);
-    const oldest = windows.size > maxKeys ? windows.keys().next().value : undefined;
-    if (oldest !== undefined) windows.delete(oldest);
     return 0;
   }
 
@@ -56,7 +53,7 @@ export function buildAttemptLimit(
       if (waitSeconds > 0 || shared === null) return waitSeconds;
       const now = clock.now();
       const { count, endsAt } = await shared.count(sharedKey(key), new Date(now), windowMs);
-      return count > attempts ? secondsOf(endsAt.getTime() - now) : 0;
+      return count > attempts ? wholeSeconds(endsAt.getTime() - now) : 0;
     },
     async giveBack(key) {
       const window = windows.get(key);

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { BoundedMap } from "../bounded-map.ts";
 
 /** Networks that an address can be looked up in. */
 export interface Networks {
@@ -15,7 +16,7 @@ export function networksOf(cidrs: readonly string[]): Networks {
     const [network = "", bits = ""] = cidr.split("/");
     list.addSubnet(network, Number(bits), familyOf(network));
   }
-  const known = new Map<string, boolean>();
+  const known = new BoundedMap<string, boolean>(maxRemembered);
   const isInside = (address: string) => {
     const plain = plainAddress(address);
     return isIP(plain) !== 0 && list.check(plain, familyOf(plain));
@@ -24,7 +25,6 @@ export function networksOf(cidrs: readonly string[]): Networks {
     has(address) {
       const earlier = known.get(address);
       if (earlier !== undefined) return earlier;
-      if (known.size >= maxRemembered) known.clear();
       const verdict = isInside(address);
       known.set(address, verdict);
       return verdict;

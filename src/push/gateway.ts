@@ -5,9 +5,9 @@ import type { Metrics } from "../metrics.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import { Admission, type AdmissionOptions } from "./admission/admission.ts";
 import { CodeVerifier, type CodeVerifierParts } from "./admission/code-verifier.ts";
+import { ConnectRate } from "./admission/connect-rate.ts";
 import { NewConnections } from "./admission/new-connections.ts";
 import { originCheck } from "./admission/origin.ts";
-import { RateWindow } from "./admission/rate-window.ts";
 import { type ClientMessageOptions, ClientMessages } from "./client-messages.ts";
 import { Channels } from "./connection/channels.ts";
 import { Connections } from "./connection/connections.ts";
@@ -144,7 +144,7 @@ export class Gateway {
       isRefusing: () => drain.isRefusing,
       hasHadBus: () => hasHadBus,
       isAllowedOrigin: originCheck(options.allowedOrigins),
-      connectRate: new RateWindow(options.connectRate, steady),
+      connectRate: new ConnectRate(options.connectRate, steady),
       verifier: new CodeVerifier({
         ...parts.codes,
         observe: (seconds, result) => verifySeconds.observe({ result }, seconds),

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { Admission } from "../../src/push/admission/admission.ts";
 import type { CodeVerifier } from "../../src/push/admission/code-verifier.ts";
-import { RateWindow } from "../../src/push/admission/rate-window.ts";
+import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
 import { newFigures } from "../../src/push/message/figures.ts";
 import { eventually } from "../support/eventually.ts";
@@ -104,7 +104,7 @@ describe("a place is reserved before any waiting", () => {
         isRefusing: () => false,
         hasHadBus: () => true,
         isAllowedOrigin: () => true,
-        connectRate: new RateWindow(0, systemClock),
+        connectRate: new ConnectRate(0, systemClock),
         verifier: { verify: () => promise.then(() => "rejected") } as unknown as CodeVerifier,
         connections: new Connections(),
         figures: newFigures(),

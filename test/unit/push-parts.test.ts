@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { manualClock } from "../../src/clock.ts";
 import { largestChannels } from "../../src/http/connections-report.ts";
+import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { originCheck } from "../../src/push/admission/origin.ts";
-import { RateWindow } from "../../src/push/admission/rate-window.ts";
 import { TurnGate } from "../../src/push/admission/turn-gate.ts";
 import type { Socket } from "../../src/push/connection/connection.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
@@ -204,7 +204,7 @@ describe("the channels in the report of connections", () => {
 describe("connect-rate", () => {
   test("counts each address by itself, second by second; 0 means no limit", () => {
     const clock = manualClock();
-    const rate = new RateWindow(2, clock);
+    const rate = new ConnectRate(2, clock);
     expect([rate.allows("a"), rate.allows("a"), rate.allows("a"), rate.allows("b")]).toEqual([
       true,
       true,
@@ -213,7 +213,7 @@ describe("connect-rate", () => {
     ]);
     clock.advance(1000);
     expect(rate.allows("a")).toBe(true);
-    expect(new RateWindow(0, clock).allows("a")).toBe(true);
+    expect(new ConnectRate(0, clock).allows("a")).toBe(true);
   });
 });
 

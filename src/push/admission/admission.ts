@@ -1,7 +1,7 @@
 import type { Connections } from "../connection/connections.ts";
 import { countAdmission, type PushFigures } from "../message/figures.ts";
 import type { CodeVerifier, Identity } from "./code-verifier.ts";
-import type { RateWindow } from "./rate-window.ts";
+import type { ConnectRate } from "./connect-rate.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
 
@@ -32,7 +32,7 @@ export interface AdmissionParts {
   /** False until the bus is ready for the first time: messages published before that would not arrive here. */
   hasHadBus: () => boolean;
   isAllowedOrigin: (origin: string) => boolean;
-  connectRate: RateWindow;
+  connectRate: ConnectRate;
   verifier: CodeVerifier;
   connections: Connections;
   figures: PushFigures;

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -56,8 +57,11 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   const retriesOf = new Map<number, number>();
   /** Calls that replaced an older call, which another instance may be sending at the same time. */
   const unsure = new Set<number>();
-  /** Number of attempts of waiting calls with a subject that this instance has tried. */
-  const triedHere = new Map<number, number>();
+  /**
+   * Number of attempts of waiting calls with a subject that this instance has tried. Bounded, because calls that another
+   * instance finishes are not removed here.
+   */
+  const triedHere = new BoundedMap<number, number>(maxCalls);
   const closing = new AbortController();
   let rouse = new AbortController();
   let looking = Promise.resolve();
@@ -73,7 +77,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
       if (id === null) return "too many";
       if (replaced.some((older) => triedHere.get(older.id) !== older.attempts)) unsure.add(id);
       for (const older of replaced) triedHere.delete(older.id);
-      if (call.subject !== null) noteTry(id, 1);
+      if (call.subject !== null) triedHere.set(id, 1);
       return { ...held, id };
     } catch (error) {
       const reason = "an outgoing call could not be stored and is tried only once";
@@ -126,12 +130,6 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     rouse.abort();
   }
 
-  function noteTry(id: number, attempts: number): void {
-    triedHere.set(id, attempts);
-    // Calls that another instance finished would stay here.
-    if (triedHere.size > maxCalls) triedHere.delete(triedHere.keys().next().value ?? id);
-  }
-
   function giveUp(call: NewOutgoingCall, fault: string): void {
     options.counted(call.kind, "failed");
     log.warn({ kind: call.kind, host: hostOf(call.url), fault }, "an outgoing call was given up");
@@ -158,7 +156,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
 
   async function retry(call: OutgoingCall): Promise<void> {
     if (call.subject === null) return tryStored(call);
-    noteTry(call.id, call.attempts);
+    triedHere.set(call.id, call.attempts);
     await inLane(call.subject, async () => {
       // A newer call of its subject may have replaced it while it waited.
       if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);

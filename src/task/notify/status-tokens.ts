@@ -1,14 +1,14 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 
-/** Beyond this the answer for the project longest known is looked up again. */
 const maxProjects = 10_000;
 
 /** Answers whether a project has a token for commit statuses: asked for every event of a task, and rarely changed. */
 export type HasStatusToken = (projectId: number) => Promise<boolean>;
 
 export function buildStatusTokens(store: Pick<Store, "projects" | "version">): HasStatusToken {
-  const known = new Map<number, { version: number; hasToken: boolean }>();
+  const known = new BoundedMap<number, { version: number; hasToken: boolean }>(maxProjects);
   return async (projectId) => {
     // Taken before the read: a change during it makes the answer old, never the other way round.
     const version = store.version();
@@ -18,7 +18,6 @@ export function buildStatusTokens(store: Pick<Store, "projects" | "version">): H
     const hasToken = secrets.some(({ name }) => name === reservedSecrets.status);
     if (version === null) return hasToken;
     known.set(projectId, { version, hasToken });
-    if (known.size > maxProjects) known.delete(known.keys().next().value ?? projectId);
     return hasToken;
   };
 }

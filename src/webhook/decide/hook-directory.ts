@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import { Fault } from "../../errors.ts";
 import type { Project } from "../../model/project.ts";
 import { sealedPurpose } from "../../model/sealed.ts";
@@ -37,7 +38,6 @@ export interface HookDirectory {
   hookOf(config: WebhookConfig, project: Project): Hook;
 }
 
-/** Beyond this the one longest remembered is read again. */
 const maxHooks = 10_000;
 
 type HookKeepers = Pick<Store, "webhookConfigs" | "projects">;
@@ -50,7 +50,7 @@ export interface HookDirectoryOptions {
 }
 
 export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions): HookDirectory {
-  const hooks = new Map<string, Hook>();
+  const hooks = new BoundedMap<string, Hook>(maxHooks);
 
   const hookOf = (config: WebhookConfig, project: Project, version: number | null = null): Hook => {
     let opened: HookSecrets | null = null;
@@ -81,7 +81,6 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
     const isSame = earlier?.config.updatedAt.getTime() === config.updatedAt.getTime();
     const hook = earlier && isSame ? { ...earlier, project, version } : hookOf(config, project, version);
     hooks.set(key, hook);
-    if (hooks.size > maxHooks) hooks.delete(hooks.keys().next().value ?? key);
     return hook;
   }
 

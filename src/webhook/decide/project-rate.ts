@@ -1,5 +1,5 @@
 import type { DeliveryKeeper, NormalizedEvent, RateBucket } from "../../model/delivery.ts";
-import { buildSlidingLimit, type SlidingLimit, secondsUntil } from "./limits.ts";
+import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
@@ -19,10 +19,10 @@ export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, 
 }
 
 /** This instance's count of deliveries per project. */
-export type ProjectRates = Record<RateBucket, SlidingLimit>;
+export type ProjectRates = Record<RateBucket, SlidingWindow<number>>;
 
 export function buildProjectRates(limitPerMinute: number): ProjectRates {
-  return { listed: buildSlidingLimit(limitPerMinute), unlisted: buildSlidingLimit(limitPerMinute) };
+  return { listed: new SlidingWindow(limitPerMinute), unlisted: new SlidingWindow(limitPerMinute) };
 }
 
 const kindOf: Record<RateBucket, string> = {
@@ -38,7 +38,7 @@ export function rateLimited(
 ): Outcome {
   const reason = `The project had ${limitPerMinute} deliveries${kindOf[bucket]} in the last minute, which is its limit.`;
   trace.add("rate", "stop", "", `${limitPerMinute} a minute`, reason);
-  return { code: "rate_limited", reason, retryAfterSeconds: secondsUntil(waitMs) };
+  return { code: "rate_limited", reason, retryAfterSeconds: wholeSeconds(waitMs) };
 }
 
 export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Trace): void {

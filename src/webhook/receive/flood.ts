@@ -1,3 +1,5 @@
+import { FixedWindow } from "../../rate-limit.ts";
+
 /**
  * Keeps refused deliveries from filling the database. Refusals have a record each up to a limit: 60 a minute
  * per source (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all
@@ -27,14 +29,12 @@ const recordsOfSource = 60;
 const recordsOfPlace = 600;
 /** Keeps a flood that lasts for days from filling the disk. */
 const hourlyRecordsOfPlace = 3600;
-/** Sources beyond this share one entry: an attacker with many addresses must not buy memory. */
-const maxEntries = 10_000;
-
-const [minuteMs, hourMs] = [60_000, 3_600_000];
+const maxKeys = 10_000;
+const minute = { windowMs: 60_000, maxKeys };
+const hour = { windowMs: 3_600_000, maxKeys };
 
 /** What was recorded for one source or place in a minute or hour. */
 interface Tally {
-  period: number;
   records: number;
   surplus: Promise<number> | null;
   pending: number;
@@ -42,16 +42,16 @@ interface Tally {
 }
 
 export function buildFloodGuard(writer: FloodWriter): FloodGuard {
-  const sources = new Map<string, Tally>();
-  const places = new Map<string, Tally>();
-  const hours = new Map<string, Tally>();
+  const sources = new FixedWindow(minute, newTally);
+  const places = new FixedWindow(minute, newTally);
+  const hours = new FixedWindow(hour, newTally);
   const writing = new Set<Promise<void>>();
 
   function talliesOf(origin: Origin, nowMs: number) {
     return {
-      source: tallyOf(sources, origin.source, nowMs, minuteMs),
-      place: tallyOf(places, origin.place, nowMs, minuteMs),
-      hour: tallyOf(hours, origin.place, nowMs, hourMs),
+      source: sources.entryOf(origin.source, nowMs),
+      place: places.entryOf(origin.place, nowMs),
+      hour: hours.entryOf(origin.place, nowMs),
     };
   }
 
@@ -108,15 +108,6 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
   };
 }
 
-/** The tally of this period. When there are too many, tallies of other periods are dropped first. */
-function tallyOf(tallies: Map<string, Tally>, name: string, nowMs: number, periodMs: number): Tally {
-  const period = Math.floor(nowMs / periodMs);
-  if (!tallies.has(name) && tallies.size >= maxEntries)
-    for (const [key, old] of tallies) if (old.period !== period) tallies.delete(key);
-  const key = tallies.has(name) || tallies.size < maxEntries ? name : "";
-  const known = tallies.get(key);
-  if (known && known.period === period) return known;
-  const fresh: Tally = { period, records: 0, surplus: null, pending: 0, isWriting: false };
-  tallies.set(key, fresh);
-  return fresh;
+function newTally(): Tally {
+  return { records: 0, surplus: null, pending: 0, isWriting: false };
 }

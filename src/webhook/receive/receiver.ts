@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
+import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
 import {
   type Incoming,
@@ -11,7 +12,6 @@ import {
   signedRequestOf,
   unknownDelivery,
 } from "../decide/incoming.ts";
-import { buildSlidingLimit, secondsUntil } from "../decide/limits.ts";
 import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
 import { notEnabled, type Pipeline, type Sent, signatureFailed } from "../decide/pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/project-rate.ts";
@@ -46,7 +46,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   const { store, hooks, pipeline, clock, limitPerMinute } = options;
   const rates = buildProjectRates(limitPerMinute);
   /** Per address, so that guessing secrets does not use up the project's rate. */
-  const failedSignatures = buildSlidingLimit(limitPerMinute);
+  const failedSignatures = new SlidingWindow<string>(limitPerMinute);
   const floods: FloodGuard = buildFloodGuard({
     addToCount: (id, more) => store.deliveries.addToCount(id, more),
     failed: options.onFloodWriteFailed,
@@ -212,7 +212,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
         code: "rate_limited",
         reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
         told: "Too many failed signatures; try again later.",
-        retryAfterSeconds: secondsUntil(overLimit),
+        retryAfterSeconds: wholeSeconds(overLimit),
       });
     withinRate(limitPerMinute, "listed", located.trace);
     const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
