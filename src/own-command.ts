@@ -1,7 +1,14 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+
+const main = Bun.fileURLToPath(new URL("./main.ts", import.meta.url));
 
 /** The command that starts this program again: a compiled executable, or the runtime with its entry file. */
 export function ownCommand(): string[] {
-  const main = Bun.fileURLToPath(new URL("./main.ts", import.meta.url));
   return existsSync(main) ? [process.execPath, main] : [process.execPath];
+}
+
+/** The folder of this program's package.json and node_modules; null: a compiled executable has none. */
+export function ownFolder(): string | null {
+  return existsSync(main) ? dirname(dirname(main)) : null;
 }

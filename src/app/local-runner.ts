@@ -20,6 +20,7 @@ import { identityOf, isSameProcessAlive, type ProcessIdentity } from "../runner/
 import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import type { AppContext } from "./part.ts";
+import { runnerFolders } from "./runner-folder.ts";
 
 /** The runner on this machine: a process of its own, so that a crash of the server does not end what it runs. */
 export interface LocalRunner {
@@ -229,6 +230,7 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--data-dir", resolve(config["data.dir"])],
     ["--tasks-concurrency", String(config["tasks.concurrency"])],
     ["--tasks-stop-grace", `${config["tasks.stopGrace"]}ms`],
+    ["--runner-dir", runnerFolders(config).root],
     ["--runner-workspaces", config["runner.workspaces"]],
     ["--runner-also-unlabelled", String(config["runner.alsoUnlabelled"])],
     ["--log-level", config["log.level"]],

@@ -18,8 +18,8 @@ import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays, type Replays } from "../webhook/replay.ts";
 import { expiredDeliveries } from "../webhook/retention.ts";
 import { buildTestDeliveries, type TestDeliveries } from "../webhook/test-delivery.ts";
-import { localRunnerFiles } from "./local-runner.ts";
 import type { AppContext } from "./part.ts";
+import { runnerFolders } from "./runner-folder.ts";
 
 export interface WebhookPart {
   routes: Routes;
@@ -87,6 +87,7 @@ export function buildWebhookPart(
     cleaned: counters.cleaned,
   });
   const management = buildWebhookManagement({ store, secrets, clock, debounceSeconds, baseUrl });
+  const runner = runnerFolders(config);
   return {
     routes: hookRoutes({
       receiver,
@@ -102,7 +103,7 @@ export function buildWebhookPart(
       management,
       clock,
       samplesDir: resolve(config["data.dir"], "samples"),
-      runnerDir: localRunnerFiles(config["data.dir"]).root,
+      runnerDirs: [runner.root, ...(runner.former === null ? [] : [runner.former])],
       ownUrl: options.ownUrl,
       fetch,
     }),

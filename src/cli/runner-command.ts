@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
+import { runnerFolders } from "../app/runner-folder.ts";
 import { type Config, startSecrets } from "../config/config.ts";
 import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
@@ -93,7 +94,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     labels: config["runner.labels"],
     alsoUnlabelled: config["runner.alsoUnlabelled"],
     concurrency: config["tasks.concurrency"],
-    root: resolve(config["data.dir"], "runner"),
+    folders: runnerFolders(config),
     workspacePolicy: config["runner.workspaces"],
     stopGraceMs: config["tasks.stopGrace"],
     version,

@@ -1,3 +1,5 @@
+import { secret, setting } from "./declare-setting.ts";
+import { runnerSettings } from "./runner-settings.ts";
 import {
   accessKey,
   baseUrl,
@@ -23,14 +25,6 @@ import {
   text,
   url,
 } from "./setting-kinds.ts";
-
-function setting<T, const D>(kind: Kind<T>, fallback: D, meaning: string): Setting<T> & { default: D } {
-  return { kind, default: fallback, meaning, secret: false };
-}
-
-function secret<T, const D>(kind: Kind<T>, fallback: D, meaning: string): Setting<T> & { default: D } {
-  return { kind, default: fallback, meaning, secret: true };
-}
 
 /**
  * Every setting of the product: key as it is spelt in slipway.yaml, kind, default, meaning. The file, the
@@ -248,37 +242,7 @@ export const settings = {
     false,
     "Allow outgoing webhooks and commit statuses to loopback and private addresses.",
   ),
-  "runner.enabled": setting(boolean, true, "Whether `start` runs a local runner."),
-  "runner.workspaces": setting(
-    oneOf("live", "none"),
-    "live",
-    "Which workspaces stay: `live` keeps that of a project's last successful task, `none` keeps none.",
-  ),
-  "runner.server": setting(
-    url("http", "https"),
-    undefined,
-    "Address of the deploy service, for `slipway runner`.",
-  ),
-  "runner.token": secret(
-    text,
-    undefined,
-    "Token of this runner, for `slipway runner`. Prefer a file, see runner.tokenFile.",
-  ),
-  "runner.tokenFile": setting(
-    text,
-    undefined,
-    "File with the token of this runner, read once at start; `/dev/stdin` and `/dev/fd/3` read an open file. Unset: `runner-token` in systemd's `$CREDENTIALS_DIRECTORY`, if it exists.",
-  ),
-  "runner.labels": setting(
-    listOf(text),
-    [],
-    "For `slipway runner`: the registered labels that this runner offers. For `start`: the labels of the local runner.",
-  ),
-  "runner.alsoUnlabelled": setting(
-    boolean,
-    false,
-    "Whether a runner with labels also takes projects without labels.",
-  ),
+  ...runnerSettings,
   "auth.sessionHours": setting(integer(1, 8760), 12, "How long a sign-in lasts."),
   "auth.secureCookie": setting(
     oneOf("auto", "never"),

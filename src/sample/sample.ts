@@ -27,8 +27,8 @@ export interface SamplesOptions {
   management: Pick<WebhookManagement, "save" | "generateSecret">;
   clock: Clock;
   samplesDir: string;
-  /** Folder of the local runner, which keeps clones and workspaces by project. */
-  runnerDir: string;
+  /** Folders in which the local runner keeps clones and workspaces by project. */
+  runnerDirs: string[];
   /** Where this server answers on this machine. */
   ownUrl: () => string;
   fetch: typeof fetch;
@@ -122,9 +122,11 @@ export function buildSamples(options: SamplesOptions): Samples {
       while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
       const folder = sampleFolderOf(project.git.url, samplesDir);
       const ownFolder = folder !== null && !(await isUsed(project.git.url)) ? [folder] : [];
-      const kept = [`cache/project-${project.id}.git`, `work/project-${project.id}`];
-      for (const path of [...ownFolder, ...kept.map((each) => join(options.runnerDir, each))])
-        rmSync(path, { recursive: true, force: true });
+      const kept = options.runnerDirs.flatMap((folder) => [
+        join(folder, `cache/project-${project.id}.git`),
+        join(folder, `work/project-${project.id}`),
+      ]);
+      for (const path of [...ownFolder, ...kept]) rmSync(path, { recursive: true, force: true });
     },
   };
 }

@@ -25,7 +25,8 @@ describe("a folder that cannot be removed", () => {
     if (String(path).includes("task-1-1")) throw new Error("EACCES: permission denied");
     await rm(path, options);
   };
-  const open = () => openWorkspaces({ root, policy: "live", clock: systemClock, log, remove });
+  const open = () =>
+    openWorkspaces({ root, former: null, knownHosts: "", policy: "live", clock: systemClock, log, remove });
 
   test("is logged at the start of a runner, and the others are removed", async () => {
     const workspaces = open();

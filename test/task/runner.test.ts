@@ -34,7 +34,7 @@ function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
     labels: [],
     alsoUnlabelled: false,
     concurrency: 2,
-    root,
+    folders: { root, former: null, knownHosts: join(root, "known_hosts") },
     workspacePolicy: "live",
     stopGraceMs: 300,
     version: "test",

@@ -11,7 +11,7 @@ import {
   type ServerRefusal,
 } from "../server/server-client.ts";
 import { buildServerWatch } from "../server/server-watch.ts";
-import { openWorkspaces, type WorkspacePolicy } from "../workspace/workspace.ts";
+import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { runTask } from "./run-task.ts";
 
 export interface RunnerOptions {
@@ -21,8 +21,7 @@ export interface RunnerOptions {
   /** Whether it also takes projects without labels although it has labels. */
   alsoUnlabelled: boolean;
   concurrency: number;
-  /** Folder of clones and workspaces. */
-  root: string;
+  folders: WorkspaceFolders;
   workspacePolicy: WorkspacePolicy;
   stopGraceMs: number;
   version: string;
@@ -47,7 +46,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   const { log, drain } = options;
   const client = buildServerClient(options.address);
   const workspaces = openWorkspaces({
-    root: options.root,
+    ...options.folders,
     policy: options.workspacePolicy,
     clock: options.clock,
     log,

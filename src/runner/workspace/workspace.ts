@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { chmod, lstat, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -63,8 +63,15 @@ const recordName = "run.json";
 /** A clone that no task used for this long is made anew when one comes. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
 
-export interface WorkspacesOptions {
+export interface WorkspaceFolders {
+  /** Clones, workspaces and caches. */
   root: string;
+  /** Where an earlier version had them; null: in the same folder. What it kept stays until a new release replaces it. */
+  former: string | null;
+  knownHosts: string;
+}
+
+export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
   clock: Clock;
   log: Log;
@@ -74,11 +81,13 @@ export interface WorkspacesOptions {
 
 /** All that a runner keeps on disk: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions): Workspaces {
-  const { root, policy, clock, log, remove = rm } = options;
+  const { root, former, policy, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
   const temp = join(root, "tmp");
-  for (const folder of [work, temp, caches]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [work, temp, caches, dirname(options.knownHosts)])
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const roots = former === null ? [root] : [root, former];
   const owner = identityOf(process.pid);
 
   /** One folder that resists, as with files that a container wrote as root, must not keep the others or the runner. */
@@ -101,11 +110,11 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   /** As those of deleted projects. What a kept workspace borrows from stays with it. */
-  async function sweepCaches(): Promise<number> {
+  async function sweepCaches(root: string): Promise<number> {
     let swept = 0;
-    for (const name of foldersIn(caches)) {
-      const cache = join(caches, name);
-      const ofProject = join(work, name.replace(/\.git$/, ""));
+    for (const name of foldersIn(join(root, "cache"))) {
+      const cache = join(root, "cache", name);
+      const ofProject = join(root, "work", name.replace(/\.git$/, ""));
       // A runner of another version may be finishing its tasks in the same folder.
       const usedAt = statSync(cache, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
       const isUsed = clock.now() - usedAt < cacheUnusedMs;
@@ -117,7 +126,7 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
 
   return {
     temp,
-    knownHosts: join(root, "known_hosts"),
+    knownHosts: options.knownHosts,
     cacheOf(projectId) {
       const cache = join(caches, `project-${projectId}.git`);
       const now = new Date(clock.now());
@@ -154,16 +163,17 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
             return;
           }
           writeRecord(folder, { owner, trees: [], isKept: true });
-          for (const name of foldersIn(ofProject))
-            if (join(ofProject, name) !== folder) await tryToRemove(join(ofProject, name));
+          for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
+            for (const name of foldersIn(each))
+              if (join(each, name) !== folder) await tryToRemove(join(each, name));
         },
       };
     },
     async sweep(stopGraceMs) {
-      let swept = await sweepCaches();
-      for (const project of foldersIn(work)) {
-        for (const name of foldersIn(join(work, project))) {
-          const folder = join(work, project, name);
+      let swept = 0;
+      for (const root of roots) {
+        swept += await sweepCaches(root);
+        for (const folder of workspacesIn(root)) {
           const record = readRecord(folder);
           if (record?.isKept || (record && isSameProcessAlive(record.owner))) continue;
           await endOrphans(record, stopGraceMs);
@@ -173,6 +183,13 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
       return swept;
     },
   };
+}
+
+function workspacesIn(root: string): string[] {
+  const work = join(root, "work");
+  return foldersIn(work).flatMap((project) =>
+    foldersIn(join(work, project)).map((name) => join(work, project, name)),
+  );
 }
 
 /** Files that somebody else put there are none of ours, nor are folders that only another user may read. */

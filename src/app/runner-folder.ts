@@ -1,0 +1,37 @@
+import { homedir } from "node:os";
+import { join, resolve, sep } from "node:path";
+import type { Config } from "../config/config.ts";
+import { ownFolder } from "../own-command.ts";
+import { hashToken } from "../secrets.ts";
+
+export interface RunnerFolders {
+  /** Clones, workspaces and caches. */
+  root: string;
+  /** Where earlier versions had them, if that differs: releases that still run from there are kept. */
+  former: string | null;
+  /** The hosts that checkouts trust. */
+  knownHosts: string;
+}
+
+/** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
+export function runnerFolders(
+  config: Pick<Config, "data.dir" | "runner.dir">,
+  env: Record<string, string | undefined> = process.env,
+): RunnerFolders {
+  const beside = resolve(config["data.dir"], "runner");
+  const chosen = config["runner.dir"];
+  const root = chosen ? resolve(chosen) : isInOwnFolder(beside) ? outside(beside, env) : beside;
+  return { root, former: root === beside ? null : beside, knownHosts: join(beside, "known_hosts") };
+}
+
+function isInOwnFolder(folder: string): boolean {
+  const own = ownFolder();
+  return own !== null && `${folder}${sep}`.startsWith(`${own}${sep}`);
+}
+
+function outside(beside: string, env: Record<string, string | undefined>): string {
+  const isRoot = process.getuid?.() === 0;
+  const state = env.XDG_STATE_HOME || (isRoot ? "/var/lib" : join(env.HOME || homedir(), ".local/state"));
+  // One folder for each data folder: several installations of one user do not share workspaces.
+  return join(state, "slipway", `runner-${hashToken(beside).slice(0, 12)}`);
+}
