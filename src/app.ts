@@ -11,20 +11,20 @@ import { buildMetrics } from "./metrics.ts";
 import type { OwnCodes } from "./push/admission/code-verifier.ts";
 
 export interface App {
-  /** Where it really listens: the port is known only after binding to 0. */
+  /** The address that the server listens on, with the port that the system chose if the setting is 0. */
   url: string;
   port: number;
   facts: string[];
   warnings: string[];
   /** Every route that is matched before the pages of the console, as `POST /path`, or `* /path` for any method. */
   routes: string[];
-  /** Stops in order: takes no more work, finishes what is in hand, closes. */
+  /** Accepts no more work, finishes the work in progress, then closes. */
   stop(): Promise<void>;
 }
 
 /**
- * The composition root: builds every part from a Config, in the order in which they need each other, and stops them
- * in reverse. Tests start here too.
+ * The composition root: builds every part from a Config, in the order of their dependencies, and stops them in reverse.
+ * Tests use it too.
  */
 export async function buildApp(config: Config, role: AppRole, log: Log, clock = systemClock): Promise<App> {
   const metrics = buildMetrics();
@@ -35,7 +35,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     for (const part of parts.toReversed()) await part.close();
   };
   try {
-    // The gateway is built first, and asks the deploy service about codes once that is there.
+    // The gateway is built before the deploy service that verifies its codes; this variable connects them.
     let ownCodes: OwnCodes = async () => null;
     const push =
       role === "deploy"
@@ -43,7 +43,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
         : await buildPushPart(context, role === "push" ? null : (question) => ownCodes(question));
     if (push) parts.push(push);
     if (role !== "push") {
-      // Loaded only where it is used: a gateway alone starts faster and is half as large without it.
+      // Imported only here: without it, a gateway alone starts faster and needs half of the memory.
       const { buildDeployPart } = await import("./app/deploy-part.ts");
       const deploy = await buildDeployPart(context, push);
       ownCodes = deploy.ownCodes;
@@ -72,7 +72,7 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     try {
       for (const part of parts) await part.started?.(server);
     } catch (error) {
-      // Else the process lives on behind its open port, and nothing starts it again.
+      // Otherwise the open port would keep the failed process alive, and no supervisor would restart it.
       await server.stop(true);
       throw error;
     }

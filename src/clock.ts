@@ -10,7 +10,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
 
-/** A clock that stands still until it is moved. */
+/** A clock that changes only by `advance`. */
 export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(ms: number): void } {
   let nowMs = startMs;
   return {
@@ -24,7 +24,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 1)): Clock & { advance(m
 
 const startedAtMs = Date.now() - performance.now();
 
-/** Never goes back and never jumps, whatever is done to the system's time: for deadlines, not for people. */
+/** Not affected by changes of the system time. For deadlines, not for display. */
 export const steadyClock: Clock = {
   now: () => startedAtMs + performance.now(),
   elapsed: () => performance.now(),

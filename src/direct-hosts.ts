@@ -1,5 +1,5 @@
 /** Programs use the first spelling that is set; Bun prefers lower case. */
-const names = ["no_proxy", "NO_PROXY"] as const;
+const noProxyNames = ["no_proxy", "NO_PROXY"] as const;
 const proxies = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const loopback = ["localhost", "127.0.0.0/8", "127.0.0.1", "::1", "[::1]"];
 
@@ -9,12 +9,11 @@ const loopback = ["localhost", "127.0.0.0/8", "127.0.0.1", "::1", "[::1]"];
  */
 export function reachDirectly(hosts: string[], env: Record<string, string | undefined> = process.env): void {
   if (!proxies.some((name) => env[name])) return;
-  const held = env.no_proxy || env.NO_PROXY || "";
-  const listed = held.split(",").map((entry) => entry.trim());
+  const listed = (env.no_proxy || env.NO_PROXY || "").split(",").map((entry) => entry.trim());
   const missing = hosts.filter((host) => !listed.includes(host));
   if (missing.length === 0 && env.no_proxy === env.NO_PROXY) return;
   const value = [...listed, ...missing].filter(Boolean).join(",");
-  for (const name of names) env[name] = value;
+  for (const name of noProxyNames) env[name] = value;
 }
 
 export function reachLoopbackDirectly(): void {
@@ -23,8 +22,8 @@ export function reachLoopbackDirectly(): void {
 
 const atStart = { no_proxy: process.env.no_proxy, NO_PROXY: process.env.NO_PROXY };
 
-/** The original values, for other programs. */
-export function environmentForOthers(): Record<string, string | undefined> {
+/** The environment that this process was started with, for child processes. */
+export function originalEnvironment(): Record<string, string | undefined> {
   const { no_proxy: _lower, NO_PROXY: _upper, ...env } = process.env;
   return {
     ...env,

@@ -1,7 +1,7 @@
 /**
- * A fault is an error that the product means to report: it names the thing and the way out.
- * An expected outcome (ignored, merged, refused) is a value, never a fault; anything else thrown is a bug
- * and is answered as "internal" without its text.
+ * A fault is an error whose message is shown to the caller and says how to solve the problem. An expected outcome
+ * (ignored, merged, refused) is a value, never a fault. Any other thrown error is a bug, answered as "internal" without
+ * its text.
  */
 export type FaultCode =
   | "malformed"
@@ -43,7 +43,7 @@ export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
   readonly fields: FieldFault[] | undefined;
-  /** Seconds after which a repeat has a chance; becomes the Retry-After header. */
+  /** Seconds after which a retry can succeed; sent as the Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

@@ -4,17 +4,17 @@ const [backslash, quote, openBrace, openBracket, closeBrace, closeBracket] = [92
 export const maxNesting = 100;
 
 /**
- * Whether JSON text nests objects and arrays deeper than `maxNesting`. Parsing such text is cheap, but code that walks the
- * result by recursion, `JSON.stringify` included, holds the event loop for seconds before the stack overflows.
+ * Whether JSON text nests objects and arrays deeper than `maxNesting`. Parsing such text is cheap, but recursive code, such
+ * as `JSON.stringify`, blocks the event loop for seconds before the stack overflows.
  */
 export function isNestedTooDeep(text: string): boolean {
   let depth = 0;
-  let isInText = false;
+  let isInString = false;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === backslash) index++;
-    else if (code === quote) isInText = !isInText;
-    else if (isInText) continue;
+    else if (code === quote) isInString = !isInString;
+    else if (isInString) continue;
     else if (code === openBrace || code === openBracket) depth++;
     else if (code === closeBrace || code === closeBracket) depth--;
     if (depth > maxNesting) return true;

@@ -1,7 +1,7 @@
-/** What surrounds the text of a line, in memory and on disk: empty lines are not free. */
-const aroundBytes = 32;
+/** Overhead of a line in memory and on disk, so that empty lines count too. */
+const overheadBytes = 32;
 
-/** What one line of a task's log counts against tasks.logMaxBytes; server and runner must agree. */
+/** Bytes that one line of a task's log counts against tasks.logMaxBytes. Server and runner must agree. */
 export function logLineSize(text: string): number {
-  return Buffer.byteLength(text) + aroundBytes;
+  return Buffer.byteLength(text) + overheadBytes;
 }

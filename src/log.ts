@@ -5,7 +5,7 @@ export type Log = pino.Logger;
 type LogLevel = "debug" | "info" | "warn" | "error";
 type LogFormat = "auto" | "json" | "pretty";
 
-/** Keys whose values never reach a log line, at any of the depths we log at. */
+/** The values of these keys are redacted, down to the third level of a log entry. */
 const secretKeys = [
   "authorization",
   "cookie",
@@ -35,7 +35,7 @@ export function buildLog(
     redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[redacted]" },
   };
   if (!isPretty) return pino(options, destination);
-  return pino(options, { write: (line: string) => void destination.write(readable(line)) });
+  return pino(options, { write: (line: string) => void destination.write(prettyLine(line)) });
 }
 
 const colours: Record<string, string> = {
@@ -45,20 +45,20 @@ const colours: Record<string, string> = {
   error: "\x1b[31m",
 };
 
-/** One line for people: time, level, message, then what else was said. */
-function readable(line: string): string {
+/** Time, level, message, then the other fields. */
+function prettyLine(line: string): string {
   const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const more = Object.entries(rest)
     .map(([key, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
-      return ` \x1b[90m${key}=\x1b[0m${shown(text)}`;
+      return ` \x1b[90m${key}=\x1b[0m${escaped(text)}`;
     })
     .join("");
   const colour = colours[String(level)] ?? "";
-  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${shown(String(msg))}${more}\n`;
+  return `\x1b[90m${String(time).slice(11, 19)}\x1b[0m ${colour}${String(level).padEnd(5)}\x1b[0m ${escaped(String(msg))}${more}\n`;
 }
 
-/** Further lines are indented: a line break in text of other people, such as the path of a request, must not begin a line of its own. */
-function shown(text: string): string {
+/** Further lines are indented, so that a line break in untrusted text, such as a request path, cannot forge a log line. */
+function escaped(text: string): string {
   return visibleText(text, "\n\t").replaceAll("\n", "\n         ");
 }

@@ -10,16 +10,15 @@ import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
 import { addServeCommands } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";
+import { visibleText } from "./visible-text.ts";
 
 reachLoopbackDirectly();
-
-import { visibleText } from "./visible-text.ts";
 
 const program = new Command("slipway")
   .description("git push in, live deploys out: push gateway and deploy service in one program")
   .version(version, "--version")
   .addHelpText("after", exitCodesHelp)
-  .showHelpAfterError("(add --help for the way it is written)")
+  .showHelpAfterError("(add --help to see the usage)")
   .exitOverride();
 
 addServeCommands(program);
@@ -44,10 +43,10 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has printed its words already; asking for help is no mistake.
+    // Commander has already printed its message; --help is not an error.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   } else {
-    // The message may come from the server and quote text of strangers.
+    // The message may come from the server and contain untrusted text.
     process.stderr.write(`${visibleText(explain(error), "\n\t")}\n`);
     process.exitCode = exitCodeOf(error);
   }

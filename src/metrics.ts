@@ -1,9 +1,9 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** One registry per app, so that two apps in one process (tests) do not meet. Each part adds its own metrics to it. */
+/** One registry per app, so that two apps in one process (tests) stay separate. Each part adds its own metrics. */
 export type Metrics = Registry;
 
-/** The default, 10 ms, wakes an idle process a hundred times a second: half a percent of a core for nothing. */
+/** The default, 10 ms, wakes an idle process a hundred times a second and costs half a percent of a core. */
 const eventLoopMonitoringPrecision = 100;
 
 export function buildMetrics(): Metrics {
@@ -14,7 +14,7 @@ export function buildMetrics(): Metrics {
   return registry;
 }
 
-/** The library takes the whole data segment for it, of which the runtime reserves gigabytes that it never uses. */
+/** prom-client reports the whole data segment, of which the runtime reserves gigabytes without using them. */
 function replaceHeap(registry: Metrics): void {
   const name = "slipway_process_heap_bytes";
   registry.removeSingleMetric(name);
@@ -28,7 +28,7 @@ function replaceHeap(registry: Metrics): void {
   });
 }
 
-/** Spaces of V8, which this runtime does not have. To answer it walks the whole heap: 300 ms of the loop for 300,000 objects. */
+/** Bun has no V8 heap spaces, and emulating them walks the heap: 300,000 objects block the event loop for 300 ms. */
 function removeHeapSpaces(registry: Metrics): void {
   for (const part of ["total", "used", "available"])
     registry.removeSingleMetric(`slipway_nodejs_heap_space_size_${part}_bytes`);

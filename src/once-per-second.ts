@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** A flood of the same complaint becomes one line a second that says how many there were. */
+/** Limits a repeated report to one per second, with the number of occurrences. */
 export function oncePerSecond(clock: Clock, report: (count: number) => void): () => void {
   let count = 0;
   let reportedAtMs = Number.NEGATIVE_INFINITY;

@@ -9,7 +9,6 @@ export interface StartSecrets {
   flags: readonly string[];
 }
 
-/** Protects this process from scripts of the same user, which could read its memory, arguments and environment. */
 export interface Hidden {
   /** Why other processes of the user can still read this process's memory; null: they cannot. */
   fault: string | null;
@@ -20,8 +19,8 @@ const prSetDumpable = 4;
 const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 /**
- * Denies other processes of the same user access to /proc/<pid>/environ, mem and fd, and erases secrets from the memory
- * behind /proc/<pid>/environ and cmdline, which unsetting a variable does not change. Only on Linux.
+ * Protects this process from scripts of the same user: denies access to /proc/<pid>/environ, mem and fd, and erases secrets
+ * from the memory behind environ and cmdline, which unsetting a variable does not change. Only on Linux.
  */
 export async function hideOwnProcess(secrets: StartSecrets): Promise<Hidden> {
   if (process.platform !== "linux") return { fault: null };

@@ -8,7 +8,7 @@ import type { Log } from "./log.ts";
  */
 export interface Retention {
   start(): void;
-  /** Resolves when no round is under way. */
+  /** Resolves when no deletion is in progress. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface RetentionOptions {
   /** For the log: "deliveries". */
   what: string;
   retentionDays: number;
-  /** Deletes what is older than `before`; answers after each batch how much that was. */
+  /** Deletes records older than `before` in batches and yields the size of each batch. */
   batches(before: Date): AsyncIterable<number>;
   clock: Clock;
   log: Log;
@@ -26,7 +26,7 @@ export interface RetentionOptions {
 
 const dayMs = 86_400_000;
 const longestPauseMs = 3_600_000;
-/** Between two batches others write. */
+/** Pause between batches, in which other writes get their turn. */
 const pauseMs = 20;
 
 export function buildRetention(options: RetentionOptions): Retention {

@@ -9,8 +9,8 @@ import {
 import { Fault } from "./errors.ts";
 
 /**
- * Seals secrets at rest with AES-256-GCM. `purpose` names the place a ciphertext belongs to ("project 7 secret TOKEN")
- * and is bound to it, so that a row copied to another place does not open.
+ * Encrypts secrets at rest with AES-256-GCM. `purpose` names the place of a ciphertext ("project 7 secret TOKEN") and is
+ * authenticated with it, so that a ciphertext copied to another place cannot be decrypted.
  */
 export interface Secrets {
   seal(purpose: string, plaintext: string): string;
@@ -61,14 +61,14 @@ export function randomToken(bytes: number, encoding: "hex" | "base64" | "base64u
   return randomBytes(bytes).toString(encoding);
 }
 
-/** What is stored of a token: enough to find it, too little to use it. */
+/** Tokens are stored and looked up by this hash. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
 const compareKey = randomBytes(32);
 
-/** Constant time in content and length: both sides are hashed with a key of this process first. */
+/** Constant time in content and length, because both sides are hashed first, with a key of this process. */
 export function isSameSecret(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const digest = (value: string | Uint8Array) => createHmac("sha256", compareKey).update(value).digest();
   return timingSafeEqual(digest(a), digest(b));
@@ -76,8 +76,8 @@ export function isSameSecret(a: string | Uint8Array, b: string | Uint8Array): bo
 
 export const keyBytes = 32;
 
-/** The key that a text of base64 or hex stands for; null when it stands for none. */
-export function keyIn(text: string): Uint8Array | null {
+/** Decodes a key of 32 bytes from base64 or hex; null if the text is neither. */
+export function decodeKey(text: string): Uint8Array | null {
   const trimmed = text.trim();
   const key = Buffer.from(trimmed, /^[0-9a-f]{64}$/i.test(trimmed) ? "hex" : "base64");
   return key.length === keyBytes && /^[\w+/=-]+$/.test(trimmed) ? key : null;

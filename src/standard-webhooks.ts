@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** Signatures of requests as https://www.standardwebhooks.com describes them: ours going out, those of others coming in. */
+/** Headers of https://www.standardwebhooks.com, for outgoing notifications and incoming deliveries. */
 export const standardHeaders = {
   id: "webhook-id",
   timestamp: "webhook-timestamp",
@@ -18,8 +18,8 @@ export function standardDigest(
 }
 
 /**
- * `whsec_…` carries the key in base64; any other text is the key itself, also one that only starts so: it would read as
- * an empty key, which everybody knows.
+ * `whsec_…` contains the key in base64. Any other text is the key itself, also a `whsec_` without valid base64, which
+ * would otherwise decode to an empty key that everybody knows.
  */
 function keyOf(secret: string): Uint8Array {
   const encoded = /^whsec_([\w+/-]{2,}={0,2})$/.exec(secret)?.[1];

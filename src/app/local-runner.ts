@@ -12,7 +12,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { type FormerRunnerToken, newToken } from "../account/credential.ts";
 import { startSecrets } from "../config/config.ts";
-import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
+import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
 import type { Keepers } from "../model/store.ts";
 import { ownCommand } from "../own-command.ts";
@@ -160,7 +160,7 @@ export function buildLocalRunner(
       stdin: "pipe",
       stdout: output,
       stderr: output,
-      env: withoutOwnSettings(environmentForOthers()),
+      env: withoutOwnSettings(originalEnvironment()),
       // A session of its own: Ctrl-C at the terminal and the end of the server's group do not reach it.
       detached: true,
     });

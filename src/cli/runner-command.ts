@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { runnerFolders } from "../app/runner-folder.ts";
 import { type Config, startSecrets } from "../config/config.ts";
-import { environmentForOthers, reachDirectly } from "../direct-hosts.ts";
+import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { Fault } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { hideOwnProcess } from "../own-process.ts";
@@ -98,7 +98,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     workspacePolicy: config["runner.workspaces"],
     stopGraceMs: config["tasks.stopGrace"],
     version,
-    env: environmentForOthers(),
+    env: originalEnvironment(),
     clock: systemClock,
     log,
     endsAloneAfterMs: local === null ? null : localEndsAloneAfterMs,

@@ -1,5 +1,5 @@
 import { hostAndPort, type ListenAddress } from "../listen-address.ts";
-import { keyBytes, keyIn } from "../secrets.ts";
+import { decodeKey, keyBytes } from "../secrets.ts";
 
 /**
  * The kinds of value a setting can have. A kind reads what stands in the file, the environment or a flag
@@ -181,7 +181,7 @@ export const queueName: Kind<string> = {
 export const encryptionKey: Kind<string> = {
   name: `${keyBytes} bytes, base64 or hex`,
   read: (raw) =>
-    typeof raw === "string" && keyIn(raw) !== null
+    typeof raw === "string" && decodeKey(raw) !== null
       ? ok(raw)
       : wrong(
           `must be ${keyBytes} bytes in base64 or hex, as \`openssl rand -base64 ${keyBytes}\` prints them`,

@@ -1,8 +1,8 @@
-/** How often something went wrong, counted where all instances see it, in windows that start with the first time. */
+/** Counts failed attempts per key over all instances, in fixed windows that start with the first attempt. */
 export interface AttemptKeeper {
-  /** Counts one more and answers how many the window of the key holds with it, and when that ends. */
+  /** Adds an attempt; returns the number of attempts in the window and the end of the window. */
   count(key: string, now: Date, windowMs: number): Promise<{ count: number; endsAt: Date }>;
-  /** One of them was good after all. */
+  /** Removes one attempt, because it succeeded. */
   giveBack(key: string): Promise<void>;
   forget(key: string): Promise<void>;
   deleteEnded(now: Date): Promise<number>;

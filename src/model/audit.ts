@@ -1,6 +1,6 @@
 import type { Page, PageRequest } from "./page.ts";
 
-/** Who changed what, when and from where. Secrets never stand in `detail`. */
+/** Who changed what, when and from where. `detail` never contains a secret. */
 export interface AuditEntry {
   id: number;
   at: Date;

@@ -5,7 +5,7 @@ import type { EventName, ProviderName } from "./webhook-config.ts";
 export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "failed"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** For programs; `reason` is for people. */
+/** The outcome for programs; `reason` is its text for people. */
 export type DeliveryCode =
   | "accepted"
   | "endpoint_not_found"
@@ -28,7 +28,7 @@ export type DeliveryCode =
   | "ref_invalid"
   | "fork_not_allowed";
 
-/** What the limit per minute does not count: refusals that cost the project nothing, the limit's own among them. */
+/** Refusals that the limit per minute does not count: they create no work for the project. */
 export const uncountedCodes: readonly DeliveryCode[] = [
   "rate_limited",
   "lock_timeout",
@@ -38,16 +38,16 @@ export const uncountedCodes: readonly DeliveryCode[] = [
   "body_too_large",
 ];
 
-/** Deliveries of events that a project listens to, and all others: each bucket has the whole limit per minute. */
+/** `listed`: events that the project listens to; `unlisted`: all others. Each bucket has the full limit per minute. */
 export type RateBucket = "listed" | "unlisted";
 
 /** Codes of deliveries that count as `unlisted`. */
 export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
 
-/** What a host's payload says, in one shape for all hosts. */
+/** The content of a payload, in one shape for all Git hosts. */
 export interface NormalizedEvent {
   event: EventName | null;
-  /** The host's own name of the event, as sent. */
+  /** Name of the event as the host sent it. */
   rawEvent: string;
   /** Full ref where known: refs/heads/main, refs/tags/v1. */
   rawRef: string;
@@ -58,7 +58,7 @@ export interface NormalizedEvent {
   /** Whole message of the head commit (merge request: title, then message). */
   message: string;
   author: string;
-  /** Null: unknown (absent or provably cut). */
+  /** Null: unknown (absent or known to be incomplete). */
   paths: string[] | null;
   /** Why paths is null, for the reason text. */
   pathsUnknownBecause: string | null;
@@ -77,7 +77,7 @@ export interface NormalizedEvent {
   otherRefs?: RefChange[];
 }
 
-/** What a push did to one ref. */
+/** The change of one ref by a push. */
 export type RefChange = Pick<
   NormalizedEvent,
   "event" | "rawRef" | "ref" | "refType" | "commit" | "message" | "nothing"
@@ -96,7 +96,7 @@ export interface TraceStep {
   detail: string;
 }
 
-/** The delivery record, spelt as in the seed, then our additions. */
+/** The delivery record: the fields of the specification, then our additions. */
 export interface Delivery {
   id: number;
   project_id: number;
@@ -116,7 +116,7 @@ export interface Delivery {
   created_at: Date;
   code: DeliveryCode;
   http_status: number;
-  /** Rows folded into this one by flood protection, itself included. */
+  /** Number of deliveries that flood protection counted in this record, itself included. */
   count: number;
   host_delivery_id: string;
   /** Id of the first delivery with the same host_delivery_id, when this is a repeat. */
@@ -134,7 +134,7 @@ export interface Delivery {
 
 export type NewDelivery = Omit<Delivery, "id" | "repeat_of" | "replaced_by">;
 
-/** As it stands in lists. */
+/** The fields that lists show. */
 export type DeliverySummary = Omit<Delivery, "body" | "normalized" | "trace" | "headers">;
 
 export type ScannedDelivery = Pick<
@@ -142,7 +142,7 @@ export type ScannedDelivery = Pick<
   "id" | "created_at" | "project_id" | "code" | "remote_ip" | "normalized"
 >;
 
-/** A place in the order of all lists: by time, then by id. */
+/** A position in the order of all lists: by time, then by id. */
 export type DeliveryPlace = Pick<Delivery, "created_at" | "id">;
 
 export interface DeliveryFilter {
@@ -165,21 +165,21 @@ export interface DeliveryWindow {
 }
 
 export interface DeliveryKeeper {
-  /** Answers the id. */
+  /** Returns the id. */
   create(delivery: NewDelivery): Promise<number>;
-  /** A delivery and the task that it makes, in one: each knows the other's id. Throws "not_found" without its project. */
+  /** Creates a delivery and its task; each stores the id of the other. Throws "not_found" if the project is gone. */
   createWithTask(delivery: NewDelivery, task: NewTask): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
-  /** Newest first, whole, those after `place` in that order; `limit` at most 200. */
+  /** Complete records after `place`, newest first; `limit` is at most 200. */
   latest(filter: DeliveryFilter, limit: number, place?: DeliveryPlace | null): Promise<Delivery[]>;
-  /** Newest first, those after `place` in that order; as much of each as a choice among many needs. */
+  /** Records after `place`, newest first, without the fields that only one record is shown with. */
   scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
-  /** Those of the ids whose ref has a newer delivery that was accepted or merged, or that deleted it. */
+  /** The ids of deliveries whose ref has a newer delivery that was accepted, was merged, or deleted the ref. */
   overtaken(ids: readonly number[]): Promise<number[]>;
   /**
-   * Newest `accepted` live delivery after `since` that opened a debounce window; with a whole ref given, the newest whose
-   * task is for a push of it.
+   * Newest `accepted` live delivery after `since` that opened a debounce window; with `rawRef`, the newest one whose task
+   * builds a push of that ref.
    */
   lastAccepted(
     projectId: number,
@@ -196,11 +196,11 @@ export interface DeliveryKeeper {
     limit: number,
     bucket: RateBucket,
   ): Promise<{ count: number; oldest: Date | null }>;
-  /** Id of the delivery whose ref and commit a task builds: the last that took it over, or the one that created it. */
+  /** Id of the delivery whose ref and commit a task builds: the last delivery that took it over, or its creator. */
   builtBy(task: Pick<Task, "id" | "deliveryId">): Promise<number | null>;
   /** Records that another delivery took over a delivery's task. */
   replace(deliveryId: number, by: number, taskId: number): Promise<void>;
-  /** Adds to the count of a flood row; false when it is gone. */
+  /** Adds to the count of a flood record; false if the record was deleted. */
   addToCount(id: number, more: number): Promise<boolean>;
   countByStatus(filter: {
     visibleProjectIds?: number[];
@@ -208,8 +208,8 @@ export interface DeliveryKeeper {
     to: Date;
     bucketSeconds: number;
   }): Promise<{ bucketStart: Date; status: DeliveryStatus; count: number }[]>;
-  /** Deletes at most `limit` records of a project; answers how many. */
+  /** Deletes at most `limit` records of a project; returns the number. */
   deleteOfProject(projectId: number, limit: number): Promise<number>;
-  /** Deletes at most `limit` records older than `before`; answers how many. */
+  /** Deletes at most `limit` records older than `before`; returns the number. */
   deleteOlderThan(before: Date, limit: number): Promise<number>;
 }

@@ -1,15 +1,15 @@
 /**
- * Finished tasks past their time. Never among them are the last task of a project and the one that is live, whatever
- * their age: they say how the project stands.
+ * Finished tasks that are older than the retention time. At most two finished tasks are kept per project regardless of
+ * their age: the last one and the live one.
  */
 export interface ExpiredTaskKeeper {
   /**
-   * Of the next `limit` tasks behind `afterId` those that finished before `before` and may go; `lastId` is where to go
-   * on, null when all that follow are younger.
+   * Looks at the next `limit` tasks after `afterId` and returns those that may be deleted. `lastId` is the `afterId` of
+   * the next call; null if all further tasks are newer.
    */
   after(afterId: number, before: Date, limit: number): Promise<{ ids: number[]; lastId: number | null }>;
-  /** Deletes at most `limit` rows of the logs of these tasks; answers how many. */
+  /** Deletes at most `limit` log rows of these tasks; returns the number. */
   deleteLogs(ids: number[], limit: number): Promise<number>;
-  /** Deletes those of these tasks that may still go; answers how many. */
+  /** Deletes the tasks that may still be deleted; returns the number. */
   delete(ids: number[], before: Date): Promise<number>;
 }

@@ -1,21 +1,21 @@
-/** Largest ref name we take: file systems end at 255 bytes a component, and no people's branch is longer. */
+/** Longest accepted ref name: file systems limit a path component to 255 bytes. */
 const refMaxBytes = 255;
 
-/** What git refuses in a ref name, and every character that means something to a shell. */
+/** What git refuses in a ref name, and every character with a meaning in a shell. */
 const unsafeInRef = /[\s~^:?*[\]\\$`;|&<>(){}"'!]|\p{Cc}|\.\.|@\{|\/\/|\/\.|\.\/|\.lock(\/|$)/u;
 
 /**
- * Whether a ref, full or short, may be handed to git and to scripts. Git itself would allow `$(id)` as a branch name;
- * we do not, because scripts of users see it in CI_REF.
+ * Whether a ref, full or short, may be passed to git and to scripts. Git allows `$(id)` as a branch name; we do not,
+ * because scripts use it as CI_REF.
  */
 export function isSafeRef(ref: string): boolean {
   if (ref.length === 0 || Buffer.byteLength(ref) > refMaxBytes) return false;
-  // A name that looks like an option stays one when a program strips refs/heads/ from it.
+  // A name that looks like an option would be one after a program strips refs/heads/.
   if (/^[-/.@]|^refs\/[a-z]+\/-/.test(ref) || /[/.]$/.test(ref)) return false;
   return !unsafeInRef.test(ref);
 }
 
-/** A whole object name: SHA-1 or SHA-256 in hex, not the all-zero name of "nothing". */
+/** A full object name: SHA-1 or SHA-256 in hex. All zeros mean "no commit". */
 export function isCommit(commit: string): boolean {
   return /^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(commit) && !/^0+$/.test(commit);
 }

@@ -54,7 +54,7 @@ function localFault(path: string, rules: GitUrlRules): string | null {
 
 const defaultPorts: Record<string, string> = { https: "443", http: "80", ssh: "22", git: "9418" };
 
-/** What a clone address names on the network. Git and the calls to the host's API must agree on it. */
+/** The network address in a clone URL. Git and the calls to the host's API must agree on it. */
 export interface GitAddress {
   scheme: string;
   host: string;
@@ -62,7 +62,7 @@ export interface GitAddress {
   path: string;
 }
 
-/** Null: a local repository. As git reads it: the short form `user@host:path` ends its host at the first colon. */
+/** Null: a local repository. As in git, the host of the short form `user@host:path` ends at the first colon. */
 export function gitAddressOf(url: string): GitAddress | null {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined) {
@@ -77,8 +77,8 @@ export function gitAddressOf(url: string): GitAddress | null {
 }
 
 /**
- * The server that a clone address names: scheme, host and port. What was stored for one server must not be sent to
- * another, so two spellings of the same server are equal here and everything else differs. All local repositories count as one server.
+ * The server in a clone URL: scheme, host and port. Credentials of one server must not be sent to another, so only two
+ * spellings of the same server are equal. All local repositories count as one server.
  */
 export function gitOriginOf(url: string): string {
   const address = gitAddressOf(url);

@@ -1,14 +1,14 @@
 // Globs with exactly four wildcards: `*` any characters except `/`, `**` any characters across levels, `**/` zero or
 // more directory levels, `?` one character other than `/`. Everything else is literal.
 //
-// A pattern becomes states kept in the bits of words; each character of the text moves all of them at once, and where a
-// set of states leads is remembered. The cost is at most length of text × words of pattern, whatever the pattern: nobody
-// can write one that hangs us, which regular expressions built from patterns would allow. Many patterns over many texts
-// still add up, so what they cost together is counted.
+// A pattern is compiled to a nondeterministic automaton whose states are bits of words. Each character of the text moves
+// all states at once, and transitions between sets of states are cached. The cost is at most length of text × words of
+// pattern, so no pattern can block the event loop, as a regular expression could. Many patterns over many texts still
+// add up, so their total cost is limited by MatchWork.
 
 /**
- * What matching may still cost, in steps of about ten nanoseconds. Below zero it is used up: then nothing matches, and an
- * answer of false says nothing about the text.
+ * The remaining budget of a match, in steps of about ten nanoseconds. Below zero every match returns false, whether the
+ * text matches or not.
  */
 export interface MatchWork {
   left: number;
@@ -45,8 +45,8 @@ export function compileGlob(pattern: string): Glob {
   };
 }
 
-// Measured: a call with its comparisons, a native search and the characters it passes in a step, what a word of states and
-// a character cost when they are computed, and what it costs to remember where a character leads.
+// Measured costs: a call with its comparisons, a native search and the characters that it compares per step, a computed
+// character and word of states, and the caching of one transition.
 const [callCost, searchCost, charactersPerStep] = [10, 20, 8];
 const [characterCost, wordCost, learnCost] = [8, 3, 1000];
 
@@ -54,7 +54,7 @@ function unlimited(): MatchWork {
   return { left: Number.POSITIVE_INFINITY };
 }
 
-/** False when there is nothing left to spend. */
+/** False if the budget is used up. */
 function spend(work: MatchWork, cost: number): boolean {
   work.left -= cost;
   return work.left >= 0;
@@ -66,11 +66,11 @@ function tokensOf(pattern: string): Token[] {
     const token = tokenAt(pattern, at);
     at += typeof token === "string" ? token.length : token.literal > 0xffff ? 2 : 1;
     const last = tokens.at(-1);
-    // `**` swallows the wildcards right after it, and repeated levels are one: the same texts match.
-    const isSwallowed =
+    // Wildcards right after `**`, and a repeated `**/`, match nothing more.
+    const isRedundant =
       (last === "**" && (token === "*" || token === "**" || token === "**/")) ||
       (last === "**/" && token === "**/");
-    if (!isSwallowed) tokens.push(token);
+    if (!isRedundant) tokens.push(token);
   }
   return tokens;
 }
@@ -84,8 +84,8 @@ function tokenAt(pattern: string, at: number): Token {
 }
 
 /**
- * The different runs of literal characters: a text that lacks one is turned away by a native search. The longest come
- * first, then the last: what begins alike differs at its end.
+ * The distinct runs of literal characters: a native search rejects a text that lacks one of them. The longest come first,
+ * then the last ones, because texts that start alike often differ at the end.
  */
 function literalsOf(tokens: Token[]): string[] {
   const runs = [""];
@@ -99,7 +99,7 @@ function literalsOf(tokens: Token[]): string[] {
 
 type Run = (text: string, from: number, to: number, work: MatchWork) => boolean;
 
-/** Runs the states of `tokens` over text[from, to). State n means: all tokens before the n-th consuming one are done. */
+/** Runs the automaton of `tokens` over text[from, to). State n: all tokens before the n-th consuming token have matched. */
 function machineOf(tokens: Token[]): Run {
   const consuming = tokens.filter((token) => token !== "*" && token !== "**").length;
   const words = Math.floor(consuming / bitsPerWord) + 1;
@@ -167,8 +167,8 @@ const maxRemembered = 256;
 const asciiCodes = 128;
 
 /**
- * Walks texts by `step` from set to set of states. The few sets that texts really lead to are numbered, and where an
- * ASCII character leads from each is looked up from the second time on; beyond the limit, steps are computed.
+ * Walks texts by `step` from one set of states to the next. Sets that occur are numbered, and the transition by an ASCII
+ * character is cached at its first use; beyond the limit, steps are computed.
  */
 function rememberSteps(
   start: Int32Array,
@@ -177,10 +177,10 @@ function rememberSteps(
 ): Run {
   const sets = [start];
   const numberOf = new Map([[start.join(), 0]]);
-  /** Number of the next set plus one, by number of the set and character; 0: not known yet. */
+  /** Number of the next set plus one, by number of the set and character; 0: not cached yet. */
   let nextOf = new Int32Array(asciiCodes);
 
-  /** The number of the set that a character leads to; -1 when no more can be remembered. */
+  /** The number of the set that a character leads to; -1 if the cache is full. */
   function learn(number: number, code: number): number {
     const next = new Int32Array(start.length);
     step(sets[number] ?? start, code, next);
@@ -198,7 +198,7 @@ function rememberSteps(
     return nextNumber;
   }
 
-  /** Two sets take turns: what is computed is not kept. */
+  /** Buffers of the current and the next set, reused for every computed step. */
   let [active, other] = [new Int32Array(start.length), new Int32Array(start.length)];
 
   function compute(number: number, text: string, from: number, to: number, work: MatchWork): boolean {

@@ -1,27 +1,27 @@
-/** How the receiver knows that a call is ours; the secret itself is looked up for each try. */
+/** How a call is authenticated; the secret is read for each attempt. */
 export type OutgoingProof = "signature" | "bearer" | "token" | "private-token";
 
-/** A call to somebody outside that waits until it is taken: a notification, or a commit status. */
+/** A stored HTTP call to an external service: a notification or a commit status. It is retried until it succeeds. */
 export interface OutgoingCall {
   id: number;
   projectId: number;
   /** For logs and metrics. */
   kind: "notification" | "commit status";
-  /** A later call of the same subject replaces this one while it waits: the newest state is the true one. */
+  /** A later call with the same subject replaces a waiting one, because only the newest state matters. */
   subject: string | null;
   url: string;
-  /** The same in every try, so that a receiver knows a double. */
+  /** The same in every attempt, so that a receiver detects duplicates. */
   messageId: string;
   proof: OutgoingProof;
   body: string;
-  /** Tries that were begun. */
+  /** Attempts that were started. */
   attempts: number;
-  /** Until then it is in the hands of the instance that began the last try. */
+  /** Until then the instance that started the last attempt holds the call. */
   nextTryAt: Date;
   createdAt: Date;
 }
 
-/** One that nobody has tried yet. */
+/** A call before its first attempt. */
 export type NewOutgoingCall = Omit<OutgoingCall, "id" | "attempts" | "nextTryAt" | "createdAt">;
 
 export interface OutgoingLimits {
@@ -53,9 +53,9 @@ export interface OutgoingCallKeeper {
    * counts as one more attempt.
    */
   takeDue(now: Date, until: Date, limit: number, share?: TakenShare): Promise<OutgoingCall[]>;
-  /** Keeps one that was taken until `nextTryAt`; false when it is gone or somebody else has taken it since. */
+  /** Schedules the next attempt of a claimed call; false if it was deleted, or claimed by another instance meanwhile. */
   putOff(call: Pick<OutgoingCall, "id" | "attempts">, nextTryAt: Date): Promise<boolean>;
-  /** When the next one is due; null when none waits. */
+  /** Time of the next attempt; null if no call waits. */
   nextDue(): Promise<Date | null>;
   delete(id: number): Promise<void>;
   count(): Promise<number>;

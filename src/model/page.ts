@@ -1,7 +1,7 @@
 /** One page of a list, newest first unless said otherwise. */
 export interface Page<T> {
   items: T[];
-  /** Exact up to a cap that the list states; never the price of a full scan. */
+  /** Exact up to a limit of each list, which avoids a full scan. */
   total: number;
   page: number;
   pageSize: number;

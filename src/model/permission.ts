@@ -16,10 +16,10 @@ export interface PermissionKeeper {
   /** Ids of all projects that the user may view. */
   visibleProjectIds(userId: number): Promise<number[]>;
   visibleGroupIds(userId: number): Promise<number[]>;
-  /** Of those, the ones that the user may manage. */
+  /** Ids of the projects that the user may manage. */
   managedProjectIds(userId: number): Promise<number[]>;
   managedGroupIds(userId: number): Promise<number[]>;
-  /** Whether a user who is not an admin may manage a project, or a group and therefore add one. */
+  /** Whether any user who is not an admin may manage a project or a group. */
   hasOtherManagers(): Promise<boolean>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;
@@ -32,12 +32,12 @@ export function includes(held: Permission | null, needed: Permission): boolean {
   return held === "manage" || held === needed;
 }
 
-/** Who is asking: a user, through a session or a token with narrower scopes. */
+/** The user of a request, authenticated by a session or by an API token with fewer scopes. */
 export interface Caller {
   userId: number;
   username: string;
   role: Role;
-  /** Null for a session: all that the user may do. */
+  /** Null for a session, which has all rights of the user. */
   scopes: TokenScope[] | null;
   sessionId: number | null;
   /** When the session or token ends by itself; null: never. */

@@ -1,6 +1,6 @@
 import type { Page, PageRequest } from "./page.ts";
 
-/** A registered execution side. */
+/** A registered runner: a process that executes tasks. */
 export interface Runner {
   id: number;
   name: string;
@@ -36,10 +36,12 @@ export function labelsOf({ labels, offeredLabels }: Pick<Runner, "labels" | "off
 }
 
 /** Properties that a runner reports, with the values before its first report. */
-type Told = "offeredLabels" | "alsoUnlabelled" | "isolated" | "lastSeenAt" | "version";
+type Reported = "offeredLabels" | "alsoUnlabelled" | "isolated" | "lastSeenAt" | "version";
 
 export interface RunnerKeeper {
-  create(runner: Omit<Runner, "id" | "groupIds" | Told> & Partial<Pick<Runner, "groupIds">>): Promise<Runner>;
+  create(
+    runner: Omit<Runner, "id" | "groupIds" | Reported> & Partial<Pick<Runner, "groupIds">>,
+  ): Promise<Runner>;
   byId(id: number): Promise<Runner | null>;
   /** Reads the current row and locks it until the transaction ends. */
   hold(id: number): Promise<Runner | null>;
@@ -49,7 +51,7 @@ export interface RunnerKeeper {
   update(
     id: number,
     change: Partial<
-      Pick<Runner, "name" | "labels" | "groupIds" | "disabled" | "concurrency" | "tokenHash" | Told>
+      Pick<Runner, "name" | "labels" | "groupIds" | "disabled" | "concurrency" | "tokenHash" | Reported>
     >,
   ): Promise<Runner | null>;
   delete(id: number): Promise<boolean>;

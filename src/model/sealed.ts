@@ -1,6 +1,6 @@
 /**
- * What each stored ciphertext is bound to. Sealing and opening must name the same purpose, and key rotation walks this
- * list, so every place that stores a sealed value has its line here.
+ * The purpose that each stored ciphertext is bound to. Key rotation walks this list, so every kind of stored secret needs
+ * an entry.
  */
 export const sealedPurpose = {
   projectSecret: (projectId: number, name: string) => `project ${projectId} secret ${name}`,

@@ -2,8 +2,8 @@ const pem = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\s+([\s\S]+?)-----END \1PRI
 const openSshMagic = "openssh-key-v1\0";
 
 /**
- * What is wrong with a private key for SSH, as a sentence that continues "privateKey …"; null when it may be used. A
- * runner has nobody to ask for a passphrase, and a key that is cut off would be found out only by the first task.
+ * What is wrong with a private key for SSH, as a sentence that continues "privateKey …"; null if it may be used. A runner
+ * cannot ask for a passphrase, and a truncated key would fail only in the first task.
  */
 export function sshKeyFault(privateKey: string): string | null {
   const [, kind = "", content = ""] = pem.exec(privateKey.trim()) ?? [];
@@ -18,12 +18,12 @@ function pemCipher(text: string): "some" | "none" {
   return text.includes("ENCRYPTED") ? "some" : "none";
 }
 
-/** The cipher that an OpenSSH key is protected with, `none` without a passphrase; null when the key is not whole. */
+/** The cipher of an OpenSSH key, `none` without a passphrase; null if the key is incomplete. */
 function openSshCipher(content: string): string | null {
   const bytes = Buffer.from(content, "base64");
   if (bytes.toString("latin1", 0, openSshMagic.length) !== openSshMagic) return null;
   let at = openSshMagic.length;
-  /** The next text, which stands behind its length. */
+  /** Reads the next length-prefixed value. */
   const next = (): Buffer | null => {
     if (at + 4 > bytes.length) return null;
     const end = at + 4 + bytes.readUInt32BE(at);

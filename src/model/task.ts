@@ -60,18 +60,18 @@ export interface Task {
   author: string;
   actions: Actions | null;
   stages: TaskStage[];
-  /** What pushed it, when refSource=project builds another ref. */
+  /** The pushed ref, if refSource=project builds another one. */
   causeRef: string | null;
   causeCommit: string | null;
   deliveryId: number | null;
-  /** The task this one runs again. */
+  /** The task that this one repeats. */
   rerunOf: number | null;
   supersededBy: number | null;
-  /** Why it ended as it did, for people. */
+  /** The reason of its final state, as text for people. */
   reason: string;
   /** Manual runs go before webhook ones. */
   priority: number;
-  /** Not before this time may it be claimed (debounce). */
+  /** It must not be claimed before this time (debounce). */
   notBefore: Date | null;
   attempt: number;
   /** Fencing token of the current attempt, hashed. */
@@ -111,7 +111,7 @@ export type NewTask = Pick<
   | "createdAt"
 >;
 
-/** What decides a task's place in the queue. */
+/** The fields that decide the queue position of a task. */
 export type InQueue = Pick<Task, "id" | "projectId" | "priority" | "notBefore">;
 
 export interface TaskFilter {
@@ -141,7 +141,7 @@ export interface Lease {
 export interface ClaimRequest {
   runnerId: number;
   labels: string[];
-  /** How many tasks the runner may hold; claims answer null when it holds that many. */
+  /** How many tasks the runner may hold; at this number a claim returns null. */
   concurrency: number;
   leaseHash: string;
   leaseUntil: Date;
@@ -162,22 +162,22 @@ export interface TaskKeeper {
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
   /**
-   * For each task by its id: queued tasks that must start before it, plus one: those ahead of it in order that may start
-   * by the time it may, but of another project only the first one, and none while that project is busy. Tasks that are
-   * no longer queued are left out.
+   * Queue positions by task id: one more than the number of queued tasks that must start before it. Those are the tasks
+   * ahead of it that may start by the time it may; of another project only the first one, and none while that project has
+   * a task with a runner. Tasks that are no longer queued are left out.
    */
   positions(tasks: readonly InQueue[], now: Date): Promise<Map<number, number>>;
-  /** The same of one task, in its two parts: tasks of its own project, and other projects. */
+  /** The tasks that must start before one task: those of its own project, and those of other projects. */
   ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
   /** The leases of all tasks that runners hold. */
   leases(): Promise<Lease[]>;
   countByState(): Promise<Record<TaskState, number>>;
   /** Tasks that are with a runner: of all projects, or of one. */
   countHeld(projectId?: number): Promise<number>;
-  /** Appends lines whose index continues the log; answers the next index expected (gaps are refused, doubles dropped). */
+  /** Appends lines that continue the log; skips duplicates, refuses gaps. Returns the next expected index. */
   appendLog(taskId: number, lines: LogLine[]): Promise<number>;
   nextLogIndex(taskId: number): Promise<number>;
   log(taskId: number, from: number, limit: number): Promise<LogLine[]>;
-  /** As tasks.logMaxBytes counts them: each line with what is around it. */
+  /** Size of the log as tasks.logMaxBytes counts it, with the overhead of each line. */
   logBytes(taskId: number): Promise<number>;
 }

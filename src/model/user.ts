@@ -47,7 +47,7 @@ export interface UserKeeper {
   create(user: { username: string; passwordHash: string; role: Role; createdAt: Date }): Promise<User>;
   byId(id: number): Promise<User | null>;
   byUsername(username: string): Promise<UserWithPassword | null>;
-  /** Reads a user as it is now: until the transaction ends nobody changes or deletes it. */
+  /** Reads the current row and locks it until the transaction ends. */
   hold(id: number): Promise<UserWithPassword | null>;
   list(page: PageRequest): Promise<Page<User>>;
   update(

@@ -19,7 +19,7 @@ export type ProviderName = (typeof providerNames)[number];
 export const eventNames = ["push", "tag", "merge_request"] as const;
 export type EventName = (typeof eventNames)[number];
 
-/** What a generic sender proves itself with; `standard` as Standard Webhooks describes it. */
+/** How a generic sender is authenticated; `standard` is the signature of Standard Webhooks. */
 export const verifyModes = ["token", "hmac", "standard"] as const;
 export type VerifyMode = (typeof verifyModes)[number];
 
@@ -31,7 +31,7 @@ export interface Actions {
   fromStage?: StageName | null;
 }
 
-/** Webhook configuration of a project: the seed's fields, then our additions. */
+/** Webhook configuration of a project: the fields of the specification, then our additions. */
 export interface WebhookConfig {
   projectId: number;
   /** hookKey: 48 hex characters; null until first saved with enabled. */
@@ -89,11 +89,11 @@ export const webhookDefaults = {
 export interface WebhookConfigKeeper {
   ofProject(projectId: number): Promise<WebhookConfig | null>;
   byKey(key: string): Promise<WebhookConfig | null>;
-  /** Insert or replace. A key that changes is remembered, hashed, as a former key of the project. */
+  /** Inserts or replaces. The hash of a replaced key is stored as a former key of the project. */
   save(config: WebhookConfig): Promise<void>;
   /**
-   * Projects whose webhook is enabled without a secret, by name, at most `limit`, and how many there are. Absent ids: of all
-   * projects.
+   * At most `limit` projects whose webhook is enabled without a secret, by name, and their total number. Without
+   * `visibleProjectIds`: of all projects.
    */
   unsigned(
     visibleProjectIds: readonly number[] | undefined,

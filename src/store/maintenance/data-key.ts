@@ -2,7 +2,7 @@ import { link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { MetaKeeper, Store } from "../../model/store.ts";
-import { buildSecrets, keyBytes, keyIn, randomToken, type Secrets } from "../../secrets.ts";
+import { buildSecrets, decodeKey, keyBytes, randomToken, type Secrets } from "../../secrets.ts";
 
 export const keyFileName = "slipway.key";
 /** Stands beside the key file while a rotation is under way. */
@@ -94,7 +94,7 @@ function opensCheck(secrets: Secrets, check: string): boolean {
 }
 
 export function parseKey(text: string, source: string): Uint8Array {
-  const key = keyIn(text);
+  const key = decodeKey(text);
   if (key === null)
     throw new Fault("invalid", `The key in ${source} must be ${keyBytes} bytes in base64 or hex.`);
   return key;
