@@ -62,8 +62,8 @@ export interface NormalizedEvent {
   paths: string[] | null;
   /** Why paths is null, for the reason text. */
   pathsUnknownBecause: string | null;
-  /** Set when this is no event that could build. */
-  nothing: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: string } | null;
+  /** Why the event can build nothing, whatever the rules of the project; null if it can build. */
+  skip: { code: "probe" | "ref_deleted" | "event_not_allowed"; reason: string } | null;
   mergeRequest: {
     action: string | null;
     title: string;
@@ -80,7 +80,7 @@ export interface NormalizedEvent {
 /** The change of one ref by a push. */
 export type RefChange = Pick<
   NormalizedEvent,
-  "event" | "rawRef" | "ref" | "refType" | "commit" | "message" | "nothing"
+  "event" | "rawRef" | "ref" | "refType" | "commit" | "message" | "skip"
 >;
 
 export type TraceResult = "pass" | "stop" | "unknown" | "skipped";

@@ -147,8 +147,8 @@ function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry[
   if (code === "signature_invalid") return "unverified";
   // No rule will ever let an invalid ref through.
   if (event === null || code === "ref_invalid" || notOfHosts.includes(remote_ip)) return "nothing";
-  if (event.nothing === null) return "builds";
-  return event.nothing.code === "ref_deleted" ? "deletes" : "nothing";
+  if (event.skip === null) return "builds";
+  return event.skip.code === "ref_deleted" ? "deletes" : "nothing";
 }
 
 /** Entries come newest first. A ref that was deleted last is not built from an older push of it. */

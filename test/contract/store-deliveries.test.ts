@@ -123,7 +123,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", ({
         author: "ann",
         paths: ["a.txt"],
         pathsUnknownBecause: null,
-        nothing: null,
+        skip: null,
         mergeRequest: null,
         hostDeliveryId: null,
       },

@@ -137,3 +137,21 @@ describe("webhooks without a secret", () => {
     expect((await listed(viewer.client)).total).toBe(1);
   });
 });
+
+test("records and dry runs say in `normalized.nothing` why a ref builds nothing", async () => {
+  const hook = await makeHook(server, { provider: "bitbucket" });
+  const deleted = (name: string) => ({ old: { type: "branch", name }, new: null });
+  const push = {
+    payload: { push: { changes: [deleted("one"), deleted("two")] } },
+    headers: { "X-Event-Key": "repo:push" },
+  };
+  const { body } = await hook.deliver(push);
+  const dryRun = await server.admin.expect(200, "POST", `/api/projects/${hook.projectId}/webhook/test`, push);
+  const nothing = { code: "ref_deleted" };
+  for (const answer of [await deliveryOf(server.admin, body.deliveryId), dryRun]) {
+    expect(answer).toMatchObject({
+      normalized: { ref: "one", nothing, otherRefs: [{ ref: "two", nothing }] },
+    });
+    expect(JSON.stringify(answer)).not.toContain('"skip":');
+  }
+});

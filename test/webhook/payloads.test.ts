@@ -49,7 +49,7 @@ test("more than 10,000 changed files are nothing to filter by", () => {
 
 /** A line that people can judge. */
 function lineOf(name: string, event: NormalizedEvent): string {
-  const what = event.nothing ? event.nothing.code : `${event.event} ${event.rawRef} at ${event.commit}`;
+  const what = event.skip ? event.skip.code : `${event.event} ${event.rawRef} at ${event.commit}`;
   const paths = event.paths ? `${event.paths.length} paths` : (event.pathsUnknownBecause ?? "");
   const fork = event.mergeRequest?.fromFork ? "from a fork" : "";
   return [name, what, `by ${event.author || "nobody"}`, paths, fork]

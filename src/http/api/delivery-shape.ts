@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
+import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
 import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/replacement.ts";
@@ -157,5 +158,10 @@ export function summaryJson(delivery: MaybeWhole) {
 }
 
 export function deliveryJson(delivery: Delivery) {
-  return { ...withReplacement(delivery), created_at: delivery.created_at.toISOString() };
+  const { normalized, created_at } = delivery;
+  return {
+    ...withReplacement(delivery),
+    normalized: normalized && eventJson(normalized),
+    created_at: created_at.toISOString(),
+  };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { eventJson } from "../../model/event-json.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
@@ -211,7 +212,10 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
       const { dryRun, ...input } = c.req.valid("json");
       const config = await management.read(project.id);
       const author = callerOf(c).username;
-      if (dryRun) return c.json(await tests.dryRun(project, config, onlyGiven(input), author), 200);
+      if (dryRun) {
+        const tested = await tests.dryRun(project, config, onlyGiven(input), author);
+        return c.json({ ...tested, normalized: eventJson(tested.normalized) }, 200);
+      }
       const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
       await auditProject(c, "webhook.test", project, { deliveryId: answer.body.deliveryId });
       return c.json(...triggered(answer));

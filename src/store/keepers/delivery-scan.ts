@@ -1,8 +1,19 @@
 import { sql } from "kysely";
-import type { DeliveryFilter, DeliveryPlace, ScannedDelivery } from "../../model/delivery.ts";
-import { json, optional, plain, rowShape, time } from "../query/row.ts";
+import type {
+  DeliveryFilter,
+  DeliveryPlace,
+  NormalizedEvent,
+  ScannedDelivery,
+} from "../../model/delivery.ts";
+import { type EventJson, eventFromJson, eventJson } from "../../model/event-json.ts";
+import { type Field, optional, plain, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { newest, resolve } from "./delivery-list.ts";
+
+export const eventField: Field<NormalizedEvent> = {
+  encode: (event) => JSON.stringify(eventJson(event)),
+  decode: (stored) => eventFromJson(JSON.parse(String(stored)) as EventJson),
+};
 
 const shape = rowShape<ScannedDelivery, "deliveries">({
   id: plain(),
@@ -10,7 +21,7 @@ const shape = rowShape<ScannedDelivery, "deliveries">({
   project_id: plain(),
   code: plain(),
   remote_ip: plain(),
-  normalized: optional(json()),
+  normalized: optional(eventField),
 });
 
 /** One stretch of a list that is walked from its newest entry. */

@@ -19,7 +19,7 @@ import type { DeliveryTable, Schema } from "../query/schema.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
-import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
+import { eventField, overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import { insertTask, nameDelivery, noProject, queuedTask } from "./new-task.ts";
 import { replacedBy, replacements } from "./replaced-delivery.ts";
 import { taskShape } from "./task-shape.ts";
@@ -53,7 +53,7 @@ const summaryShape = rowShape<Omit<DeliverySummary, "replaced_by">, "deliveries"
 const shape = rowShape<Omit<Delivery, "replaced_by">, "deliveries">({
   ...summaryFields,
   headers: json(),
-  normalized: optional(json()),
+  normalized: optional(eventField),
   trace: json(),
   body: plain(),
 });

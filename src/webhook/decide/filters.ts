@@ -33,7 +33,7 @@ export function filter(
   work: FilterWork = newFilterWork(),
 ): Outcome | null {
   return (
-    refuseNothing(event, trace) ??
+    stopIfSkipped(event, trace) ??
     (way.eventList ? matchEvent(event, rules, trace) : null) ??
     refuseUnusable(event, trace) ??
     (way.otherFilters
@@ -45,9 +45,9 @@ export function filter(
   );
 }
 
-function refuseNothing(event: NormalizedEvent, trace: Trace): Outcome | null {
-  if (event.nothing === null) return null;
-  const { code, reason } = event.nothing;
+function stopIfSkipped(event: NormalizedEvent, trace: Trace): Outcome | null {
+  if (event.skip === null) return null;
+  const { code, reason } = event.skip;
   trace.add("event", "stop", event.rawEvent || (event.event ?? ""), "", reason);
   return { code, reason };
 }

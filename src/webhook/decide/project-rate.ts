@@ -13,7 +13,7 @@ const windowMs = 60_000;
 export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, "events">): RateBucket {
   if (event === null) return "unlisted";
   const isListed = [event, ...(event.otherRefs ?? [])].some(
-    (change) => change.nothing === null && change.event !== null && events.includes(change.event),
+    (change) => change.skip === null && change.event !== null && events.includes(change.event),
   );
   return isListed ? "listed" : "unlisted";
 }

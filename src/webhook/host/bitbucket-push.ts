@@ -5,10 +5,10 @@ import {
   deletionOf,
   isNoCommit,
   normalized,
-  nothing,
   pathFieldsOf,
   refChangeOf,
   refFieldsOf,
+  skipped,
 } from "./normalized.ts";
 
 /** Nobody pushes more refs at once but by mirroring; the rest is not looked at. */
@@ -33,10 +33,10 @@ export function readBitbucketPush(
     .flatMap((change) => (isObject(at(change, "ref")) ? ofDataCenter(payload, change) : ofCloud(change)))
     .map((event) => ({ ...event, author }));
   const [first, ...others] = [
-    ...read.filter((event) => event.nothing === null),
-    ...read.filter((event) => event.nothing !== null),
+    ...read.filter((event) => event.skip === null),
+    ...read.filter((event) => event.skip !== null),
   ];
-  if (first === undefined) return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  if (first === undefined) return skipped("probe", "The body names no ref: a probe of the host.", { author });
   return others.length === 0 ? first : { ...first, otherRefs: others.map(refChangeOf) };
 }
 

@@ -1,7 +1,7 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { unknownPaths } from "./changed-paths.ts";
 import { at, firstText, isObject, isTrueAt, type JsonObject, textAt } from "./json-reader.ts";
-import { normalized, nothing, pathFieldsOf } from "./normalized.ts";
+import { normalized, pathFieldsOf, skipped } from "./normalized.ts";
 import { accountOf } from "./push-payload.ts";
 
 /** A merge request in one shape for all hosts. */
@@ -41,14 +41,14 @@ export function readMergeRequest(payload: JsonObject, eventName: string): Normal
   const request = requestOf(payload, eventName);
   const author = accountOf(payload);
   if (request === null)
-    return nothing("probe", "The body describes no merge request: a probe of the host.", { author });
+    return skipped("probe", "The body describes no merge request: a probe of the host.", { author });
   const fields = fieldsOf(request, author);
   if (isBuilding(request)) return normalized(fields);
   const what =
     request.action === "update" || request.action === "updated"
       ? "an update without commits"
       : request.action;
-  return nothing(
+  return skipped(
     "event_not_allowed",
     `The merge request's action (${what}) brings no other code to build.`,
     fields,

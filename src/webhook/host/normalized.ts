@@ -2,7 +2,7 @@ import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git-ref.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
-/** What is known of a payload whose event is not known yet. */
+/** An event before its payload is read. */
 const blank: NormalizedEvent = {
   event: null,
   rawEvent: "",
@@ -14,7 +14,7 @@ const blank: NormalizedEvent = {
   author: "",
   paths: null,
   pathsUnknownBecause: null,
-  nothing: null,
+  skip: null,
   mergeRequest: null,
   hostDeliveryId: null,
 };
@@ -23,20 +23,20 @@ export function normalized(known: Partial<NormalizedEvent>): NormalizedEvent {
   return { ...blank, ...known };
 }
 
-/** An event that cannot build anything, and why. */
-export function nothing(
-  code: NonNullable<NormalizedEvent["nothing"]>["code"],
+/** An event that can build nothing, with the reason. */
+export function skipped(
+  code: NonNullable<NormalizedEvent["skip"]>["code"],
   reason: string,
   known: Partial<NormalizedEvent> = {},
 ): NormalizedEvent {
-  return { ...blank, ...known, nothing: { code, reason } };
+  return { ...blank, ...known, skip: { code, reason } };
 }
 
 export function deletionOf(known: Partial<NormalizedEvent>): NormalizedEvent {
-  return nothing("ref_deleted", `${known.ref || "A ref"} was deleted; there is nothing to build.`, known);
+  return skipped("ref_deleted", `${known.ref || "A ref"} was deleted; there is nothing to build.`, known);
 }
 
-/** All zeros, of any length: the name of "no commit" in SHA-1 and SHA-256 repositories. */
+/** All zeros mean "no commit", in SHA-1 and SHA-256 repositories. */
 export function isNoCommit(commit: string): boolean {
   return /^0+$/.test(commit);
 }
@@ -60,8 +60,7 @@ export function pathFieldsOf(changed: ChangedPaths): Pick<NormalizedEvent, "path
   return { paths: changed.paths, pathsUnknownBecause: changed.unknownBecause };
 }
 
-/** The part of an event that is of its ref alone. */
-export function refChangeOf(event: RefChange): RefChange {
-  const { rawRef, ref, refType, commit, message, nothing: because } = event;
-  return { event: event.event, rawRef, ref, refType, commit, message, nothing: because };
+/** The fields of an event that describe its ref. */
+export function refChangeOf({ event, rawRef, ref, refType, commit, message, skip }: RefChange): RefChange {
+  return { event, rawRef, ref, refType, commit, message, skip };
 }

@@ -4,7 +4,7 @@ import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
 import { readMergeRequest } from "./merge-request-payload.ts";
-import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 import { readCreate, readDelete, readPush } from "./push-payload.ts";
 
 /** What an event name of a host means; `by_body`: the body has to say. */
@@ -19,13 +19,13 @@ export type PayloadParser = (
 /** The parser of every host: by the event's name where there is one, otherwise and within it by shape. */
 export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   if (kind === null && eventName !== "")
-    return nothing("event_not_allowed", `The event ${eventName} is none that builds.`);
+    return skipped("event_not_allowed", `The event ${eventName} is none that builds.`);
   const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
   switch (actual) {
     case null:
       return unknownOf(payload);
     case "ping":
-      return nothing("probe", "The host's ping arrived; the address is right.");
+      return skipped("probe", "The host's ping arrived; the address is right.");
     case "create":
       return readCreate(payload);
     case "delete":
@@ -62,8 +62,8 @@ function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
 /** A body without a ref is a probe, unless it says itself what else it is: a comment, a new user. */
 function unknownOf(payload: JsonObject): NormalizedEvent {
   const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
-  if (name === "") return nothing("probe", "The body names no ref: a probe of the host.");
-  return nothing("event_not_allowed", `The event ${name.slice(0, 100)} is none that builds.`);
+  if (name === "") return skipped("probe", "The body names no ref: a probe of the host.");
+  return skipped("event_not_allowed", `The event ${name.slice(0, 100)} is none that builds.`);
 }
 
 /** Spellings of the event field that people send. */
@@ -85,11 +85,11 @@ export const parseGenericPayload: PayloadParser = (payload) => {
   if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
   const ref = textAt(payload, "ref");
   if (eventName === "" && ref === "")
-    return nothing("probe", "The body names neither event nor ref: a probe.");
+    return skipped("probe", "The body names neither event nor ref: a probe.");
   const kind = eventName === "" ? "push" : genericKinds[eventName.toLowerCase()];
   if (kind === undefined)
-    return nothing("event_not_allowed", `The event ${eventName} is none of push, tag, merge_request.`);
-  if (kind === "ping") return nothing("probe", "The ping arrived; the address is right.");
+    return skipped("event_not_allowed", `The event ${eventName} is none of push, tag, merge_request.`);
+  if (kind === "ping") return skipped("probe", "The ping arrived; the address is right.");
   return readGeneric(payload, kind, ref);
 };
 

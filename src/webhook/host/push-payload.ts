@@ -2,7 +2,7 @@ import type { NormalizedEvent } from "../../model/delivery.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
 import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
-import { deletionOf, isNoCommit, normalized, nothing, pathFieldsOf, refFieldsOf } from "./normalized.ts";
+import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 
 /**
  * A push as GitHub, GitLab, Gitee, Codeup, Gitea and Gogs send it: full `ref`, `before`, `after`. A tag may arrive as a
@@ -13,7 +13,7 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const changes = bitbucketChangesOf(payload);
   if (changes !== null) return readBitbucketPush(payload, changes, author);
   const ref = textAt(payload, "ref");
-  if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  if (ref === "") return skipped("probe", "The body names no ref: a probe of the host.", { author });
   const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
   const after = textAt(payload, "after");
   if (isNoCommit(after) || isTrueAt(payload, "deleted")) return deletionOf({ ...refFields, author });
@@ -66,7 +66,7 @@ export function accountOf(payload: JsonObject): string {
 export function readCreate(payload: JsonObject): NormalizedEvent {
   const ref = textAt(payload, "ref");
   const author = accountOf(payload);
-  if (ref === "") return nothing("probe", "The body names no ref: a probe of the host.", { author });
+  if (ref === "") return skipped("probe", "The body names no ref: a probe of the host.", { author });
   const commit = firstText(textAt(payload, "sha"), textAt(payload, "commit"));
   return normalized({
     ...refFieldsOf(ref, textAt(payload, "ref_type")),
