@@ -5,6 +5,7 @@
  *   npm run compile -- --target bun-linux-arm64   for another; the names are those of `bun build --target`
  *   npm run compile -- --out elsewhere            into another folder
  */
+import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -25,17 +26,17 @@ const selfContainedKafka: BunPlugin = {
   },
 };
 
+const executable = join(dist, target?.includes("windows") ? "slipway.exe" : "slipway");
 await mkdir(dist, { recursive: true });
 const bundle = join(dist, bundleName);
 await keepBundle(bundle, await bundleConsole(root));
-const built = await Bun.build({
+await Bun.build({
   // A thread's program is started by its name below `src`, so it must be an entry of its own.
   entrypoints: [join(root, "src/main.ts"), join(root, "src/store/sqlite/sqlite-thread-program.ts"), bundle],
   root: join(root, "src"),
-  compile: { outfile: join(dist, "slipway"), ...(target ? { target } : {}) },
+  compile: { outfile: executable, ...(target ? { target } : {}) },
   minify: true,
   naming: { asset: "[name].[ext]" },
   plugins: [selfContainedKafka],
 });
-for (const output of built.outputs)
-  console.log(`${output.path}: ${(Bun.file(output.path).size / 1024 ** 2).toFixed(0)} MiB`);
+console.log(`${executable}: ${(statSync(executable).size / 1024 ** 2).toFixed(0)} MiB`);

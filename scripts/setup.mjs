@@ -1,12 +1,12 @@
 /**
- * Makes a fresh clone runnable: plain Node, because it runs before anything is installed. Does nothing, in tens of
- * milliseconds, when nothing is missing.
+ * Makes a fresh clone runnable: plain Node, because it runs before anything is installed. Leaves a copy of the lock file
+ * in node_modules when nothing is missing, so that bin/slipway need not start Node again.
  *
  *   node scripts/setup.mjs          what the program needs
  *   node scripts/setup.mjs --dev    what the checks and tests need too
  */
 import { spawnSync } from "node:child_process";
-import { lstatSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -24,6 +24,7 @@ if (missing.length > 0 && isLinked()) {
   installPackages();
 }
 if (!hasBunBinary()) linkBunBinary();
+markComplete();
 
 /** Packages of the lock file that are not installed, or in another version. */
 function missingPackages() {
@@ -62,6 +63,16 @@ function npm(args) {
   const result = spawnSync("npm", args, { cwd: root, stdio: ["ignore", 2, 2] });
   if (result.error) process.stderr.write(`setup: npm cannot be run: ${result.error.message}\n`);
   return result.status === 0;
+}
+
+/** Without the right to write there, the packages are checked again at every start. */
+function markComplete() {
+  if (missingPackages().length > 0 || isLinked()) return;
+  try {
+    copyFileSync(join(root, "package-lock.json"), join(root, "node_modules/.slipway-lock.json"));
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
+  }
 }
 
 /** Where npm runs no install scripts, the package holds a script of some hundred bytes in place of its binary. */

@@ -3,7 +3,7 @@ import type { Log } from "../../log.ts";
 import { ownCommand } from "../../own-command.ts";
 import { buildBackoff } from "../backoff.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
-import type { GuardMessage } from "./guard.ts";
+import { type GuardMessage, guardCommand } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
 /** The runner's side of its guard process, which ends scripts when the runner was killed or hangs. */
@@ -22,9 +22,6 @@ export interface TaskGuard {
   release(tree: ProcessTree): void;
   close(): void;
 }
-
-/** Name of the hidden command that runs the guard. */
-export const guardCommand = "runner-guard";
 
 /** How much later than the runner the guard acts, as a fraction of the time after which the runner gives up. */
 const guardDelay = 1 / 45;
