@@ -2,7 +2,12 @@ import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
 import { consolePages } from "../http/console.ts";
-import { localPushDesk, noPushDesk, type PushDesk, remotePushDesk } from "../http/push-desk.ts";
+import {
+  localPushOperations,
+  noPushOperations,
+  type PushOperations,
+  remotePushOperations,
+} from "../http/push-operations.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
 import { buildRetention } from "../retention.ts";
@@ -67,8 +72,8 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       ownUrl: () => ownUrl.current().url,
     });
     const codes = buildPushCodes(store.pushCodes, clock);
-    const desk = pushDeskOf(config, push);
-    const consoleAccess = buildConsoleAccess({ keepers: store, ...desk, log });
+    const operations = pushOperationsOf(config, push);
+    const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
     const expiredSessions = buildRetention({
       what: "sessions and attempts",
       retentionDays: 0,
@@ -86,7 +91,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       credentials,
       webhook,
       tasks,
-      push: { codes, desk, consoleAccess },
+      push: { codes, operations, consoleAccess },
     });
     const facts = [
       `database: ${store.describe()}`,
@@ -151,8 +156,8 @@ function publisherFor(config: AppContext["config"], push: PushPart | null): Publ
   };
 }
 
-function pushDeskOf(config: AppContext["config"], push: PushPart | null): PushDesk {
+function pushOperationsOf(config: AppContext["config"], push: PushPart | null): PushOperations {
   const url = config["deploy.push.url"];
-  if (url) return remotePushDesk({ url, apiKey: config["deploy.push.apiKey"] });
-  return push ? localPushDesk(push.gateway) : noPushDesk;
+  if (url) return remotePushOperations({ url, apiKey: config["deploy.push.apiKey"] });
+  return push ? localPushOperations(push.gateway) : noPushOperations;
 }

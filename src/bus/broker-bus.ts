@@ -11,7 +11,7 @@ import type {
   SharedTopic,
   Topic,
 } from "./bus.ts";
-import { newBusFigures, registerBusMetrics } from "./bus-metrics.ts";
+import { newBusCounters, registerBusMetrics } from "./bus-metrics.ts";
 import { reasonOf } from "./failure-reason.ts";
 import { InFlight, queueUnavailable } from "./in-flight.ts";
 import { type BrokerRecord, Inbox } from "./inbox.ts";
@@ -58,7 +58,7 @@ export interface BrokerBusOptions {
   log: Log;
   clock: Clock;
   random(): number;
-  /** Where the figures are shown; nowhere in tests that need none. */
+  /** Where the counters are shown; nowhere in tests that need none. */
   metrics?: Metrics;
 }
 
@@ -78,7 +78,7 @@ export class BrokerBus implements Bus {
   readonly #supervisor: Supervisor<BrokerSession>;
   readonly #inFlight: InFlight;
   readonly #log: Log;
-  readonly #figures = newBusFigures();
+  readonly #counters = newBusCounters();
   readonly #refusals: TopicRefusals;
   #isClosing = false;
 
@@ -110,7 +110,7 @@ export class BrokerBus implements Bus {
     this.#supervisor.onStateChange(({ ready }) => ready && this.#inFlight.heard());
     if (!metrics) return;
     registerBusMetrics(metrics, {
-      figures: this.#figures,
+      counters: this.#counters,
       isReady: () => this.state().ready,
       inFlight: () => this.#inFlight.count,
     });
@@ -119,9 +119,9 @@ export class BrokerBus implements Bus {
   async publish(topic: Topic, key: string, message: BusMessage): Promise<void> {
     try {
       await this.#send(topic, key, message);
-      this.#figures.confirmed[topic]++;
+      this.#counters.confirmed[topic]++;
     } catch (error) {
-      this.#figures.refused++;
+      this.#counters.refused++;
       throw error;
     }
   }
@@ -142,7 +142,7 @@ export class BrokerBus implements Bus {
 
   subscribe(topic: SharedTopic, handle: BusHandler, onLoss = () => {}, recall?: Recall): void {
     const counted: BusHandler = (messages) => {
-      this.#figures.received += messages.length;
+      this.#counters.received += messages.length;
       return handle(messages);
     };
     this.#inboxes.set(topic, new Inbox(counted, onLoss, recall, this.#log));
@@ -168,7 +168,7 @@ export class BrokerBus implements Bus {
   }
 
   #link(events: SessionEvents): BrokerLink {
-    this.#figures.sessions++;
+    this.#counters.sessions++;
     events.signal.addEventListener("abort", () => this.#inFlight.rejectAll("the connection to it was lost"), {
       once: true,
     });

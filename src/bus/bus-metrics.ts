@@ -3,7 +3,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Topic } from "./bus.ts";
 
 /** Plain numbers that the hot paths count in; the registry reads them when it is asked. */
-export interface BusFigures {
+export interface BusCounters {
   confirmed: Record<Topic, number>;
   refused: number;
   received: number;
@@ -11,7 +11,7 @@ export interface BusFigures {
   sessions: number;
 }
 
-export function newBusFigures(): BusFigures {
+export function newBusCounters(): BusCounters {
   return {
     confirmed: { broadcast: 0, control: 0, client: 0, events: 0 },
     refused: 0,
@@ -21,12 +21,15 @@ export function newBusFigures(): BusFigures {
 }
 
 export interface BusMetricsParts {
-  figures: BusFigures;
+  counters: BusCounters;
   isReady: () => boolean;
   inFlight: () => number;
 }
 
-export function registerBusMetrics(registry: Metrics, { figures, isReady, inFlight }: BusMetricsParts): void {
+export function registerBusMetrics(
+  registry: Metrics,
+  { counters, isReady, inFlight }: BusMetricsParts,
+): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -49,9 +52,9 @@ export function registerBusMetrics(registry: Metrics, { figures, isReady, inFlig
     });
   gauge("ready", "1 while consuming from the message queue and able to publish.", () => (isReady() ? 1 : 0));
   gauge("in_flight", "Messages that wait for the confirmation of the broker.", inFlight);
-  counter("refused", "Publishes that were refused or not confirmed in time.", () => figures.refused);
-  counter("received", "Messages received from the queue, without doubles.", () => figures.received);
-  counter("sessions", "Sessions opened with the broker.", () => figures.sessions);
+  counter("refused", "Publishes that were refused or not confirmed in time.", () => counters.refused);
+  counter("received", "Messages received from the queue, without doubles.", () => counters.received);
+  counter("sessions", "Sessions opened with the broker.", () => counters.sessions);
   new Counter({
     name: "slipway_queue_confirmed_total",
     help: "Messages that the broker confirmed, by topic.",
@@ -59,7 +62,7 @@ export function registerBusMetrics(registry: Metrics, { figures, isReady, inFlig
     labelNames: ["topic"],
     collect() {
       this.reset();
-      for (const [topic, count] of Object.entries(figures.confirmed)) this.inc({ topic }, count);
+      for (const [topic, count] of Object.entries(counters.confirmed)) this.inc({ topic }, count);
     },
   });
 }

@@ -2,7 +2,7 @@ import type { Gateway } from "../push/gateway.ts";
 
 const maxChannelsListed = 1000;
 
-/** `GET /feign/connections`: counts by kind, channels, buffers; with `?userId=` that user's connections too. */
+/** `GET /feign/connections`: counts by kind, channels and buffers; with `?userId=` also the connections of that user. */
 export function connectionsReport(gateway: Gateway, userId: string | null) {
   const { connections, sendBuffers, admission, drain, node } = gateway;
   return {
@@ -23,26 +23,26 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
 }
 
 /**
- * Those with most members; of equals at the end of the list, those that exist longest. Consoles ask every other second,
- * and sorting 100,000 of them would hold every socket up each time: only what is answered is sorted.
+ * The channels with most members; among equals at the end of the list, the oldest. Consoles call this every two seconds,
+ * and sorting 100,000 channels would delay every socket, so only the listed ones are sorted.
  */
 export function largestChannels(membersOf: ReadonlyMap<string, number>, limit: number) {
   const channelsOfSize = new Map<number, number>();
   for (const members of membersOf.values())
     channelsOfSize.set(members, (channelsOfSize.get(members) ?? 0) + 1);
-  /** The size of which not all are listed; 0 when all are. */
+  /** The smallest listed size, of which not all channels are listed; 0: all channels are listed. */
   let least = 0;
-  let placesForLeast = limit;
+  let roomForLeast = limit;
   for (const [members, channels] of [...channelsOfSize].sort(([left], [right]) => right - left)) {
-    if (channels >= placesForLeast) {
+    if (channels >= roomForLeast) {
       least = members;
       break;
     }
-    placesForLeast -= channels;
+    roomForLeast -= channels;
   }
   const listed: { name: string; members: number }[] = [];
   for (const [name, members] of membersOf)
-    if (members > least || (members === least && placesForLeast-- > 0)) listed.push({ name, members });
+    if (members > least || (members === least && roomForLeast-- > 0)) listed.push({ name, members });
   return listed.sort((left, right) => right.members - left.members || (left.name < right.name ? -1 : 1));
 }
 

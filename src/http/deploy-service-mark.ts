@@ -1,5 +1,5 @@
 import { isSameSecret } from "../secrets.ts";
-import { type FeignCredentials, keyOf } from "./feign/feign-credentials.ts";
+import { apiKeyOf, type FeignCredentials } from "./feign/feign-credentials.ts";
 import type { FeignHead } from "./feign/feign-head.ts";
 
 export interface CallerRules extends FeignCredentials {
@@ -23,7 +23,7 @@ export function callerRules(
   { deployKey, believesHeader, reservesConsoleNames }: ConsoleRules,
 ): CallerRules {
   const hasDeployKey = (head: FeignHead) => {
-    const given = keyOf(head);
+    const given = apiKeyOf(head);
     return deployKey !== undefined && given !== null && isSameSecret(given, deployKey);
   };
   return {

@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import { messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Arrival } from "../push/admission/admission.ts";
+import type { Handshake } from "../push/admission/admission.ts";
 import type { RefusalReason } from "../push/admission/refusals.ts";
 import { refusals } from "../push/admission/refusals.ts";
 import type { Connection } from "../push/connection/connection.ts";
@@ -11,7 +11,7 @@ import { fail } from "./feign/feign-envelope.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
 
-/** The subprotocol in which messages have ids and channels are joined by frames. */
+/** The subprotocol with message ids, resume, and `join` and `leave` frames. */
 const v1Protocol = "slipway.v1";
 
 export interface HandshakeOptions {
@@ -20,20 +20,20 @@ export interface HandshakeOptions {
   clientAddressOf: (request: Request, server: Server<unknown>) => string;
 }
 
-/** `GET /ws`: from request to socket, or to the refusal. */
+/** `GET /ws`: admits and upgrades, or refuses. */
 export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): Handler {
   const isDebug = options.log.isLevelEnabled("debug");
   return (request, server) => {
     try {
-      const arrival = arrivalOf(request, server);
-      const refusal = gateway.admission.refusalAtDoor(arrival);
-      return refusal ? refuse(request, server, refusal) : admit(request, server, arrival).catch(failed);
+      const handshake = handshakeOf(request, server);
+      const refusal = gateway.admission.refusalOf(handshake);
+      return refusal ? refuse(request, server, refusal) : admit(request, server, handshake).catch(failed);
     } catch (error) {
       return failed(error);
     }
   };
 
-  function arrivalOf(request: Request, server: Server<unknown>): Arrival {
+  function handshakeOf(request: Request, server: Server<unknown>): Handshake {
     const address = options.clientAddressOf(request, server);
     const origin = request.headers.get("origin");
     return { isUpgrade: isUpgrade(request), address, rateKey: limitKeyOf(address), origin };
@@ -47,29 +47,29 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
   async function admit(
     request: Request,
     server: Server<unknown>,
-    { address, origin }: Arrival,
+    { address, origin }: Handshake,
   ): Promise<Response | undefined> {
     const query = addressOf(request).searchParams;
-    const verdict = await gateway.admission.admit({
+    const verified = await gateway.admission.admit({
       address,
       origin,
       code: query.get("code"),
       asksTemporary: query.get("temp") === "1",
     });
-    if (typeof verdict === "string") return refuse(request, server, verdict);
-    const refusal = gateway.admission.confirm(verdict);
+    if (typeof verified === "string") return refuse(request, server, verified);
+    const refusal = gateway.admission.confirm(verified);
     if (refusal) return refuse(request, server, refusal);
     let isOpen = false;
     try {
       const isV1 = offersV1(request.headers);
-      const connection = gateway.newConnections.admitted(verdict, {
+      const connection = gateway.newConnections.admitted(verified, {
         isV1,
         channels: query.getAll("channel"),
         resumeId: query.get("resume"),
       });
       isOpen = upgrade(request, server, connection, isV1);
     } finally {
-      // The client went away while its code was verified, or we made a mistake: its place is free again.
+      // The client disconnected while its code was verified, or an error was thrown.
       if (!isOpen) gateway.admission.release();
     }
     return isOpen ? undefined : refusalResponse("not_upgrade");
@@ -80,8 +80,8 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
       const address = options.clientAddressOf(request, server);
       options.log.debug({ reason, status: refusals[reason].status, address }, "connection refused");
     }
-    const isTold = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
-    if (!isTold) return refusalResponse(reason);
+    const closesWithReason = options.rejectMode === "close" && reason !== "not_upgrade" && isUpgrade(request);
+    if (!closesWithReason) return refusalResponse(reason);
     const rejection = gateway.newConnections.refused(refusals[reason]);
     const isOpen = upgrade(request, server, rejection, offersV1(request.headers));
     return isOpen ? undefined : refusalResponse(reason);

@@ -15,7 +15,7 @@ export function pushRoutes(gateway: Gateway, options: PushRouteOptions): Routes 
   return { "/ws": handshakeHandler(gateway, options.handshake), ...feignRoutes(gateway, options.feign) };
 }
 
-/** The runtime's own timers and pings are off: the gateway's heartbeat does both, and rightly. */
+/** Idle timeout and pings of the runtime are off, because `Heartbeat` does both. */
 export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): WebSocketHandler<Connection> {
   const { sockets } = gateway;
   return {
@@ -30,7 +30,7 @@ export function pushSocketHandler(gateway: Gateway, options: PushRouteOptions): 
     pong: (socket) => sockets.heartbeat(socket),
     drain: (socket) => sockets.drained(socket),
     close: (socket, code) => sockets.closed(socket, code),
-    // Without this a mistake of ours would end the process, and with it everybody's connection.
+    // Without this handler an error would end the process and all connections.
     error(error, socket) {
       options.feign.log.error({ error: error.message, stack: error.stack }, "a socket event failed");
       socket.close(1011, "internal error");

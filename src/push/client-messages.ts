@@ -6,7 +6,7 @@ import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./con
 import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
-import type { PushFigures } from "./message/figures.ts";
+import type { PushCounters } from "./message/counters.ts";
 import {
   type ClientMessage,
   errorFrame,
@@ -27,8 +27,8 @@ export interface ClientMessageParts {
   channels: Channels;
   ring: Pick<ResumeRing, "lastId">;
   sendBuffers: SendBuffers;
-  figures: PushFigures;
-  /** Where accepted messages are written; null: nowhere. */
+  counters: PushCounters;
+  /** Receives accepted messages; null: they are not queued. */
   queue: Bus | null;
   clock: Clock;
   steady: Clock;
@@ -37,29 +37,29 @@ export interface ClientMessageParts {
   newId: () => string;
 }
 
-/** So many messages of one connection may wait for the queue's confirmation; then the socket is not read for a while. */
+/** Unconfirmed messages of one connection; beyond this its socket is paused. */
 const maxUnconfirmed = 32;
 
-/** Enough to leave every channel and join as many others at once, as a page change or a reconnect does. */
-const maxMovesPerSecond = 2 * maxChannelsPerConnection;
+/** Enough to leave every channel and join as many others at once, as after a page change or a reconnect. */
+const maxMembershipChangesPerSecond = 2 * maxChannelsPerConnection;
 
 export interface ClientMessageListener {
-  heard(message: ClientMessage): void;
-  /** There will be no more: the gateway stops. */
+  received(message: ClientMessage): void;
+  /** Called once, when the gateway stops. */
   ended(): void;
 }
 
-/** What clients send: heartbeats, `join` and `leave`, and messages for other services. */
+/** Handles frames from clients: heartbeats, `join`, `leave`, and messages for other services. */
 export class ClientMessages {
   readonly #options: ClientMessageOptions;
   readonly #parts: ClientMessageParts;
   readonly #listeners = new Set<ClientMessageListener>();
-  readonly #complain: () => void;
+  readonly #warnLost: () => void;
 
   constructor(options: ClientMessageOptions, parts: ClientMessageParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#complain = oncePerSecond(parts.steady, (lost) =>
+    this.#warnLost = oncePerSecond(parts.steady, (lost) =>
       parts.log.warn({ lost }, "client messages could not be written to the queue"),
     );
   }
@@ -72,13 +72,13 @@ export class ClientMessages {
     return this.#listeners.size;
   }
 
-  /** Answers the function that ends listening. */
+  /** Returns a function that removes the listener. */
   listen(listener: ClientMessageListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends all listening, so that a server that stops does not wait for streams without end. */
+  /** Ends all streams, so that a stopping server does not wait for them. */
   endListening(): void {
     for (const listener of [...this.#listeners]) listener.ended();
     this.#listeners.clear();
@@ -92,18 +92,18 @@ export class ClientMessages {
     if (!this.isWithinRate(socket)) return;
     if (frame === this.#options.heartbeatContent) this.#echo(socket, frame);
     else if (socket.data.isV1) this.#receiveV1(socket, frame);
-    else this.#take(socket, frame);
+    else this.#accept(socket, frame);
   }
 
-  /** Also tells where to resume: the last message for a quiet client may be older than what the ring remembers. */
+  /** Also sends the newest id: without it, a client with no messages for a while could not resume. */
   #echo(socket: Socket, heartbeat: string): void {
     const { ring } = this.#parts;
-    this.#answer(socket, heartbeat);
-    const isCatchingUp = socket.data.resumeAt >= 0;
-    if (socket.data.isV1 && !isCatchingUp) this.#answer(socket, positionFrame(ring.lastId));
+    this.#reply(socket, heartbeat);
+    const isCatchingUp = socket.data.catchUpPosition >= 0;
+    if (socket.data.isV1 && !isCatchingUp) this.#reply(socket, positionFrame(ring.lastId));
   }
 
-  /** Every frame counts, whatever it carries: a flood costs the same. Over the rate the connection is closed. */
+  /** Counts every frame, whatever its content. Over the limit the connection is closed. */
   isWithinRate(socket: Socket): boolean {
     const { data } = socket;
     const nowMs = this.#parts.steady.now();
@@ -114,18 +114,18 @@ export class ClientMessages {
     if (data.rateSecond !== second) {
       data.rateSecond = second;
       data.rateCount = 0;
-      data.moveCount = 0;
+      data.membershipCount = 0;
     }
     return ++data.rateCount <= clientMessageRate || this.#closeFlood(socket);
   }
 
-  /** Joins and leaves are counted by themselves: a client with many channels is no flood. */
-  #mayMove(socket: Socket): boolean {
+  /** Joins and leaves have their own limit, because a client with many channels sends many at once. */
+  #mayChangeMembership(socket: Socket): boolean {
     const { clientMessageRate } = this.#options;
     if (clientMessageRate === 0) return true;
     socket.data.rateCount--;
-    const limit = Math.max(clientMessageRate, maxMovesPerSecond);
-    return ++socket.data.moveCount <= limit || this.#closeFlood(socket);
+    const limit = Math.max(clientMessageRate, maxMembershipChangesPerSecond);
+    return ++socket.data.membershipCount <= limit || this.#closeFlood(socket);
   }
 
   #closeFlood(socket: Socket): false {
@@ -135,38 +135,38 @@ export class ClientMessages {
 
   #receiveV1(socket: Socket, text: string): void {
     const frame = parseFrame(text);
-    if (frame?.type === "message" && typeof frame.data === "string") this.#take(socket, frame.data);
+    if (frame?.type === "message" && typeof frame.data === "string") this.#accept(socket, frame.data);
     else if (frame?.type === "join" && typeof frame.channel === "string") this.#join(socket, frame.channel);
     else if (frame?.type === "leave" && typeof frame.channel === "string") this.#leave(socket, frame.channel);
     else
-      this.#answer(
+      this.#reply(
         socket,
         errorFrame("frame_invalid", 'Send {"type":"message","data"}, or join or leave with a channel.'),
       );
   }
 
   #join(socket: Socket, channel: string): void {
-    if (!this.#mayMove(socket)) return;
+    if (!this.#mayChangeMembership(socket)) return;
     const refusal = this.#parts.channels.join(socket, channel);
-    this.#answer(
+    this.#reply(
       socket,
       refusal ? errorFrame(refusal, joinRefusalTexts[refusal], channel) : joinedFrame(channel),
     );
   }
 
   #leave(socket: Socket, channel: string): void {
-    if (!this.#mayMove(socket)) return;
+    if (!this.#mayChangeMembership(socket)) return;
     this.#parts.channels.leave(socket, channel);
-    this.#answer(socket, leftFrame(channel));
+    this.#reply(socket, leftFrame(channel));
   }
 
-  #take(socket: Socket, data: string): void {
-    const { figures, clock, node, newId, queue } = this.#parts;
+  #accept(socket: Socket, data: string): void {
+    const { counters, clock, node, newId, queue } = this.#parts;
     if (!this.#options.acceptClientMessage) {
-      figures.clientMessages.ignored++;
+      counters.clientMessages.ignored++;
       return;
     }
-    figures.clientMessages.accepted++;
+    counters.clientMessages.accepted++;
     if (queue === null && this.#listeners.size === 0) return;
     const { id: connectionId, userId, kind } = socket.data;
     const message: ClientMessage = {
@@ -179,21 +179,21 @@ export class ClientMessages {
       kind,
       data,
     };
-    for (const listener of this.#listeners) listener.heard(message);
+    for (const listener of this.#listeners) listener.received(message);
     if (queue) void this.#enqueue(socket, queue, message);
   }
 
-  /** The bus keeps the order of one key, so that messages of a connection need not wait for each other here. */
+  /** Messages of a connection are sent without waiting for each other: the bus keeps the order of one key. */
   async #enqueue(socket: Socket, queue: Bus, message: ClientMessage): Promise<void> {
     const { data } = socket;
     if (++data.unconfirmed >= maxUnconfirmed) socket.pause();
     try {
       await queue.publish("client", data.id, message);
     } catch {
-      this.#parts.figures.clientMessages.failed++;
-      this.#complain();
+      this.#parts.counters.clientMessages.failed++;
+      this.#warnLost();
       if (data.isV1)
-        this.#answer(
+        this.#reply(
           socket,
           errorFrame("queue_unavailable", "The message was not stored; send it again later."),
         );
@@ -202,7 +202,7 @@ export class ClientMessages {
     }
   }
 
-  #answer(socket: Socket, frame: string): void {
+  #reply(socket: Socket, frame: string): void {
     this.#parts.sendBuffers.send(socket, frame);
   }
 }

@@ -1,9 +1,8 @@
 import type { Bus } from "../bus/bus.ts";
-import { compileGlob } from "../model/glob.ts";
 import type { Channels } from "./connection/channels.ts";
 import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { Connections } from "./connection/connections.ts";
-import { type ChannelGrants, grantsOf, withoutChannels } from "./connection/grants.ts";
+import { type ChannelGrants, grantsOf } from "./connection/grants.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message/message.ts";
 
@@ -14,11 +13,11 @@ export interface ControlParts {
   sendBuffers: SendBuffers;
   node: string;
   newId: () => string;
-  /** What presence says to the other instances. */
+  /** Handles presence messages of other instances. */
   presence: (message: ControlMessage & { type: "presence" }) => void;
 }
 
-/** What other services do to connections, on every instance: each order travels on the bus and comes back to `apply`. */
+/** Actions of other services on connections. Each action is published on the bus, and every instance applies it. */
 export class Control {
   readonly #parts: ControlParts;
 
@@ -26,39 +25,34 @@ export class Control {
     this.#parts = parts;
   }
 
-  /** By user or by connection. Answers how many connections of this instance it concerns. */
+  /** Disconnects a user or a connection. Returns how many connections of this instance are affected. */
   async disconnect(
     who: { userId: string } | { connectionId: string },
     code: number = closeCodes.kicked,
     reason = "disconnected by the service",
   ): Promise<number> {
-    const concerned = this.#concerned(who).length;
-    await this.#order({ type: "kick", ...who, code, reason });
-    return concerned;
+    const affected = this.#affected(who).length;
+    await this.#publish({ type: "kick", ...who, code, reason });
+    return affected;
   }
 
-  /** Returns how many connections of the user are members on this instance; over a queue, how many will be if they have room. */
+  /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
   async join(userId: string, channel: string): Promise<number> {
     const { bus, connections } = this.#parts;
-    await this.#order({ type: "join", userId, channel });
+    await this.#publish({ type: "join", userId, channel });
     if (bus.name !== "local") return connections.countOfUser(userId);
     return connections.ofUser(userId).filter(({ data }) => data.channels?.has(channel)).length;
   }
 
   async leave(userId: string, channel: string): Promise<number> {
-    const concerned = this.#parts.connections.countOfUser(userId);
-    await this.#order({ type: "leave", userId, channel, revoke: false });
-    return concerned;
+    const affected = this.#parts.connections.countOfUser(userId);
+    await this.#publish({ type: "leave", userId, channel, revoke: false });
+    return affected;
   }
 
-  /** Takes a permission away: the user's connections leave what the glob matches and cannot join it again. */
-  async revoke(userId: string, channelGlob: string): Promise<void> {
-    await this.#order({ type: "leave", userId, channel: channelGlob, revoke: true });
-  }
-
-  /** Rights changed, in either direction: from now on exactly these names and globs. */
+  /** Replaces the user's grants by these names and globs. */
   async grant(userId: string, channels: string[]): Promise<number> {
-    await this.#order({ type: "grant", userId, channels });
+    await this.#publish({ type: "grant", userId, channels });
     return this.#parts.connections.countOfUser(userId);
   }
 
@@ -66,10 +60,12 @@ export class Control {
     if (message.type === "presence") this.#parts.presence(message);
     else if (message.type === "kick") this.#kick(message);
     else if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));
-    else for (const socket of this.#parts.connections.ofUser(message.userId)) this.#move(socket, message);
+    else
+      for (const socket of this.#parts.connections.ofUser(message.userId))
+        this.#changeMembership(socket, message);
   }
 
-  async #order(action: ControlAction): Promise<void> {
+  async #publish(action: ControlAction): Promise<void> {
     const { bus, node, newId } = this.#parts;
     const message: ControlMessage = { v: 1, id: newId(), node, ...action };
     const key = "userId" in action && typeof action.userId === "string" ? action.userId : "";
@@ -81,19 +77,15 @@ export class Control {
       message.userId === undefined
         ? { connectionId: message.connectionId ?? "" }
         : { userId: message.userId };
-    for (const socket of this.#concerned(who)) socket.close(message.code, message.reason);
+    for (const socket of this.#affected(who)) socket.close(message.code, message.reason);
   }
 
-  #move(socket: Socket, message: Extract<ControlMessage, { type: "join" | "leave" }>): void {
+  #changeMembership(socket: Socket, message: Extract<ControlMessage, { type: "join" | "leave" }>): void {
     const { channels } = this.#parts;
     const { channel } = message;
     if (message.type === "join") {
-      if (channels.joinUnasked(socket, channel) === null) this.#tell(socket, joinedFrame(channel));
-    } else if (message.revoke) {
-      socket.data.grants = withoutChannels(socket.data.grants, channel);
-      for (const left of channels.leaveMatching(socket, compileGlob(channel)))
-        this.#tell(socket, leftFrame(left));
-    } else if (channels.leave(socket, channel)) this.#tell(socket, leftFrame(channel));
+      if (channels.joinByServer(socket, channel) === null) this.#notify(socket, joinedFrame(channel));
+    } else if (channels.leave(socket, channel)) this.#notify(socket, leftFrame(channel));
   }
 
   #grant(userId: string, grants: ChannelGrants): void {
@@ -101,15 +93,15 @@ export class Control {
     for (const socket of connections.ofUser(userId)) {
       socket.data.grants = grants;
       for (const left of channels.leaveMatching(socket, (channel) => !grants.allows(channel)))
-        this.#tell(socket, leftFrame(left));
+        this.#notify(socket, leftFrame(left));
     }
   }
 
-  #tell(socket: Socket, frame: string): void {
+  #notify(socket: Socket, frame: string): void {
     if (socket.data.isV1) this.#parts.sendBuffers.send(socket, frame);
   }
 
-  #concerned(who: { userId: string } | { connectionId: string }): readonly Socket[] {
+  #affected(who: { userId: string } | { connectionId: string }): readonly Socket[] {
     const { connections } = this.#parts;
     if ("userId" in who) return connections.ofUser(who.userId);
     const socket = connections.byId(who.connectionId);

@@ -5,7 +5,7 @@ import type { Connections } from "./connection/connections.ts";
 export interface DrainOptions {
   drainDelayMs: number;
   drainPeriodMs: number;
-  /** Whether a load balancer needs the delay even when nobody is connected. */
+  /** Whether a load balancer needs the delay even without connections. */
   delaysWhenEmpty: boolean;
   random: () => number;
 }
@@ -15,12 +15,12 @@ interface Closing {
   startedAtMs: number;
 }
 
-/** Readers that are slow get this much longer than the period to take what they were sent. */
+/** Slow consumers get this much longer than the period to read their messages. */
 const flushWithinMs = 5_000;
 
 /**
- * Leaves in order: first only not ready, still serving, so that the load balancer notices; then nobody new gets in; then
- * everybody is closed with 1012, in random slices over the period, so that they do not all come back at once elsewhere.
+ * Shuts down in three steps: not ready but still serving, until the load balancer notices; then new connections are
+ * refused; then all are closed with 1012 in random order over the period, so that they do not all reconnect at once.
  */
 export class Drain {
   readonly #options: DrainOptions;
@@ -29,7 +29,7 @@ export class Drain {
   #refusesAtMs = Number.POSITIVE_INFINITY;
   #endsAtMs = Number.POSITIVE_INFINITY;
   #queue: Socket[] = [];
-  /** Their turn has come, and something is left to write to them. */
+  /** Due to be closed, but with unsent messages. */
   #flushing: Socket[] = [];
   #closing: Closing | null = null;
   #finish: (() => void) | null = null;
@@ -67,7 +67,7 @@ export class Drain {
     this.#closing ??= this.#begin(nowMs);
     const isOver = nowMs >= this.#endsAtMs;
     const isTooLate = nowMs >= this.#endsAtMs + flushWithinMs;
-    // At the end also whoever was admitted in the last moment before the refusals.
+    // At the end also connections that were admitted just before the refusals began.
     const due = isOver
       ? [...this.#connections.all()]
       : [...this.#flushing, ...this.#slice(this.#closing, nowMs)];
@@ -93,9 +93,9 @@ export class Drain {
   }
 }
 
-/** A closed socket cannot be asked what it has left to write, so that it is closed only when that is nothing. */
+/** Unsent bytes of a closed socket cannot be read, so a socket is closed only after it was flushed. */
 function isFlushed(socket: Socket): boolean {
-  return socket.getBufferedAmount() === 0 && socket.data.resumeAt < 0;
+  return socket.getBufferedAmount() === 0 && socket.data.catchUpPosition < 0;
 }
 
 function close(socket: Socket): void {
@@ -105,9 +105,9 @@ function close(socket: Socket): void {
 function shuffled<T>(items: T[], random: () => number): T[] {
   for (let at = items.length - 1; at > 0; at--) {
     const other = Math.floor(random() * (at + 1));
-    const held = items[at] as T;
+    const swapped = items[at] as T;
     items[at] = items[other] as T;
-    items[other] = held;
+    items[other] = swapped;
   }
   return items;
 }

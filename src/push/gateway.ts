@@ -17,8 +17,8 @@ import { Drain, type DrainOptions } from "./drain.ts";
 import { type Fanout, Hub } from "./fanout/hub.ts";
 import { ResumeRing, type ResumeRingOptions } from "./fanout/resume-ring.ts";
 import { type SendBufferOptions, SendBuffers } from "./fanout/send-buffer.ts";
-import { newFigures } from "./message/figures.ts";
-import { idMaker } from "./message/ids.ts";
+import { newPushCounters } from "./message/counters.ts";
+import { idGenerator } from "./message/ids.ts";
 import { type PresenceEvent, presenceEventId } from "./message/message.ts";
 import { ClusterPresence, presenceBeatMs } from "./presence/cluster-presence.ts";
 import { InstancePresence } from "./presence/instance-presence.ts";
@@ -26,7 +26,7 @@ import { presenceGraceMs } from "./presence/presence.ts";
 import { distribute } from "./publish/distributor.ts";
 import { Idempotency, idempotencyDefaults } from "./publish/idempotency.ts";
 import type { KeyFile } from "./publish/key-file.ts";
-import { Losses } from "./publish/losses.ts";
+import { LossDetector } from "./publish/loss-detector.ts";
 import { Publisher } from "./publish/publisher.ts";
 import { registerPushMetrics } from "./push-metrics.ts";
 import { SocketEvents } from "./socket-events.ts";
@@ -34,14 +34,14 @@ import { SocketEvents } from "./socket-events.ts";
 export interface GatewayOptions {
   /** Stable name of this instance. */
   node: string;
-  /** Random tag of this start, for ids. */
+  /** Random prefix of ids, new for each process. */
   bootTag: string;
   admission: AdmissionOptions;
   connectRate: number;
   maxMessageBytes: number;
   allowedOrigins: readonly string[];
   publicChannels: readonly string[];
-  /** Whether the console's channels are closed to all other connections. */
+  /** Whether only the console may join its channels. */
   reservesConsoleNames: boolean;
   tempMaxLifetimeMs: number;
   pingIntervalMs: number;
@@ -55,14 +55,14 @@ export interface GatewayOptions {
 export interface GatewayParts {
   /** Carries `broadcast` and `control`. */
   bus: Bus;
-  /** Carries `client` and `events` to other services; null: nobody reads them. */
+  /** Carries `client` and `events` to other services; null: they are not written. */
   outbound: Bus | null;
-  /** Whether client messages are among what is written. */
+  /** Whether client messages are written to `outbound`. */
   queuesClientMessages: boolean;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
   /** Keeps idempotency keys across a restart; null: the bus recalls them. */
   keyFile: KeyFile | null;
-  /** For people and other services: the time of a message. */
+  /** The time of messages and events. */
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
@@ -71,7 +71,7 @@ export interface GatewayParts {
   log: Log;
 }
 
-/** The push gateway of one instance: its parts, and the one timer that moves them. */
+/** The push gateway of one instance: its parts, and the timer that drives them. */
 export class Gateway {
   readonly admission: Admission;
   readonly clientMessages: ClientMessages;
@@ -80,7 +80,7 @@ export class Gateway {
   readonly drain: Drain;
   readonly hub: Hub;
   readonly newConnections: NewConnections;
-  /** What is known of the other instances; null on one instance. */
+  /** Presence on the other instances; null in local mode. */
   readonly cluster: ClusterPresence | null;
   readonly presence: InstancePresence | ClusterPresence;
   readonly publisher: Publisher;
@@ -92,8 +92,8 @@ export class Gateway {
   readonly #steady: Clock;
   readonly #heartbeat: Heartbeat;
   readonly #idempotency: Idempotency;
-  readonly #figures = newFigures();
-  readonly #losses: Losses;
+  readonly #counters = newPushCounters();
+  readonly #losses: LossDetector;
   readonly #tickMs: number;
   #timer: ReturnType<typeof setInterval> | undefined;
   #tickedAtMs = 0;
@@ -101,16 +101,16 @@ export class Gateway {
   constructor(options: GatewayOptions, parts: GatewayParts) {
     const { bus, outbound, clock, steady, random, log } = parts;
     const { node, bootTag } = options;
-    const newId = idMaker(bootTag);
+    const newId = idGenerator(bootTag);
     const connections = this.connections;
-    const figures = this.#figures;
+    const counters = this.#counters;
     this.node = node;
     this.#clock = clock;
     this.#steady = steady;
     this.#idempotency = new Idempotency(idempotencyDefaults, parts.keyFile);
-    for (const [key, remembered] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
-      this.#idempotency.recall(key, remembered, steady.now());
-    this.newConnections = new NewConnections({ ...options, newId: idMaker(`c${bootTag}`), steady });
+    for (const [key, record] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
+      this.#idempotency.recall(key, record, steady.now());
+    this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
     this.ring = new ResumeRing({ ...options.resume, originId: bootTag });
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
@@ -120,13 +120,13 @@ export class Gateway {
       connections,
       ring,
       sendBuffers,
-      figures,
+      counters,
       clock: steady,
       isShared: bus.name !== "local",
     });
     const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {
-      figures,
+      counters,
       connections,
       sendBuffers,
       ring,
@@ -134,30 +134,32 @@ export class Gateway {
       placesTaken: () => this.admission.placesTaken,
       verificationsPending: () => this.admission.pending,
     });
-    const complain = oncePerSecond(steady, (count) => log.error({ count }, "codes could not be verified"));
+    const logVerifyFaults = oncePerSecond(steady, (count) =>
+      log.error({ count }, "codes could not be verified"),
+    );
     this.hub = hub;
-    let hasHadBus = bus.state().ready;
+    let hasReachedBus = bus.state().ready;
     bus.onStateChange(({ ready }) => {
-      hasHadBus ||= ready;
+      hasReachedBus ||= ready;
     });
     this.admission = new Admission(options.admission, {
       isRefusing: () => drain.isRefusing,
-      hasHadBus: () => hasHadBus,
+      hasReachedBus: () => hasReachedBus,
       isAllowedOrigin: originCheck(options.allowedOrigins),
       connectRate: new ConnectRate(options.connectRate, steady),
       verifier: new CodeVerifier({
         ...parts.codes,
         observe: (seconds, result) => verifySeconds.observe({ result }, seconds),
         clock: steady,
-        onFault: complain,
+        onFault: logVerifyFaults,
       }),
       connections,
-      figures,
+      counters,
     });
-    const complainEvents = oncePerSecond(steady, (count) =>
+    const warnEventsLost = oncePerSecond(steady, (count) =>
       log.warn({ count }, "presence events could not be written to the queue"),
     );
-    const tell = async (type: PresenceEvent["type"], userId: string, occasion: number) => {
+    const publishEvent = async (type: PresenceEvent["type"], userId: string, occasion: number) => {
       const id = presenceEventId(type, userId, occasion);
       const event: PresenceEvent = { v: 1, id, ts: clock.now(), node, type, userId };
       await outbound?.publish("events", userId, event);
@@ -176,8 +178,8 @@ export class Gateway {
             steady,
             beatMs: presenceBeatMs,
             graceMs: presenceGraceMs,
-            tell,
-            onEventsLost: complainEvents,
+            tell: publishEvent,
+            onEventsLost: warnEventsLost,
           });
     this.presence =
       this.cluster ??
@@ -186,16 +188,16 @@ export class Gateway {
         clock: steady,
         newOccasion: () => clock.now(),
         graceMs: presenceGraceMs,
-        tell,
-        onLost: complainEvents,
+        tell: publishEvent,
+        onLost: warnEventsLost,
       });
-    const losses = new Losses({ bus, ring, connections, figures, steady });
+    const losses = new LossDetector({ bus, ring, connections, counters, steady });
     this.#losses = losses;
     this.clientMessages = new ClientMessages(options.clientMessages, {
       channels,
       ring,
       sendBuffers,
-      figures,
+      counters,
       queue: parts.queuesClientMessages ? outbound : null,
       clock,
       steady,
@@ -246,7 +248,7 @@ export class Gateway {
       ring,
       sendBuffers,
       losses,
-      figures,
+      counters,
       log,
       clock: steady,
       wallTimeOf: (steadyMs) => this.wallTimeOf(steadyMs),
@@ -256,9 +258,8 @@ export class Gateway {
       bus,
       hub,
       idempotency: this.#idempotency,
-      figures,
-      arrived: (message) => losses.arrived(message),
-      lost: () => losses.lost(),
+      counters,
+      losses,
       clock,
       steady,
       log,
@@ -271,7 +272,7 @@ export class Gateway {
 
   /** Messages distributed here since the start. */
   get published(): number {
-    return Object.values(this.#figures.messages).reduce((sum, count) => sum + count, 0);
+    return Object.values(this.#counters.messages).reduce((sum, count) => sum + count, 0);
   }
 
   start(fanout: Fanout): void {
@@ -286,23 +287,23 @@ export class Gateway {
 
   tick(): void {
     const nowMs = this.#steady.now();
-    this.#figures.loopLagMs = Math.max(this.#figures.loopLagMs, nowMs - this.#tickedAtMs - this.#tickMs);
+    this.#counters.loopLagMs = Math.max(this.#counters.loopLagMs, nowMs - this.#tickedAtMs - this.#tickMs);
     this.#tickedAtMs = nowMs;
     this.#heartbeat.tick(nowMs);
     this.hub.tick();
     this.presence.tick(nowMs);
     this.#losses.tick(nowMs);
     this.drain.tick(nowMs);
-    this.ring.forgetOld(nowMs);
-    this.#idempotency.forgetOld(nowMs);
+    this.ring.dropOld(nowMs);
+    this.#idempotency.dropOld(nowMs);
   }
 
-  /** What people call a moment of the steady clock, by the system's clock as it is set now. */
+  /** Converts a time of the steady clock to the system clock as it is set now. */
   wallTimeOf(steadyMs: number): number {
     return Math.round(this.#clock.now() + steadyMs - this.#steady.now());
   }
 
-  /** Users online on all instances, as far as this one has heard; it never asks and waits. */
+  /** Users online on all instances, from what this instance has received; it never waits for others. */
   onlineUsersOfCluster(): string[] {
     return this.cluster?.onlineUsers() ?? this.connections.onlineUsers();
   }

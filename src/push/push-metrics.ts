@@ -3,23 +3,23 @@ import type { Metrics } from "../metrics.ts";
 import type { Connections } from "./connection/connections.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
-import type { PushFigures } from "./message/figures.ts";
+import type { PushCounters } from "./message/counters.ts";
 
 export interface PushMetricsParts {
-  figures: PushFigures;
+  counters: PushCounters;
   connections: Connections;
   sendBuffers: SendBuffers;
   ring: ResumeRing;
-  /** Null on one instance. */
+  /** Null in local mode. */
   cluster: () => { nodeCount: number; userCount: number } | null;
-  /** Places taken, waiting verifications included. */
+  /** Includes pending verifications. */
   placesTaken: () => number;
   verificationsPending: () => number;
 }
 
-/** Answers the one metric that is observed, not read: how long verify-uri takes. */
+/** Returns the histogram of verification times, which the caller fills; all other metrics are read for each scrape. */
 export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts): Histogram {
-  const { figures, connections, sendBuffers, ring } = parts;
+  const { counters, connections, sendBuffers, ring } = parts;
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -71,7 +71,7 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => sendBuffers.bufferedBytes,
   );
   gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
-  gauge("cluster_instances", "Instances heard of, this one included.", () => parts.cluster()?.nodeCount ?? 1);
+  gauge("cluster_instances", "Known instances, including this one.", () => parts.cluster()?.nodeCount ?? 1);
   gauge(
     "cluster_users",
     "Users online on all instances.",
@@ -80,38 +80,38 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
   gauge("resume_messages", "Messages kept for clients that resume.", () => ring.size);
   gauge("resume_bytes", "Bytes of messages kept for clients that resume.", () => ring.bytes);
   gauge("loop_lag_seconds", "Largest delay of the event loop since the last reading.", () => {
-    const seconds = figures.loopLagMs / 1000;
-    figures.loopLagMs = 0;
+    const seconds = counters.loopLagMs / 1000;
+    counters.loopLagMs = 0;
     return seconds;
   });
-  counter("admissions_total", "Connection attempts by result.", "result", () => figures.admissions);
-  counter("closes_total", "Closed connections by close code.", "code", () => figures.closes);
+  counter("admissions_total", "Connection attempts by result.", "result", () => counters.admissions);
+  counter("closes_total", "Closed connections by close code.", "code", () => counters.closes);
   counter("messages_total", "Messages distributed, by target type.", "target_type", () =>
-    Object.entries(figures.messages),
+    Object.entries(counters.messages),
   );
-  counter("client_messages_total", "Messages from clients, by what became of them.", "result", () =>
-    Object.entries(figures.clientMessages),
+  counter("client_messages_total", "Messages from clients, by result.", "result", () =>
+    Object.entries(counters.clientMessages),
   );
-  counter("deliveries_total", "Messages handed to connections.", null, () => one(figures.deliveries));
-  counter("dropped_total", "Messages that the runtime dropped for somebody.", null, () =>
-    one(figures.dropped),
+  counter("deliveries_total", "Messages sent to connections.", null, () => one(counters.deliveries));
+  counter("dropped_total", "Messages that the runtime dropped for a connection.", null, () =>
+    one(counters.dropped),
   );
-  counter("unreadable_total", "Messages on the bus that were no messages.", null, () =>
-    one(figures.unreadable),
+  counter("unreadable_total", "Values on the bus that are not valid messages.", null, () =>
+    one(counters.unreadable),
   );
   counter(
     "missing_total",
-    "Messages of an instance, by its running numbers, that never arrived here.",
+    "Messages that never arrived here, by the sequence numbers of their publishers.",
     null,
-    () => one(figures.missing),
+    () => one(counters.missing),
   );
   counter(
     "losses_total",
     "Times that messages for open connections may have been lost between the queue and this instance.",
     null,
-    () => one(figures.losses),
+    () => one(counters.losses),
   );
-  counter("repeated_total", "Messages skipped as repeats.", null, () => one(figures.repeated));
+  counter("repeated_total", "Messages skipped as repeats.", null, () => one(counters.repeated));
   return new Histogram({
     name: "slipway_push_verify_seconds",
     help: "Time that verification of a code took.",

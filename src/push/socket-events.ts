@@ -10,10 +10,10 @@ import type { Drain } from "./drain.ts";
 import type { Hub } from "./fanout/hub.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
-import { countAdmission, countClose, type PushFigures } from "./message/figures.ts";
+import { countAdmission, countClose, type PushCounters } from "./message/counters.ts";
 import { errorFrame, welcomeFrame } from "./message/message.ts";
 import type { InstancePresence } from "./presence/instance-presence.ts";
-import type { Losses } from "./publish/losses.ts";
+import type { LossDetector } from "./publish/loss-detector.ts";
 
 export interface SocketEventParts {
   admission: Admission;
@@ -26,15 +26,15 @@ export interface SocketEventParts {
   presence: Pick<InstancePresence, "opened" | "closed">;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
-  losses: Pick<Losses, "isNothingAwaited">;
-  figures: PushFigures;
+  losses: Pick<LossDetector, "hasNoGaps">;
+  counters: PushCounters;
   log: Log;
   clock: Clock;
   wallTimeOf: (steadyMs: number) => number;
   pingIntervalMs: number;
 }
 
-/** What happens to a socket between its upgrade and its end. */
+/** Handles the events of a socket, from its upgrade to its close. */
 export class SocketEvents {
   readonly #parts: SocketEventParts;
   readonly #isDebug: boolean;
@@ -50,13 +50,13 @@ export class SocketEvents {
       socket.close(data.rejection.closeCode, data.rejection.reason);
       return;
     }
-    const { connections, drain, figures, heartbeat, hub, presence, clock } = this.#parts;
+    const { connections, drain, counters, heartbeat, hub, presence, clock } = this.#parts;
     connections.add(socket);
-    countAdmission(figures, data.kind);
+    countAdmission(counters, data.kind);
     heartbeat.watch(socket, clock.now());
     if (data.kind === "normal") presence.opened(data.userId);
-    const refusedChannels = this.#joinFirst(socket);
-    hub.enter(socket, this.#greet(socket, refusedChannels));
+    const refusedChannels = this.#joinFirstChannels(socket);
+    hub.add(socket, this.#welcome(socket, refusedChannels));
     if (this.#isDebug) this.#logOpened(socket);
     if (drain.isRefusing) socket.close(closeCodes.restart, "the server is restarting");
   }
@@ -65,7 +65,7 @@ export class SocketEvents {
     if (!socket.data.rejection) this.#parts.clientMessages.receive(socket, frame);
   }
 
-  /** A ping or a pong: it proves life, and counts as every frame does. */
+  /** A ping or a pong: it shows that the client is alive, and counts against the rate. */
   heartbeat(socket: Socket): void {
     if (!socket.data.rejection) this.#parts.clientMessages.isWithinRate(socket);
   }
@@ -76,11 +76,11 @@ export class SocketEvents {
 
   closed(socket: Socket, code: number): void {
     const { data } = socket;
-    const { admission, connections, figures, hub, presence } = this.#parts;
+    const { admission, connections, counters, hub, presence } = this.#parts;
     if (data.rejection || !connections.remove(socket)) return;
     admission.release();
-    hub.leave(socket);
-    countClose(figures, code);
+    hub.remove(socket);
+    countClose(counters, code);
     if (this.#isDebug) this.#logClosed(data, code);
     if (data.kind === "normal") presence.closed(data.userId);
   }
@@ -100,8 +100,8 @@ export class SocketEvents {
     log.debug({ connectionId: id, userId, closeCode, openMs }, "connection closed");
   }
 
-  /** Channels of the handshake: those that the verify answer joins were put first and checked there. */
-  #joinFirst(socket: Socket): [channel: string, refusal: keyof typeof joinRefusalTexts][] {
+  /** Joins the channels of the verify response and of the handshake; returns the refused ones. */
+  #joinFirstChannels(socket: Socket): [channel: string, refusal: keyof typeof joinRefusalTexts][] {
     const { data } = socket;
     const refused: [string, keyof typeof joinRefusalTexts][] = [];
     for (const channel of data.firstChannels) {
@@ -112,8 +112,8 @@ export class SocketEvents {
     return refused;
   }
 
-  /** Tells a `slipway.v1` client where it stands; answers the position in the ring from which it hears. */
-  #greet(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
+  /** Sends `welcome` to a `slipway.v1` client. Returns the ring position from which the connection gets messages. */
+  #welcome(socket: Socket, refused: [string, keyof typeof joinRefusalTexts][]): number {
     const { ring, losses, clientMessages, clock, wallTimeOf, sendBuffers, pingIntervalMs } = this.#parts;
     const { data } = socket;
     if (!data.isV1) return ring.end;
@@ -129,7 +129,7 @@ export class SocketEvents {
         acceptsMessages: clientMessages.isAccepting,
         pingIntervalMs,
         expiresAt: data.endsAtMs > 0 ? wallTimeOf(data.endsAtMs) : null,
-        recovered: (resume?.isComplete ?? false) && losses.isNothingAwaited,
+        recovered: (resume?.isComplete ?? false) && losses.hasNoGaps,
         lastId: ring.lastId,
       }),
     );

@@ -4,7 +4,7 @@ import { Admission } from "../../src/push/admission/admission.ts";
 import type { CodeVerifier } from "../../src/push/admission/code-verifier.ts";
 import { ConnectRate } from "../../src/push/admission/connect-rate.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
-import { newFigures } from "../../src/push/message/figures.ts";
+import { newPushCounters } from "../../src/push/message/counters.ts";
 import { eventually } from "../support/eventually.ts";
 import { pick } from "../support/length.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
@@ -102,12 +102,12 @@ describe("a place is reserved before any waiting", () => {
       { maxConnections: 5000, maxConnectionsPerUser: 0, maxPendingVerifications: 1000 },
       {
         isRefusing: () => false,
-        hasHadBus: () => true,
+        hasReachedBus: () => true,
         isAllowedOrigin: () => true,
         connectRate: new ConnectRate(0, systemClock),
         verifier: { verify: () => promise.then(() => "rejected") } as unknown as CodeVerifier,
         connections: new Connections(),
-        figures: newFigures(),
+        counters: newPushCounters(),
       },
     );
     const attempt = { address: "", origin: null, code: "x", asksTemporary: false };

@@ -214,7 +214,7 @@ describe("slow consumers", () => {
     const waitingWhenAnswered = await Promise.all(
       Array.from({ length: 10 }, async () => {
         await publishTo("user", "ann", data);
-        return hub.waitingBytes;
+        return hub.deferredBytes;
       }),
     );
     expect(waitingWhenAnswered[5]).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ function drainOf(unsentBytes: number) {
   const connections = new Connections();
   const state = { unsentBytes, closedWith: 0 };
   const socket = {
-    data: { id: "1", userId: "ann", kind: "normal", isV1: false, channels: null, resumeAt: -1 },
+    data: { id: "1", userId: "ann", kind: "normal", isV1: false, channels: null, catchUpPosition: -1 },
     getBufferedAmount: () => state.unsentBytes,
     close(code: number) {
       state.closedWith = code;

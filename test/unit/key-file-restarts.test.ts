@@ -34,9 +34,9 @@ function processesOn() {
       onFault: (reason) => void faults.push(reason),
     });
     const keys = new Idempotency(idempotencyDefaults, keyFile);
-    for (const [key, remembered] of keyFile.load(idempotencyDefaults.windowMs))
-      keys.recall(key, remembered, clock.now());
-    keys.forgetOld(clock.now());
+    for (const [key, record] of keyFile.load(idempotencyDefaults.windowMs))
+      keys.recall(key, record, clock.now());
+    keys.dropOld(clock.now());
     return {
       publish(key: string) {
         const isFirst = keys.remember(key, `id of ${key}`, 1n, clock.now());
@@ -46,7 +46,7 @@ function processesOn() {
       pass(ms: number) {
         for (let passedMs = 0; passedMs < ms; passedMs += 1_000) {
           clock.advance(1_000);
-          keys.forgetOld(clock.now());
+          keys.dropOld(clock.now());
         }
       },
       end: () => keyFile.close(),

@@ -30,7 +30,7 @@ function live(file: string, clock = manualClock(1_000_000_000), faults: string[]
     onFault: (reason) => faults.push(reason),
   });
   const keys = new Idempotency({ windowMs, maxKeys: 1000 }, journal);
-  for (const [key, remembered] of journal.load(windowMs)) keys.recall(key, remembered, clock.now());
+  for (const [key, record] of journal.load(windowMs)) keys.recall(key, record, clock.now());
   const publish = (key: string, id: string, receivers = 1) => {
     const isFirst = keys.remember(key, id, print, clock.now());
     if (isFirst) keys.published(key, receivers, clock.now());
@@ -77,7 +77,7 @@ test("what is forgotten is deleted from the disk, and what is promised stays", (
   publish("old", "id-old");
   for (let at = 0; at < 4; at++) {
     clock.advance(windowMs / 2);
-    keys.forgetOld(clock.now());
+    keys.dropOld(clock.now());
     publish(`k${at}`, `id-${at}`);
   }
   journal.close();

@@ -22,7 +22,7 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
   };
   const publisher = new Publisher({
     bus: bus as Bus,
-    hub: { waitingBytes: 0 } as Hub,
+    hub: { deferredBytes: 0 } as Hub,
     idempotency,
     clock,
     steady: clock,

@@ -57,7 +57,7 @@ describe("idempotency keys", () => {
     const print = fingerprintOf("all", "", "x");
     expect(keys.remember("a", "id-a", print, 1000)).toBe(true);
     for (let at = 1000; at <= 300_000; at += 1000) {
-      keys.forgetOld(at);
+      keys.dropOld(at);
       expect(keys.remember("a", "again", print, at)).toBe(false);
     }
     expect(keys.find("a", 301_000)).toBeUndefined();
@@ -81,7 +81,7 @@ describe("messages on the queue", () => {
   const rules = {
     maxMessageBytes: 100,
     reservesConsoleNames: true,
-    identify: () => ({ id: "made", ts: 7 }),
+    newIdAndTime: () => ({ id: "made", ts: 7 }),
   };
 
   test("a bare {targetType,target,data} from another service is accepted", () => {

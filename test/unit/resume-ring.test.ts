@@ -33,7 +33,7 @@ describe("resume ring", () => {
             ring.add(message(all.at(-1) ?? ""), step.add, now);
           } else if ("pass" in step) {
             all.push("passed");
-            ring.pass(now);
+            ring.skip(now);
           } else if ("wait" in step) now += step.wait;
           else left.push({ id: ring.lastId, heard: all.length });
           expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
@@ -51,11 +51,11 @@ describe("resume ring", () => {
   test("after a gap nobody who heard only older messages is told that nothing is missing", () => {
     const ring = new ResumeRing(options);
     const empty = ring.lastId;
-    ring.pass(0);
+    ring.skip(0);
     expect(ring.find(empty, 0).isComplete).toBe(false);
     expect(ring.find(ring.lastId, 0).isComplete).toBe(true);
     ring.add(message("a"), 1, 0);
-    ring.pass(0);
+    ring.skip(0);
     expect(ring.find("a", 0).isComplete).toBe(false);
     const between = ring.lastId;
     ring.add(message("b"), 1, 0);
@@ -66,7 +66,7 @@ describe("resume ring", () => {
 
   test("with an overlap a gap reaches as far beyond itself, because elsewhere the order may have been another", () => {
     const ring = new ResumeRing({ ...options, overlapMs: 10 });
-    ring.pass(100);
+    ring.skip(100);
     ring.add(message("a"), 1, 110);
     ring.add(message("b"), 1, 111);
     expect(ring.find("a", 111).isComplete).toBe(false);
@@ -85,12 +85,12 @@ describe("resume ring", () => {
   test("what is too old goes, but for the newest of it and what a replay from there begins at", () => {
     const ring = new ResumeRing({ ...options, overlapMs: 10 });
     for (const [id, at] of Object.entries({ a: 0, b: 15, c: 20 })) ring.add(message(id), 1, at);
-    ring.forgetOld(1000);
+    ring.dropOld(1000);
     expect(ring.size).toBe(2);
     ring.add(message("d"), 1, 1000);
     expect(ring.find("c", 1000)).toEqual({ from: 1, isComplete: true });
     expect(ring.find("a", 1000).isComplete).toBe(false);
-    ring.forgetOld(1101);
+    ring.dropOld(1101);
     expect(ring.size).toBe(1);
   });
 });

@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
 import { SequenceGaps } from "../../src/push/publish/sequence-gaps.ts";
 
-function watch(limits: { maxAwaited?: number } = {}) {
+function watch(limits: { maxMissing?: number } = {}) {
   const gaps: number[] = [];
   const watched = new SequenceGaps({
     lateMs: 5_000,
-    maxSources: 2,
-    maxAwaited: 100,
-    onGap: (count) => gaps.push(count),
+    maxPublishers: 2,
+    maxMissing: 100,
+    onLoss: (count) => gaps.push(count),
     ...limits,
   });
   const hear = (tag: string, nowMs: number, ...numbers: number[]) => {
-    for (const seq of numbers) watched.seen({ id: `${tag}-x`, seq }, nowMs);
+    for (const seq of numbers) watched.observe({ id: `${tag}-x`, seq }, nowMs);
   };
   return { watched, gaps, hear };
 }
@@ -44,7 +44,7 @@ test("each start of a publisher counts for itself, and messages without a number
 });
 
 test("a gap larger than what is awaited is counted at once", () => {
-  const { watched, gaps, hear } = watch({ maxAwaited: 10 });
+  const { watched, gaps, hear } = watch({ maxMissing: 10 });
   hear("a", 0, 1, 1_002);
   expect(gaps).toEqual([990]);
   watched.tick(5_000);
@@ -54,14 +54,14 @@ test("a gap larger than what is awaited is counted at once", () => {
 test("a number is awaited from when it was passed over until it comes or is given up", () => {
   const { watched, hear } = watch();
   hear("a", 0, 1, 2);
-  expect(watched.isAwaiting).toBe(false);
+  expect(watched.hasGaps).toBe(false);
   hear("a", 0, 5);
-  expect(watched.isAwaiting).toBe(true);
+  expect(watched.hasGaps).toBe(true);
   hear("a", 0, 3, 4);
-  expect(watched.isAwaiting).toBe(false);
+  expect(watched.hasGaps).toBe(false);
   hear("a", 0, 7);
   watched.tick(5_000);
-  expect(watched.isAwaiting).toBe(false);
+  expect(watched.hasGaps).toBe(false);
 });
 
 test("numbers that are awaited of a publisher that is forgotten count as missing", () => {

@@ -10,7 +10,7 @@ import {
 import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { targetTypes } from "../../push/message/message.ts";
-import type { PushDesk } from "../push-desk.ts";
+import type { PushOperations } from "../push-operations.ts";
 import { audit, callerOf } from "./context.ts";
 import { knownCallerLimits } from "./json-body.ts";
 import { connectionsShape } from "./push-shape.ts";
@@ -159,11 +159,11 @@ const online = route({
 
 export interface PushDeps {
   codes: PushCodes;
-  desk: PushDesk;
+  operations: PushOperations;
   consoleAccess: ConsoleAccess;
 }
 
-export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
+export function pushApi({ codes, operations, consoleAccess }: PushDeps) {
   return newApi()
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);
@@ -190,7 +190,7 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
     .openapi(publish, async (c) => {
       const message = c.req.valid("json");
       refuseConsoleChannel(message);
-      const published = await desk.publish(message);
+      const published = await operations.publish(message);
       const { targetType, target } = message;
       await audit(c, { action: "push.publish", subject: `push ${targetType} ${target}`.trim() });
       return c.json(published, 200);
@@ -199,18 +199,18 @@ export function pushApi({ codes, desk, consoleAccess }: PushDeps) {
       const body = onlyGiven(c.req.valid("json"));
       const who =
         body.userId === undefined ? { connectionId: body.connectionId ?? "" } : { userId: body.userId };
-      const concerned = await desk.disconnect(who);
+      const disconnected = await operations.disconnect(who);
       await audit(c, {
         action: "push.disconnect",
         subject: "push",
-        detail: { ...who, connections: concerned },
+        detail: { ...who, connections: disconnected },
       });
-      return c.json({ connections: concerned }, 200);
+      return c.json({ connections: disconnected }, 200);
     })
     .openapi(connections, async (c) =>
-      c.json(await desk.connections(c.req.valid("query").userId ?? null), 200),
+      c.json(await operations.connections(c.req.valid("query").userId ?? null), 200),
     )
-    .openapi(online, async (c) => c.json({ users: await desk.online() }, 200));
+    .openapi(online, async (c) => c.json({ users: await operations.online() }, 200));
 }
 
 /** The console treats messages on these channels as live updates of the deploy service. */

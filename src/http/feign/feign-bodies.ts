@@ -5,7 +5,7 @@ import { buildBodyDeadline } from "../body-deadline.ts";
 import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 
-const maxOrderBytes = 64 * 1024;
+const maxBodyBytes = 64 * 1024;
 const bodySeconds = 30;
 const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
   fail(408, 40801, `The body did not arrive whole within ${bodySeconds} s; send it again.`, {
@@ -13,7 +13,7 @@ const inTime = buildBodyDeadline(bodySeconds * 1000, () =>
   }),
 );
 
-/** The text of a JSON body, or the failure to answer. */
+/** The text of a JSON body, or the failure response. */
 export function readJsonText(
   request: Request,
   { contentType, contentLength }: FeignHead,
@@ -21,7 +21,7 @@ export function readJsonText(
 ): Promise<string | Response> | Response {
   if (contentType !== "application/json" && !/^application\/json *(;|$)/i.test(contentType ?? ""))
     return fail(415, 41501, "Content-Type must be application/json.");
-  // The runtime keeps a body to the length that it declares, so it need not be counted.
+  // The runtime reads no more than the declared length, so counting is needed only without one.
   const isBounded = contentLength !== null && Number(contentLength) <= maxBytes;
   return inTime(isBounded ? request.text() : readCounted(request, maxBytes));
 }
@@ -34,24 +34,27 @@ async function readCounted(request: Request, maxBytes: number): Promise<string |
 }
 
 async function readObject(request: Request, head: FeignHead): Promise<Record<string, unknown> | Response> {
-  const text = await readJsonText(request, head, maxOrderBytes);
+  const text = await readJsonText(request, head, maxBodyBytes);
   if (typeof text !== "string") return text;
   try {
     const body: unknown = JSON.parse(text);
     if (isRecord(body)) return body;
   } catch {
-    // Answered below, as anything else that is no object.
+    // The same answer as for any other value that is not an object.
   }
   return fail(400, 40001, "The body must be a JSON object.");
 }
 
-export interface DisconnectOrder {
+export interface DisconnectRequest {
   who: { userId: string } | { connectionId: string };
   closeCode: number | undefined;
 }
 
 /** `{userId | connectionId, code?}` */
-export async function readDisconnect(request: Request, head: FeignHead): Promise<DisconnectOrder | Response> {
+export async function readDisconnect(
+  request: Request,
+  head: FeignHead,
+): Promise<DisconnectRequest | Response> {
   const body = await readObject(request, head);
   if (body instanceof Response) return body;
   const { userId, connectionId, code } = body;
@@ -67,7 +70,7 @@ export async function readDisconnect(request: Request, head: FeignHead): Promise
 }
 
 /** `{userId, channel}` */
-export async function readChannelOrder(
+export async function readMembership(
   request: Request,
   head: FeignHead,
 ): Promise<{ userId: string; channel: string } | Response> {
@@ -80,7 +83,7 @@ export async function readChannelOrder(
   return { userId, channel };
 }
 
-/** `{userId, channels}`: from now on exactly these names and globs. */
+/** `{userId, channels}` */
 export async function readGrant(
   request: Request,
   head: FeignHead,

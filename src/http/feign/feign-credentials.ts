@@ -5,13 +5,13 @@ import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
 
 export interface FeignCredentials {
-  /** Null: the caller may go on. */
+  /** Null: the call is allowed. */
   refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): Response | null;
 }
 
 /**
- * With api keys: one of them must be given. Without: the caller must be allowed without a key. Keys are compared
- * as keyed hashes, so that neither content nor length shows in the time it takes.
+ * If API keys are set, a call needs one of them; otherwise the rules for calls without a key apply. Keys are compared as
+ * keyed hashes, so that the time of the comparison reveals neither content nor length.
  */
 export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {
   if (apiKeys.length === 0) return keylessOnly(keyless);
@@ -20,11 +20,11 @@ export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCal
   const digests = apiKeys.map(digestOf);
   return {
     refusalOf(head) {
-      const given = keyOf(head);
+      const given = apiKeyOf(head);
       if (given === null)
         return unauthorized("", "An api key is needed: Authorization: Bearer or X-API-Key.");
       const digest = digestOf(given);
-      // Each is compared, so that the time does not tell which one it was.
+      // All keys are compared, so that the time does not reveal which one matched.
       const matches = digests.filter((known) => timingSafeEqual(known, digest));
       return matches.length > 0 ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
     },
@@ -40,7 +40,7 @@ function unauthorized(error: string, message: string): Response {
   return fail(401, 40101, message, { "www-authenticate": challenge });
 }
 
-export function keyOf({ authorization, apiKey }: FeignHead): string | null {
+export function apiKeyOf({ authorization, apiKey }: FeignHead): string | null {
   if (authorization === null) return apiKey;
   return /^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "";
 }

@@ -1,28 +1,28 @@
 import type { Fault } from "../../errors.ts";
 
-/** The success envelope, field for field. */
+/** The success envelope of the specification. */
 export function succeed(data: unknown): Response {
   return answerJson(successBody(data), 200);
 }
 
-/** Success of a call about connections: `msg` contains their number, because Feign callers see no headers. */
+/** Success of a call on connections: `msg` contains their number, because Feign callers see no headers. */
 export function succeedForConnections(data: string, count: number): Response {
   const msg = `${count} ${count === 1 ? "connection" : "connections"} on this instance`;
   return answerJson(successBody(data, msg), 200, { "x-push-connections": String(count) });
 }
 
 /**
- * Of a publish: the envelope is the same each time, so it is written once; what differs stands in headers, which a
- * response copies from the ones it is given.
+ * Success of a publish. A hot path: the body is always the same text, and one Headers object is changed for each response,
+ * because a response copies its headers.
  */
 export function publishSuccess(text: string): (id: string, receivers: number | null) => Response {
   const body = successBody(text);
   const headers = new Headers({ "content-type": contentType });
-  let told: number | null = null;
+  let lastReceivers: number | null = null;
   return (id, receivers) => {
     headers.set("x-push-id", id);
-    if (receivers !== told && receivers !== null) headers.set("x-push-receivers", String(receivers));
-    told = receivers;
+    if (receivers !== lastReceivers && receivers !== null) headers.set("x-push-receivers", String(receivers));
+    lastReceivers = receivers;
     return new Response(body, { headers });
   };
 }
@@ -41,7 +41,7 @@ export function fail(
   return answerJson(JSON.stringify({ code, successful: false, message }), status, headers);
 }
 
-/** What could not be done now, through no fault of the caller. */
+/** A temporary failure of the server. */
 export function failUnavailable(fault: Fault): Response {
   return fail(503, 50301, fault.message, { "retry-after": String(fault.retryAfterSeconds ?? 1) });
 }

@@ -15,7 +15,7 @@ export interface FeignHead {
   host: string | null;
 }
 
-/** In one pass: the names that proxies add must be looked for among all anyway, and a question by name costs as much again. */
+/** One pass over all headers, because finding proxy headers needs it anyway and each lookup by name costs as much. */
 export function feignHeadOf(headers: Headers): FeignHead {
   const head: FeignHead = {
     contentType: null,

@@ -9,7 +9,7 @@ import { connectionsReport } from "../connections-report.ts";
 import type { CallerRules } from "../deploy-service-mark.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
-import { readChannelOrder, readDisconnect, readGrant, readJsonText } from "./feign-bodies.ts";
+import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
 import { fail, failUnavailable, publishSuccess, succeed, succeedForConnections } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 
@@ -21,14 +21,14 @@ export interface FeignOptions {
 
 type Operation = (request: Request, head: FeignHead) => Response | Promise<Response>;
 
-/** What other services call. Every answer, also to what does not exist, is one of the two envelopes. */
+/** The interface for other services. Every response, also for unknown paths, is one of the two envelopes. */
 export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
   const on = (method: "GET" | "POST", operation: Operation) => guarded(options, method, operation);
-  const nothing: Handler = (request, server) =>
+  const notFound: Handler = (request, server) =>
     options.callers.refusalOf(feignHeadOf(request.headers), request, server) ??
     fail(404, 40401, "There is no such operation under /feign.");
   return {
-    "/feign/publish": on("POST", publisherOf(gateway, options)),
+    "/feign/publish": on("POST", publishOperation(gateway, options)),
     "/feign/getOnlineUsers": on("GET", (request) => {
       const scope = addressOf(request).searchParams.get("scope");
       const isCluster = scope === "cluster";
@@ -40,17 +40,17 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
       return succeed(connectionsReport(gateway, userId));
     }),
     "/feign/channels/join": on("POST", (request, head) =>
-      moveChannel(gateway, options.callers, "join", request, head),
+      changeMembership(gateway, options.callers, "join", request, head),
     ),
     "/feign/channels/leave": on("POST", (request, head) =>
-      moveChannel(gateway, options.callers, "leave", request, head),
+      changeMembership(gateway, options.callers, "leave", request, head),
     ),
     "/feign/channels/grant": on("POST", (request, head) => grant(gateway, options.callers, request, head)),
     "/feign/client-messages": on("GET", (request) =>
       clientMessageStream(gateway.clientMessages, request.signal),
     ),
-    "/feign": nothing,
-    "/feign/*": nothing,
+    "/feign": notFound,
+    "/feign/*": notFound,
   };
 }
 
@@ -77,10 +77,10 @@ function failureOf(error: unknown, log: Log): Response {
   return fail(500, 50001, "Something went wrong on our side; the log has the details.");
 }
 
-/** The hot path: it waits for the body, and for the bus only where there is something to wait for. */
-function publisherOf({ publisher }: Gateway, { maxMessageBytes, callers }: FeignOptions): Operation {
+/** A hot path: it waits for the body, and for the bus only if the publish is not done yet. */
+function publishOperation({ publisher }: Gateway, { maxMessageBytes, callers }: FeignOptions): Operation {
   const success = publishSuccess(publisher.successText);
-  // Escaped, one byte of data can take six in the body.
+  // JSON escapes one byte of data as up to six.
   const maxBodyBytes = 6 * maxMessageBytes + 64 * 1024;
 
   function answer(published: Published | PublishRefusal): Response {
@@ -91,12 +91,13 @@ function publisherOf({ publisher }: Gateway, { maxMessageBytes, callers }: Feign
 
   function publish(text: string | Response, head: FeignHead): Response | Promise<Response> {
     if (typeof text !== "string") return text;
-    const reading = readPublish(text);
-    if (isRefusal(reading)) return answer(reading);
-    const { targetType, target } = reading;
+    const publishRequest = readPublish(text);
+    if (isRefusal(publishRequest)) return answer(publishRequest);
+    const { targetType, target } = publishRequest;
     if (isConsoleTarget(targetType, target) && !callers.mayActForConsole(head)) return belongsToConsole();
     const { idempotencyKey: key } = head;
-    const publishing = key === null ? publisher.publish(reading) : publisher.publishOnce(reading, key);
+    const publishing =
+      key === null ? publisher.publish(publishRequest) : publisher.publishOnce(publishRequest, key);
     return publishing instanceof Promise ? publishing.then(answer) : answer(publishing);
   }
 
@@ -113,27 +114,27 @@ async function disconnect(
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
-  const order = await readDisconnect(request, head);
-  if (order instanceof Response) return order;
-  const isConsole = "userId" in order.who && isConsoleUser(order.who.userId);
+  const body = await readDisconnect(request, head);
+  if (body instanceof Response) return body;
+  const isConsole = "userId" in body.who && isConsoleUser(body.who.userId);
   if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
-  const count = await gateway.control.disconnect(order.who, order.closeCode);
+  const count = await gateway.control.disconnect(body.who, body.closeCode);
   return succeedForConnections("disconnect success", count);
 }
 
-async function moveChannel(
+async function changeMembership(
   gateway: Gateway,
   callers: CallerRules,
-  move: "join" | "leave",
+  change: "join" | "leave",
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
-  const order = await readChannelOrder(request, head);
-  if (order instanceof Response) return order;
-  const isConsole = isConsoleChannel(order.channel) || isConsoleUser(order.userId);
+  const body = await readMembership(request, head);
+  if (body instanceof Response) return body;
+  const isConsole = isConsoleChannel(body.channel) || isConsoleUser(body.userId);
   if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
-  const count = await gateway.control[move](order.userId, order.channel);
-  return succeedForConnections(`${move} success`, count);
+  const count = await gateway.control[change](body.userId, body.channel);
+  return succeedForConnections(`${change} success`, count);
 }
 
 async function grant(
@@ -142,10 +143,10 @@ async function grant(
   request: Request,
   head: FeignHead,
 ): Promise<Response> {
-  const order = await readGrant(request, head);
-  if (order instanceof Response) return order;
-  if (isConsoleUser(order.userId) && !callers.mayActForConsole(head)) return belongsToConsole();
-  const count = await gateway.control.grant(order.userId, order.channels);
+  const body = await readGrant(request, head);
+  if (body instanceof Response) return body;
+  if (isConsoleUser(body.userId) && !callers.mayActForConsole(head)) return belongsToConsole();
+  const count = await gateway.control.grant(body.userId, body.channels);
   return succeedForConnections("grant success", count);
 }
 

@@ -1,21 +1,20 @@
 import type { Connections } from "../connection/connections.ts";
-import { countAdmission, type PushFigures } from "../message/figures.ts";
-import type { CodeVerifier, Identity } from "./code-verifier.ts";
+import { countAdmission, type PushCounters } from "../message/counters.ts";
+import type { CodeVerifier, VerifiedCode } from "./code-verifier.ts";
 import type { ConnectRate } from "./connect-rate.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { TurnGate } from "./turn-gate.ts";
 
-/** Who knocks: all that is looked at before the question itself. */
-export interface Arrival {
+/** A handshake before its parameters are read. */
+export interface Handshake {
   isUpgrade: boolean;
   address: string;
-  /** What attempts are counted by: the address, or its network. */
+  /** The key of the rate limit: the address, or its IPv6 network. */
   rateKey: string;
   origin: string | null;
 }
 
-/** What a client asks for. */
-export interface Attempt extends Pick<Arrival, "address" | "origin"> {
+export interface AdmissionRequest extends Pick<Handshake, "address" | "origin"> {
   code: string | null;
   asksTemporary: boolean;
 }
@@ -29,22 +28,22 @@ export interface AdmissionOptions {
 
 export interface AdmissionParts {
   isRefusing: () => boolean;
-  /** False until the bus is ready for the first time: messages published before that would not arrive here. */
-  hasHadBus: () => boolean;
+  /** False until the bus is ready for the first time: earlier messages would not reach this instance. */
+  hasReachedBus: () => boolean;
   isAllowedOrigin: (origin: string) => boolean;
   connectRate: ConnectRate;
   verifier: CodeVerifier;
   connections: Connections;
-  figures: PushFigures;
+  counters: PushCounters;
 }
 
 const maxCodeBytes = 4096;
-/** To start one takes about as long as a publish: of a crowd at the door, those inside wait for two at a time. */
+/** Starting a verification takes about as long as a publish; open connections never wait for more than two. */
 const verificationsPerTurn = 2;
 
 /**
- * Decides who gets a connection. A place is reserved before anything is waited for, so that the limit holds however many
- * verifications are under way; whoever holds a place gives it back with `release`.
+ * Decides which handshakes become connections. A place under max-connections is reserved before the code is verified, so
+ * that concurrent verifications cannot exceed the limit. `release` frees the place.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -70,40 +69,40 @@ export class Admission {
     return this.#options.maxConnections;
   }
 
-  /** The checks that need neither the code nor a wait: a flood of attempts ends here, in the turn in which it came. */
-  refusalAtDoor(arrival: Arrival): RefusalReason | null {
-    const refusal = this.#refusalOf(arrival);
-    if (refusal) countAdmission(this.#parts.figures, refusal);
+  /** The checks that need neither the code nor a wait, so that a flood of attempts is refused cheaply. */
+  refusalOf(handshake: Handshake): RefusalReason | null {
+    const refusal = this.#check(handshake);
+    if (refusal) countAdmission(this.#parts.counters, refusal);
     return refusal;
   }
 
-  /** The answer is an identity that holds a place, or the reason why there is none; then nothing is held. */
-  async admit(attempt: Attempt): Promise<Identity | RefusalReason> {
-    const refusal = isCode(attempt.code) ? this.#reserve() : "code_missing";
-    const verdict = refusal ?? (await this.#verify(attempt));
-    if (typeof verdict === "string") countAdmission(this.#parts.figures, verdict);
-    return verdict;
+  /** A verified code holds a place; a refusal holds none. */
+  async admit(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
+    const refusal = isCode(request.code) ? this.#reserve() : "code_missing";
+    const result = refusal ?? (await this.#verify(request));
+    if (typeof result === "string") countAdmission(this.#parts.counters, result);
+    return result;
   }
 
-  /** The last check, in the same turn as the upgrade: connections of one user that race must see each other. */
-  confirm({ userId }: Identity): RefusalReason | null {
+  /** The last check, in the same turn as the upgrade, so that concurrent connections of one user are counted. */
+  confirm({ userId }: VerifiedCode): RefusalReason | null {
     const { maxConnectionsPerUser } = this.#options;
-    const { connections, figures } = this.#parts;
+    const { connections, counters } = this.#parts;
     if (maxConnectionsPerUser === 0 || connections.countOfUser(userId) < maxConnectionsPerUser) return null;
     this.release();
-    countAdmission(figures, "user_limit");
+    countAdmission(counters, "user_limit");
     return "user_limit";
   }
 
-  /** Gives a place back: the connection closed, or never came to be. */
+  /** Frees a place: the connection closed, or the upgrade failed. */
   release(): void {
     this.#placesTaken--;
   }
 
-  #refusalOf({ isUpgrade, origin, rateKey }: Arrival): RefusalReason | null {
-    const { isRefusing, hasHadBus, isAllowedOrigin, connectRate } = this.#parts;
+  #check({ isUpgrade, origin, rateKey }: Handshake): RefusalReason | null {
+    const { isRefusing, hasReachedBus, isAllowedOrigin, connectRate } = this.#parts;
     if (isRefusing()) return "draining";
-    if (!hasHadBus()) return "queue_not_reached";
+    if (!hasReachedBus()) return "queue_not_reached";
     if (!isUpgrade) return "not_upgrade";
     if (origin !== null && !isAllowedOrigin(origin)) return "origin";
     return connectRate.allows(rateKey) ? null : "connect_rate";
@@ -116,21 +115,21 @@ export class Admission {
     return null;
   }
 
-  async #verify(attempt: Attempt): Promise<Identity | RefusalReason> {
+  async #verify(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
     this.#pending++;
-    let verdict: Identity | RefusalReason = "verify_unavailable";
+    let result: VerifiedCode | RefusalReason = "verify_unavailable";
     try {
       await this.#gate.pass();
-      verdict = await this.#parts.verifier.verify({
-        code: attempt.code ?? "",
-        asksTemporary: attempt.asksTemporary,
-        address: attempt.address,
-        origin: attempt.origin,
+      result = await this.#parts.verifier.verify({
+        code: request.code ?? "",
+        asksTemporary: request.asksTemporary,
+        address: request.address,
+        origin: request.origin,
       });
-      return verdict;
+      return result;
     } finally {
       this.#pending--;
-      if (typeof verdict === "string") this.release();
+      if (typeof result === "string") this.release();
     }
   }
 }

@@ -1,38 +1,38 @@
 import type { Clock } from "../../clock.ts";
 import type { RefusalReason } from "./refusals.ts";
 
-/** Who a code stands for, and what the server decided about the connection. */
-export interface Identity {
+/** The result of a valid code: the user, and the rules for the connection. */
+export interface VerifiedCode {
   userId: string;
-  /** A connection of the console: only such connections may join the console's channels. */
+  /** Whether it is a view of the console; only these may join channels of the console. */
   isConsole: boolean;
   isTemporary: boolean;
-  /** Lifetime of a temporary connection; 0: none; null: push.temp-max-lifetime. */
+  /** Maximum lifetime of a temporary connection; 0: unlimited; null: push.temp-max-lifetime. */
   maxLifetimeMs: number | null;
-  /** Names and globs that may be joined; null: push.public-channels. */
+  /** Names and globs that the connection may join; null: push.public-channels. */
   channels: readonly string[] | null;
-  /** Whether the plain names among `channels` are joined at once. */
+  /** Whether the connection joins the names without wildcards among `channels` at once. */
   joinsChannels: boolean;
 }
 
-export interface CodeQuestion {
+export interface VerifyRequest {
   code: string;
   asksTemporary: boolean;
   address: string;
   origin: string | null;
 }
 
-export type Verdict = Identity | Extract<RefusalReason, "rejected" | "verify_unavailable">;
+export type VerifyResult = VerifiedCode | Extract<RefusalReason, "rejected" | "verify_unavailable">;
 
-/** Codes of our own carry this prefix and are checked by us even when verify-uri is set. */
+/** Codes with this prefix were issued by Slipway; the deploy service verifies them even if verify-uri is set. */
 export const ownCodePrefix = "slpc_";
 
 /** Null: the code is unknown, used or expired. */
-export type OwnCodes = (question: CodeQuestion) => Promise<Identity | null>;
+export type OwnCodes = (request: VerifyRequest) => Promise<VerifiedCode | null>;
 
 export interface CodeVerifierParts {
   own: OwnCodes | null;
-  remote: ((question: CodeQuestion) => Promise<Verdict>) | null;
+  remote: ((request: VerifyRequest) => Promise<VerifyResult>) | null;
   observe: (seconds: number, result: string) => void;
   clock: Clock;
   onFault: (error: unknown) => void;
@@ -45,13 +45,13 @@ export class CodeVerifier {
     this.#parts = parts;
   }
 
-  /** Never throws: what cannot be verified is refused. */
-  async verify(question: CodeQuestion): Promise<Verdict> {
+  /** Never throws: a code that cannot be verified is refused. */
+  async verify(request: VerifyRequest): Promise<VerifyResult> {
     const { clock, observe, onFault } = this.#parts;
     const startedAtMs = clock.now();
-    let verdict: Verdict = "verify_unavailable";
+    let verdict: VerifyResult = "verify_unavailable";
     try {
-      verdict = await this.#ask(question);
+      verdict = await this.#verify(request);
     } catch (error) {
       onFault(error);
     }
@@ -59,9 +59,9 @@ export class CodeVerifier {
     return verdict;
   }
 
-  async #ask(question: CodeQuestion): Promise<Verdict> {
+  async #verify(request: VerifyRequest): Promise<VerifyResult> {
     const { own, remote } = this.#parts;
-    if (own && question.code.startsWith(ownCodePrefix)) return (await own(question)) ?? "rejected";
-    return remote ? remote(question) : "rejected";
+    if (own && request.code.startsWith(ownCodePrefix)) return (await own(request)) ?? "rejected";
+    return remote ? remote(request) : "rejected";
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Connection } from "../connection/connection.ts";
 import { type ChannelGrants, grantsOf, isPlainName, publicGrants } from "../connection/grants.ts";
-import type { Identity } from "./code-verifier.ts";
+import type { VerifiedCode } from "./code-verifier.ts";
 import type { RefusedAdmission } from "./refusals.ts";
 
 export interface NewConnectionOptions {
@@ -12,13 +12,13 @@ export interface NewConnectionOptions {
 }
 
 /** Parameters of a handshake other than its code. */
-export interface Wishes {
+export interface HandshakeParameters {
   isV1: boolean;
   channels: readonly string[];
   resumeId: string | null;
 }
 
-/** Later than any connection lasts, and still a valid date: some verify services use their largest number for "never". */
+/** Some verify services use their largest number for "unlimited"; the end must still be a valid date. */
 const longestLifetimeMs = 100 * 365 * 24 * 3_600_000;
 
 /** Creates the connection object of a socket. */
@@ -32,26 +32,26 @@ export class NewConnections {
   }
 
   /** For an admitted handshake. */
-  admitted(identity: Identity, wishes: Wishes): Connection {
+  admitted(verified: VerifiedCode, parameters: HandshakeParameters): Connection {
     const { newId, steady, tempMaxLifetimeMs } = this.#options;
-    const { channels, isTemporary } = identity;
-    const lifetimeMs = Math.min(identity.maxLifetimeMs ?? tempMaxLifetimeMs, longestLifetimeMs);
-    const joined = identity.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
+    const { channels, isTemporary } = verified;
+    const lifetimeMs = Math.min(verified.maxLifetimeMs ?? tempMaxLifetimeMs, longestLifetimeMs);
+    const joined = verified.joinsChannels ? (channels ?? []).filter(isPlainName) : [];
     return new Connection({
       id: newId(),
-      userId: identity.userId,
+      userId: verified.userId,
       kind: isTemporary ? "temporary" : "normal",
-      isV1: wishes.isV1,
-      isConsole: identity.isConsole,
+      isV1: parameters.isV1,
+      isConsole: verified.isConsole,
       grants: channels === null ? this.#publicGrants : grantsOf(channels),
-      firstChannels: joined.length === 0 ? wishes.channels : [...joined, ...wishes.channels],
-      resumeId: wishes.resumeId,
+      firstChannels: joined.length === 0 ? parameters.channels : [...joined, ...parameters.channels],
+      resumeId: parameters.resumeId,
       endsAtMs: isTemporary && lifetimeMs > 0 ? steady.now() + lifetimeMs : 0,
       rejection: null,
     });
   }
 
-  /** For a socket that is opened only to send the reason of a refusal. */
+  /** For a socket that is opened only to be closed with the reason of a refusal. */
   refused({ closeCode, message }: RefusedAdmission): Connection {
     return new Connection({
       id: "",

@@ -1,4 +1,4 @@
-/** Every reason to refuse a handshake: HTTP status, code of the failure envelope, close code of reject-mode `close`. */
+/** The reasons to refuse a handshake: HTTP status, code of the failure envelope, close code of reject-mode `close`. */
 export const refusals = {
   draining: refused(503, 50303, 4100, "The server is restarting; connect again in a moment.", 2),
   queue_not_reached: refused(

@@ -1,20 +1,20 @@
 /**
- * Lets so many pass in one turn of the loop; the others wait, in order, for the next turns, so that a crowd at the door
- * does not hold up those who are inside. How many may wait is the caller's to limit.
+ * Lets `perTurn` callers pass in each turn of the event loop. The others wait in order for later turns, so that a burst
+ * of new connections does not delay the open ones. The caller limits how many may wait.
  */
 export class TurnGate {
   readonly #perTurn: number;
   readonly #waiting: (() => void)[] = [];
   #passed = 0;
-  #isTurnWatched = false;
+  #isTurnScheduled = false;
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
   }
 
-  /** Answers nothing where there is nothing to wait for. */
+  /** Returns undefined if the caller need not wait. */
   pass(): Promise<void> | undefined {
-    this.#watchTurn();
+    this.#scheduleTurn();
     if (this.#passed < this.#perTurn) {
       this.#passed++;
       return undefined;
@@ -22,17 +22,17 @@ export class TurnGate {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #watchTurn(): void {
-    if (this.#isTurnWatched) return;
-    this.#isTurnWatched = true;
+  #scheduleTurn(): void {
+    if (this.#isTurnScheduled) return;
+    this.#isTurnScheduled = true;
     setImmediate(() => this.#nextTurn());
   }
 
   #nextTurn(): void {
-    this.#isTurnWatched = false;
+    this.#isTurnScheduled = false;
     const next = this.#waiting.splice(0, this.#perTurn);
     this.#passed = next.length;
-    if (next.length > 0) this.#watchTurn();
+    if (next.length > 0) this.#scheduleTurn();
     for (const letPass of next) letPass();
   }
 }

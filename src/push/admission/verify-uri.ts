@@ -1,17 +1,17 @@
 import { isConsoleUser } from "../../model/console-names.ts";
 import { isRecord, isTextList } from "../message/message.ts";
-import { type CodeQuestion, type Identity, ownCodePrefix, type Verdict } from "./code-verifier.ts";
+import { ownCodePrefix, type VerifiedCode, type VerifyRequest, type VerifyResult } from "./code-verifier.ts";
 
 export interface VerifyUriOptions {
   uri: string;
   method: "GET" | "POST";
   timeoutMs: number;
   fetch: (url: string, init: BunFetchRequestInit) => Promise<Response>;
-  /** Whether user ids of the console are refused unless a trusted deploy service answers. */
+  /** Whether user ids of the console are refused unless the deploy service returns them. */
   reservesConsoleNames: boolean;
-  /** Why an answer could not be used; never the address, the code or the answer. */
+  /** Called with why a response was not usable; the text never contains the address, the code or the response. */
   onUnusable: (reason: string) => void;
-  /** An answer was refused because it named a user id of the console. */
+  /** Called when a response was refused because it contained a user id of the console. */
   onReservedUser: () => void;
 }
 
@@ -21,58 +21,58 @@ const maxUserIdBytes = 255;
 const ownVerifyPath = "/api/push/verify";
 const refusingStatuses = new Set([400, 401, 403, 404, 410, 422]);
 
-/** Asks verify-uri once. Codes may be single-use, so a request that may have arrived is never sent again. */
-export function verifyByUri(options: VerifyUriOptions): (question: CodeQuestion) => Promise<Verdict> {
-  return async (question) => {
-    const unusable = (reason: string): Verdict => {
+/** Calls verify-uri once. Codes may be single-use, so a request that may have arrived is never repeated. */
+export function verifyByUri(options: VerifyUriOptions): (request: VerifyRequest) => Promise<VerifyResult> {
+  return async (request) => {
+    const unusable = (reason: string): VerifyResult => {
       options.onUnusable(reason);
       return "verify_unavailable";
     };
-    if (isPathStep(question.code)) return "rejected";
-    const answer = await ask(options, question);
+    if (isDotSegment(request.code)) return "rejected";
+    const answer = await callVerifyUri(options, request);
     if ("unusable" in answer) return unusable(answer.unusable);
     if (refusingStatuses.has(answer.status)) return "rejected";
     if (answer.status < 200 || answer.status > 299) return unusable(`it answered ${answer.status}`);
-    const verdict = readAnswer(answer.text, question.asksTemporary);
-    if (verdict === null) return unusable("the response has an unknown format");
-    return typeof verdict === "string" ? verdict : withoutForeignConsole(options, question, verdict);
+    const result = readAnswer(answer.text, request.asksTemporary);
+    if (result === null) return unusable("the response has an unknown format");
+    return typeof result === "string" ? result : checkConsoleUser(options, request, result);
   };
 }
 
-/** In the place of `{code}` these would lead to another address of the service, which no encoding prevents. */
-function isPathStep(code: string): boolean {
+/** Inserted for `{code}` in a path these would change the address, and URL encoding does not prevent it. */
+function isDotSegment(code: string): boolean {
   return code === "." || code === "..";
 }
 
 /**
- * Only the deploy service may confirm users of the console: at its own path, for its own codes, and with its header. For
- * any other service the header is ignored and user ids of the console are refused.
+ * Only the deploy service may return users of the console: at its own path, for codes with its prefix, and with
+ * `console: true`. For any other service `console` is ignored and user ids of the console are refused.
  */
-function withoutForeignConsole(
+function checkConsoleUser(
   { uri, reservesConsoleNames, onReservedUser }: VerifyUriOptions,
-  { code }: CodeQuestion,
-  identity: Identity,
-): Verdict {
-  if (!isConsoleUser(identity.userId)) return { ...identity, isConsole: false };
-  const isOurs = new URL(uri).pathname.endsWith(ownVerifyPath) && code.startsWith(ownCodePrefix);
-  if ((isOurs && identity.isConsole) || !reservesConsoleNames) return identity;
+  { code }: VerifyRequest,
+  verified: VerifiedCode,
+): VerifyResult {
+  if (!isConsoleUser(verified.userId)) return { ...verified, isConsole: false };
+  const isDeployService = new URL(uri).pathname.endsWith(ownVerifyPath) && code.startsWith(ownCodePrefix);
+  if ((isDeployService && verified.isConsole) || !reservesConsoleNames) return verified;
   onReservedUser();
   return "rejected";
 }
 
-async function ask(
+async function callVerifyUri(
   options: VerifyUriOptions,
-  question: CodeQuestion,
+  request: VerifyRequest,
 ): Promise<{ status: number; text: string } | { unusable: string }> {
   const controller = new AbortController();
   const { signal } = controller;
-  // Not AbortSignal.timeout: that one would live on for the whole time, and in a flood of attempts there would be thousands.
+  // AbortSignal.timeout keeps its timer for the full time: a burst of attempts would leave thousands of them.
   const timer = setTimeout(() => controller.abort(), options.timeoutMs);
   try {
-    const response = await options.fetch(addressOf(options, question), {
-      ...requestOf(options.method, question),
+    const response = await options.fetch(urlOf(options, request), {
+      ...requestInit(options.method, request),
       redirect: "manual",
-      // The runtime repeats a GET by itself on a kept-alive connection that went stale.
+      // On a stale keep-alive connection the runtime would repeat a GET.
       keepalive: false,
       signal,
     });
@@ -87,19 +87,19 @@ async function ask(
   }
 }
 
-function addressOf({ uri, method }: VerifyUriOptions, { code, asksTemporary }: CodeQuestion): string {
+function urlOf({ uri, method }: VerifyUriOptions, { code, asksTemporary }: VerifyRequest): string {
   if (method === "POST") return uri.replaceAll("{code}", encodeURIComponent(code));
   const temp = asksTemporary ? "temp=1" : "";
-  const inPlace = uri.includes("{code}");
+  const isInPath = uri.includes("{code}");
   const address = uri.replaceAll("{code}", encodeURIComponent(code));
-  const query = [inPlace ? "" : `code=${encodeURIComponent(code)}`, temp].filter((part) => part !== "");
+  const query = [isInPath ? "" : `code=${encodeURIComponent(code)}`, temp].filter((part) => part !== "");
   if (query.length === 0) return address;
   return `${address}${address.includes("?") ? "&" : "?"}${query.join("&")}`;
 }
 
-function requestOf(method: "GET" | "POST", question: CodeQuestion): BunFetchRequestInit {
+function requestInit(method: "GET" | "POST", request: VerifyRequest): BunFetchRequestInit {
   if (method === "GET") return { method, headers: { accept: "application/json" } };
-  const { code, asksTemporary: temp, address: ip, origin } = question;
+  const { code, asksTemporary: temp, address: ip, origin } = request;
   return {
     method,
     headers: { accept: "application/json", "content-type": "application/json" },
@@ -107,7 +107,7 @@ function requestOf(method: "GET" | "POST", question: CodeQuestion): BunFetchRequ
   };
 }
 
-/** Null when it is longer than allowed; the rest is not read. */
+/** Null: longer than allowed; the rest is not read. */
 async function readLimited(response: Response): Promise<string | null> {
   const { headers } = response;
   const length = headers.get("content-length");
@@ -115,7 +115,7 @@ async function readLimited(response: Response): Promise<string | null> {
     await response.body?.cancel();
     return null;
   }
-  // A declared length is kept to by the runtime, so that nothing need be counted, unless the text was packed.
+  // The runtime reads no more than the declared length, so counting is needed only for compressed text.
   if (length !== null && !headers.has("content-encoding")) return response.text();
   const decoder = new TextDecoder();
   let text = "";
@@ -129,8 +129,8 @@ async function readLimited(response: Response): Promise<string | null> {
   return text + decoder.decode();
 }
 
-/** Null: not understood. */
-export function readAnswer(text: string, asksTemporary: boolean): Verdict | null {
+/** Null: unknown format. */
+export function readAnswer(text: string, asksTemporary: boolean): VerifyResult | null {
   let answer: unknown;
   try {
     answer = JSON.parse(text);
@@ -138,19 +138,19 @@ export function readAnswer(text: string, asksTemporary: boolean): Verdict | null
     return null;
   }
   if (!isRecord(answer))
-    return typeof answer === "string" ? identityOf({ userId: answer }, asksTemporary) : null;
-  if (!("successful" in answer || "code" in answer)) return identityOf(answer, asksTemporary);
+    return typeof answer === "string" ? verifiedCodeOf({ userId: answer }, asksTemporary) : null;
+  if (!("successful" in answer || "code" in answer)) return verifiedCodeOf(answer, asksTemporary);
   if (answer.successful === false) return "rejected";
   if (answer.code !== undefined && typeof answer.code !== "number") return null;
   if (answer.code !== undefined && answer.code !== 0) return "rejected";
-  if (answer.data === undefined) return identityOf(answer, asksTemporary);
-  if (isRecord(answer.data)) return identityOf(answer.data, asksTemporary);
+  if (answer.data === undefined) return verifiedCodeOf(answer, asksTemporary);
+  if (isRecord(answer.data)) return verifiedCodeOf(answer.data, asksTemporary);
   return typeof answer.data === "string" || typeof answer.data === "number"
-    ? identityOf({ userId: answer.data }, asksTemporary)
+    ? verifiedCodeOf({ userId: answer.data }, asksTemporary)
     : null;
 }
 
-function identityOf(given: Record<string, unknown>, asksTemporary: boolean): Identity | null {
+function verifiedCodeOf(given: Record<string, unknown>, asksTemporary: boolean): VerifiedCode | null {
   const userId = userIdOf(given.userId);
   const { temporary, maxLifetime, channels, join } = given;
   if (userId === null) return null;

@@ -1,5 +1,4 @@
 import { isConsoleChannel } from "../../model/console-names.ts";
-import type { Glob } from "../../model/glob.ts";
 import type { Connection, Socket } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import { isChannelName } from "./grants.ts";
@@ -25,15 +24,15 @@ export class Channels {
     this.#reservesConsoleNames = reservesConsoleNames;
   }
 
-  /** What a client asks for itself: only what it was granted. Null: it is a member now. */
+  /** A join requested by the client, which needs a grant. Null: the connection is a member. */
   join(socket: Socket, channel: string): JoinRefusal | null {
     if (!isChannelName(channel)) return "channel_invalid";
     if (!socket.data.grants.allows(channel)) return "channel_not_allowed";
-    return this.joinUnasked(socket, channel);
+    return this.joinByServer(socket, channel);
   }
 
-  /** Grants of the verify answer or of another service. None of them opens the console's channels to others. */
-  joinUnasked(socket: Socket, channel: string): JoinRefusal | null {
+  /** A join requested by the verify service or another service. It needs no grant, but cannot join channels of the console. */
+  joinByServer(socket: Socket, channel: string): JoinRefusal | null {
     if (!isChannelName(channel)) return "channel_invalid";
     const { data } = socket;
     if (this.#reservesConsoleNames && !data.isConsole && isConsoleChannel(channel))
@@ -42,28 +41,28 @@ export class Channels {
     if (data.channels.has(channel)) return null;
     if (data.channels.size >= maxChannelsPerConnection) return "too_many_channels";
     data.channels.add(channel);
-    this.#connections.joined(channel);
+    this.#connections.countJoin(channel);
     if (isLive(data)) socket.subscribe(channelTopic(channel, data.isV1));
     return null;
   }
 
-  /** False when it was no member. */
+  /** False: the connection was not a member. */
   leave(socket: Socket, channel: string): boolean {
     const { data } = socket;
     if (!data.channels?.delete(channel)) return false;
-    this.#connections.left(channel);
+    this.#connections.countLeave(channel);
     if (isLive(data)) socket.unsubscribe(channelTopic(channel, data.isV1));
     return true;
   }
 
-  leaveMatching(socket: Socket, glob: Glob): string[] {
-    const leaving = [...(socket.data.channels ?? [])].filter((channel) => glob(channel));
+  leaveMatching(socket: Socket, matches: (channel: string) => boolean): string[] {
+    const leaving = [...(socket.data.channels ?? [])].filter(matches);
     for (const channel of leaving) this.leave(socket, channel);
     return leaving;
   }
 }
 
-/** While a connection is still catching up on missed messages it hears no topic; it gets them all from the ring. */
+/** A connection that catches up is subscribed to no topic: it reads from the resume ring or the shared backlog. */
 function isLive(connection: Connection): boolean {
-  return connection.resumeAt < 0;
+  return connection.catchUpPosition < 0;
 }

@@ -3,10 +3,10 @@ import type { ChannelGrants } from "./grants.ts";
 
 export type ConnectionKind = "normal" | "temporary";
 
-/** The runtime's socket with its connection in `data`. */
+/** A socket of the runtime; `data` is its connection. */
 export type Socket = ServerWebSocket<Connection>;
 
-/** Close codes of our own; 40xx: do not reconnect unchanged, 41xx and 43xx: back off, 42xx and 1012: soon. */
+/** What clients do: 40xx: not reconnect unchanged; 41xx and 43xx: back off; 42xx and 1012: reconnect soon. */
 export const closeCodes = {
   unsupported: 1003,
   restart: 1012,
@@ -17,43 +17,43 @@ export const closeCodes = {
   tooManyMessages: 4301,
 } as const;
 
-/** Why a connection that was refused closes at once, in reject-mode `close`. */
+/** In reject-mode `close` a refused connection is opened and closed at once with this. */
 export interface Rejection {
   closeCode: number;
   reason: string;
 }
 
 /**
- * One connection. There are many of them, so the shape is fixed and small: numbers, shared strings, no closures, no
- * Request. Sets are made only for those that join channels.
+ * The state of one connection. Memory per connection limits their number, so the shape is fixed and small: numbers, shared
+ * strings, no closures, no Request.
  */
 export class Connection {
   readonly id: string;
   readonly userId: string;
   readonly kind: ConnectionKind;
   readonly isV1: boolean;
-  /** Whether it belongs to the console of the deploy service. */
+  /** Whether it is a view of the console of the deploy service. */
   readonly isConsole: boolean;
-  /** Set for a socket that was upgraded only to be told why it is refused: it never enters the hub. */
+  /** Not null: the connection is refused and closes at once; the hub never sees it. */
   readonly rejection: Rejection | null;
   grants: ChannelGrants;
   /** Null until the first channel is joined. */
   channels: Set<string> | null = null;
   /** Channels to join on opening. */
   firstChannels: readonly string[];
-  /** The id given in `resume`; null when the client did not ask. */
+  /** The `resume` parameter; null: not given. */
   resumeId: string | null;
-  /** Position in the resume ring while missed messages are still being sent; -1 once it hears live ones. */
-  resumeAt = -1;
+  /** Next position to read in the resume ring or the shared backlog; -1: live, subscribed to its topics. */
+  catchUpPosition = -1;
   openedAtMs = 0;
   lastSeenAtMs = 0;
   nextPingAtMs = 0;
   /** When a temporary connection ends; 0: never. */
   endsAtMs: number;
-  /** Frames received in the second `rateSecond`; joins and leaves are counted apart. */
+  /** Frames received in the second `rateSecond`; joins and leaves are counted in `membershipCount`. */
   rateSecond = 0;
   rateCount = 0;
-  moveCount = 0;
+  membershipCount = 0;
   /** Client messages handed to the queue and not yet confirmed. */
   unconfirmed = 0;
 

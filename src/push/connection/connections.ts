@@ -1,9 +1,9 @@
 import type { Socket } from "./connection.ts";
 
-/** Who is connected to this instance: by connection id and by user. */
+/** The connections of this instance, by connection id and by user. */
 export class Connections {
   readonly #byId = new Map<string, Socket>();
-  /** One socket for the many users that have one; a set only for those with more. */
+  /** Most users have one connection; a set is created only for more. */
   readonly #byUser = new Map<string, Socket | Set<Socket>>();
   readonly #membersOfChannel = new Map<string, number>();
   #temporary = 0;
@@ -54,7 +54,7 @@ export class Connections {
     return held instanceof Set ? held.size : 1;
   }
 
-  /** Temporary connections do not make a user online. */
+  /** A user is online with a normal connection; temporary ones do not count. */
   isOnline(userId: string): boolean {
     const held = this.#byUser.get(userId);
     if (held === undefined) return false;
@@ -80,13 +80,13 @@ export class Connections {
     else this.#byUser.set(userId, new Set([held, socket]));
   }
 
-  /** False when it was not there: a close that was handled already. */
+  /** False: already removed. */
   remove(socket: Socket): boolean {
     const { id, userId, kind, isV1, channels } = socket.data;
     if (!this.#byId.delete(id)) return false;
     if (kind === "temporary") this.#temporary--;
     if (isV1) this.#v1--;
-    for (const channel of channels ?? []) this.left(channel);
+    for (const channel of channels ?? []) this.countLeave(channel);
     const held = this.#byUser.get(userId);
     if (held === socket) this.#byUser.delete(userId);
     else if (held instanceof Set) {
@@ -97,11 +97,11 @@ export class Connections {
     return true;
   }
 
-  joined(channel: string): void {
+  countJoin(channel: string): void {
     this.#membersOfChannel.set(channel, (this.#membersOfChannel.get(channel) ?? 0) + 1);
   }
 
-  left(channel: string): void {
+  countLeave(channel: string): void {
     const members = (this.#membersOfChannel.get(channel) ?? 0) - 1;
     if (members > 0) this.#membersOfChannel.set(channel, members);
     else this.#membersOfChannel.delete(channel);

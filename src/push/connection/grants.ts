@@ -1,6 +1,6 @@
 import { compileGlob, type Glob } from "../../model/glob.ts";
 
-/** Which channels a connection may join. Connections with the same rights share one object. */
+/** The channels that a connection may join. Connections with the same grants share one object. */
 export interface ChannelGrants {
   allows(channel: string): boolean;
 }
@@ -17,30 +17,24 @@ export function isChannelName(name: string): boolean {
   return true;
 }
 
-/** A name without wildcards: it is joined, not only granted. */
+/** Whether a granted entry is a name, without wildcards. */
 export function isPlainName(name: string): boolean {
   return !/[*?]/.test(name);
 }
 
-/** Of the settings: what anybody admitted may join. `private-…` never is. */
+/** From `push.public-channels`: every connection may join these. `private-…` is never public. */
 export function publicGrants(patterns: readonly string[]): ChannelGrants {
   const globs = patterns.map(compilePublic);
   return { allows: (channel) => !channel.startsWith("private-") && globs.some((glob) => glob(channel)) };
 }
 
-/** In the settings `*` alone means every name, also names with a `/`. */
+/** In the settings `*` alone matches every name, also names with a `/`. */
 function compilePublic(pattern: string): Glob {
   return compileGlob(pattern === "*" ? "**" : pattern);
 }
 
-/** Of a verify answer: exactly these names and globs. */
+/** From the verify service or a `grant` call: exactly these names and globs. */
 export function grantsOf(patterns: readonly string[]): ChannelGrants {
   const globs = patterns.map(compileGlob);
   return { allows: (channel) => globs.some((glob) => glob(channel)) };
-}
-
-/** The same rights without what a glob takes away; also for rights that a wider glob had given. */
-export function withoutChannels(grants: ChannelGrants, pattern: string): ChannelGrants {
-  const taken = compileGlob(pattern);
-  return { allows: (channel) => !taken(channel) && grants.allows(channel) };
 }

@@ -12,46 +12,46 @@ export interface HeartbeatOptions {
 const maxTickMs = 250;
 const minTickMs = 10;
 
-/** Fine enough for the shortest of the times, never busier than it needs to be. */
+/** A tenth of the ping interval, within bounds that keep the timer cheap. */
 export function tickMsOf(pingIntervalMs: number): number {
   return Math.min(maxTickMs, Math.max(minTickMs, Math.floor(pingIntervalMs / 10)));
 }
 
 /**
- * Pings every connection, closes those that stay silent, and ends temporary ones. The runtime's own idle timer is of no
- * use: it starts anew whenever the server sends, so that a dead client that is sent to would live for ever.
+ * Pings every connection, closes silent ones, and ends temporary ones. The runtime's idle timer cannot do this: sending
+ * restarts it, so a dead client that still receives messages would never time out.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #wheel: TimerWheel<Socket>;
-  readonly #visit = (socket: Socket, nowMs: number) => this.#look(socket, nowMs);
+  readonly #visit = (socket: Socket, nowMs: number) => this.#check(socket, nowMs);
 
   constructor(options: HeartbeatOptions, nowMs: number) {
     this.#options = options;
     this.#wheel = new TimerWheel({ tickMs: options.tickMs, reachMs: options.pingIntervalMs, nowMs });
   }
 
-  /** The first ping comes at a random moment, so that those who came together are not pinged together for ever. */
+  /** The first ping comes at a random moment: clients that connected together are not pinged together. */
   watch(socket: Socket, nowMs: number): void {
     const { data } = socket;
     data.openedAtMs = nowMs;
     data.lastSeenAtMs = nowMs;
     data.nextPingAtMs = nowMs + this.#options.pingIntervalMs * (0.5 + this.#options.random() / 2);
-    this.#wheel.schedule(socket, this.#nextLook(socket));
+    this.#wheel.schedule(socket, this.#nextCheckAtMs(socket));
   }
 
   tick(nowMs: number): void {
     this.#wheel.advance(nowMs, this.#visit);
   }
 
-  #look(socket: Socket, nowMs: number): number {
+  #check(socket: Socket, nowMs: number): number {
     const { data } = socket;
     if (socket.readyState !== WebSocket.OPEN) return 0;
     if (data.endsAtMs > 0 && nowMs >= data.endsAtMs) {
       socket.close(closeCodes.lifetimeReached, "lifetime reached");
       return 0;
     }
-    // A paused socket is silent because we do not read it.
+    // We do not read a paused socket, so its silence does not count.
     if (socket.isPaused) data.lastSeenAtMs = nowMs;
     if (nowMs - data.lastSeenAtMs >= this.#options.pongTimeoutMs) {
       socket.close(closeCodes.pongTimeout, "pong timeout");
@@ -61,10 +61,10 @@ export class Heartbeat {
       socket.ping(this.#options.heartbeatContent);
       data.nextPingAtMs = nowMs + this.#options.pingIntervalMs;
     }
-    return this.#nextLook(socket);
+    return this.#nextCheckAtMs(socket);
   }
 
-  #nextLook({ data }: Socket): number {
+  #nextCheckAtMs({ data }: Socket): number {
     const next = Math.min(data.nextPingAtMs, data.lastSeenAtMs + this.#options.pongTimeoutMs);
     return data.endsAtMs > 0 ? Math.min(next, data.endsAtMs) : next;
   }

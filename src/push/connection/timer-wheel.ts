@@ -1,7 +1,6 @@
 /**
- * One timer for everything that happens to a connection by time. Items stand in slots of one tick each; an item further
- * away than the wheel reaches stands in the last slot and is asked again from there. Nothing is ever removed: an item
- * that is gone is simply not scheduled again.
+ * A timer wheel: one timer for all connections. Each slot holds the items of one tick. An item beyond the last slot waits
+ * there and is then scheduled again. Items are never removed; a visitor returns 0 for an item that is gone.
  */
 export class TimerWheel<T> {
   readonly #tickMs: number;
@@ -22,10 +21,10 @@ export class TimerWheel<T> {
     this.#slots[tick % this.#slots.length]?.push(item);
   }
 
-  /** Visits what is due; `visit` answers when the item wants to be visited next, or 0 for never. */
+  /** Visits the due items; `visit` returns the time of the next visit, or 0 for none. */
   advance(nowMs: number, visit: (item: T, nowMs: number) => number): void {
     const target = Math.floor(nowMs / this.#tickMs);
-    // After a long sleep of the machine one turn of the wheel visits everything.
+    // After the machine slept, one round of the wheel visits every item.
     if (target - this.#tick > this.#slots.length) this.#tick = target - this.#slots.length;
     while (this.#tick < target) {
       this.#tick++;

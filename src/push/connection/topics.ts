@@ -2,8 +2,8 @@ import type { TargetType } from "../message/message.ts";
 import type { Connection } from "./connection.ts";
 
 /**
- * Native topics of the runtime. Each exists twice, for raw and for `slipway.v1` clients, so that a message is encoded
- * once for each. A message goes to exactly one target and a connection is in one of the twins: it gets it once.
+ * Publish/subscribe topics of the runtime. Each target has two, for raw and for `slipway.v1` clients, so that a message is
+ * encoded once per format. A connection is subscribed to one of the two, so it gets each message once.
  */
 const v1Prefix = "v1:";
 
@@ -27,7 +27,7 @@ export function channelTopic(channel: string, isV1: boolean): string {
   return isV1 ? v1TopicOf(topic) : topic;
 }
 
-/** Every topic that a connection hears. */
+/** Every topic that a live connection is subscribed to. */
 export function topicsOf({ userId, kind, isV1, channels }: Connection): string[] {
   const topics = [rawTopic("all", ""), rawTopic("user", userId)];
   if (kind === "temporary") topics.push(rawTopic("temp_user", userId));
@@ -35,8 +35,8 @@ export function topicsOf({ userId, kind, isV1, channels }: Connection): string[]
   return isV1 ? topics.map(v1TopicOf) : topics;
 }
 
-/** The same rule without the runtime: whether a message is one of those that the connection hears. */
-export function hears(connection: Connection, targetType: TargetType, target: string): boolean {
+/** Whether a message to the target is for the connection; the same rule as `topicsOf`. */
+export function isRecipient(connection: Connection, targetType: TargetType, target: string): boolean {
   if (targetType === "all") return true;
   if (targetType === "channel") return connection.channels?.has(target) ?? false;
   if (connection.userId !== target) return false;

@@ -1,10 +1,10 @@
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { hears, topicsOf } from "../connection/topics.ts";
+import { isRecipient, topicsOf } from "../connection/topics.ts";
 import { type BroadcastMessage, messageFrame, type TargetType } from "../message/message.ts";
-import type { Backlog } from "./backlog.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
+import type { SharedBacklog } from "./shared-backlog.ts";
 
 export interface CatchUpParts {
   connections: Connections;
@@ -13,96 +13,98 @@ export interface CatchUpParts {
 }
 
 /**
- * Connections that are behind: they hear no topic, but are sent their messages one by one, in order, as they have room,
- * until they hear live ones again. Who resumes reads from the ring, who fell behind from the backlog. Nobody else waits.
+ * Connections that catch up: they are subscribed to no topic and are sent their messages one by one, in order, as their
+ * send buffer has room. A resuming client reads from the resume ring, a slow consumer from the shared backlog. At the end
+ * of its source a connection becomes live. Other connections never wait for it.
  */
 export class CatchUp {
   readonly #parts: CatchUpParts;
-  readonly #behind = new Map<Socket, ResumeRing | Backlog>();
-  /** How many of them read from the backlog; without one nothing is kept. */
+  readonly #sources = new Map<Socket, ResumeRing | SharedBacklog>();
+  /** Without readers, messages are not added to the backlog. */
   #backlogReaders = 0;
 
   constructor(parts: CatchUpParts) {
     this.#parts = parts;
   }
 
-  /** Lets a connection hear its topics from the next message on, or first what it missed since `from`. */
-  enter(socket: Socket, from: number): void {
-    this.#behind.set(socket, this.#parts.ring);
-    socket.data.resumeAt = from;
+  /** Sends the messages since ring position `from`, then makes the connection live. */
+  start(socket: Socket, from: number): void {
+    this.#sources.set(socket, this.#parts.ring);
+    socket.data.catchUpPosition = from;
     this.advance(socket);
   }
 
-  /** From the next message on it is sent what fits. False when it was behind already. */
+  /** From the next message on, the connection reads from the backlog. False: it catches up already. */
   fallBehind(socket: Socket): boolean {
-    if (this.#behind.has(socket)) return false;
+    if (this.#sources.has(socket)) return false;
     const { backlog } = this.#parts.sendBuffers;
     for (const topic of topicsOf(socket.data)) socket.unsubscribe(topic);
-    this.#behind.set(socket, backlog);
+    this.#sources.set(socket, backlog);
     this.#backlogReaders++;
-    socket.data.resumeAt = backlog.end;
+    socket.data.catchUpPosition = backlog.end;
     return true;
   }
 
-  leave(socket: Socket): void {
+  remove(socket: Socket): void {
     const { backlog } = this.#parts.sendBuffers;
-    const source = this.#behind.get(socket);
-    this.#behind.delete(socket);
+    const source = this.#sources.get(socket);
+    this.#sources.delete(socket);
     if (source === backlog && --this.#backlogReaders === 0) backlog.forgetBefore(backlog.end);
   }
 
-  /** How many of those who are behind will hear a target. */
-  hearing(targetType: TargetType, target: string): number {
-    if (this.#behind.size === 0) return 0;
-    if (targetType === "all") return this.#behind.size;
-    const asked = targetType === "channel" ? this.#behind.keys() : this.#parts.connections.ofUser(target);
+  /** How many recipients of a target are catching up. */
+  countRecipients(targetType: TargetType, target: string): number {
+    if (this.#sources.size === 0) return 0;
+    if (targetType === "all") return this.#sources.size;
+    const candidates =
+      targetType === "channel" ? this.#sources.keys() : this.#parts.connections.ofUser(target);
     let count = 0;
-    for (const socket of asked)
-      if (this.#behind.has(socket) && hears(socket.data, targetType, target)) count++;
+    for (const socket of candidates)
+      if (this.#sources.has(socket) && isRecipient(socket.data, targetType, target)) count++;
     return count;
   }
 
-  /** Keeps a message for those who are behind. */
-  keep(message: BroadcastMessage): void {
+  addToBacklog(message: BroadcastMessage): void {
     if (this.#backlogReaders === 0) return;
     const { backlog, maxBacklogBytes } = this.#parts.sendBuffers;
     backlog.add(message);
-    if (backlog.bytes > maxBacklogBytes) this.#closeFurthest();
+    if (backlog.bytes > maxBacklogBytes) this.#closeSlowest();
   }
 
-  /** Sends what has room; at the end, in the same turn, the connection starts to hear its topics. */
+  /** Sends while there is room. At the end the connection subscribes in the same turn, so that it misses no message. */
   advance(socket: Socket): void {
-    const source = this.#behind.get(socket);
+    const source = this.#sources.get(socket);
     if (!source) return;
     const { sendBuffers } = this.#parts;
     const { data } = socket;
-    for (; data.resumeAt < source.end; data.resumeAt++) {
-      const message = source.at(data.resumeAt);
+    for (; data.catchUpPosition < source.end; data.catchUpPosition++) {
+      const message = source.at(data.catchUpPosition);
       if (!message) {
-        // Slower than the ring forgets: what it missed is gone, and only a new connection can be told so.
+        // The ring has dropped messages that this client needs; a reconnect reports that to it.
         this.#close(socket);
         return;
       }
-      if (!hears(data, message.targetType, message.target) || this.#sendIfRoom(socket, message)) continue;
-      // Over its buffer, and it does not read. The ring is kept for others anyway: who resumes has the usual time.
+      if (!isRecipient(data, message.targetType, message.target) || this.#sendIfRoom(socket, message))
+        continue;
+      // The ring exists anyway, so a resuming client has the full timeout; a stalled backlog reader costs memory.
       if (source !== this.#parts.ring && sendBuffers.isStalled(socket)) this.#close(socket);
       return;
     }
-    // Live messages do not ask for room, and a turn brings up to half a buffer of them.
+    // Live messages are sent without a check for room, up to half a buffer per turn.
     if (!sendBuffers.hasRoom(socket, sendBuffers.turnBytes)) return;
-    data.resumeAt = -1;
-    this.leave(socket);
+    data.catchUpPosition = -1;
+    this.remove(socket);
     for (const topic of topicsOf(data)) socket.subscribe(topic);
   }
 
   tick(): void {
-    for (const socket of [...this.#behind.keys()]) this.advance(socket);
-    this.#forgetTaken();
+    for (const socket of [...this.#sources.keys()]) this.advance(socket);
+    this.#trimBacklog();
   }
 
   #sendIfRoom(socket: Socket, message: BroadcastMessage): boolean {
     const { sendBuffers } = this.#parts;
-    // Asked before it is encoded, too: a frame is never shorter than its data.
+    // Checked before the encoding as well, to save it: a frame is never shorter than its data.
     if (!sendBuffers.hasRoom(socket, message.data.length)) return false;
     const text = socket.data.isV1 ? messageFrame(message) : message.data;
     if (!sendBuffers.hasRoom(socket, Buffer.byteLength(text))) return false;
@@ -110,28 +112,28 @@ export class CatchUp {
     return true;
   }
 
-  /** Answers where the one stands that is furthest behind. */
-  #forgetTaken(): number {
+  /** Drops the messages that all readers have been sent; returns the position of the slowest reader. */
+  #trimBacklog(): number {
     const { backlog } = this.#parts.sendBuffers;
-    let furthest = backlog.end;
-    for (const [{ data }, source] of this.#behind)
-      if (source === backlog) furthest = Math.min(furthest, data.resumeAt);
-    backlog.forgetBefore(furthest);
-    return furthest;
+    let slowest = backlog.end;
+    for (const [{ data }, source] of this.#sources)
+      if (source === backlog) slowest = Math.min(slowest, data.catchUpPosition);
+    backlog.forgetBefore(slowest);
+    return slowest;
   }
 
-  #closeFurthest(): void {
+  #closeSlowest(): void {
     const { backlog, maxBacklogBytes } = this.#parts.sendBuffers;
     for (;;) {
-      const furthest = this.#forgetTaken();
+      const slowest = this.#trimBacklog();
       if (backlog.bytes <= maxBacklogBytes) return;
-      for (const [socket, source] of [...this.#behind])
-        if (source === backlog && socket.data.resumeAt === furthest) this.#close(socket);
+      for (const [socket, source] of [...this.#sources])
+        if (source === backlog && socket.data.catchUpPosition === slowest) this.#close(socket);
     }
   }
 
   #close(socket: Socket): void {
-    this.leave(socket);
-    this.#parts.sendBuffers.closeSlow(socket);
+    this.remove(socket);
+    this.#parts.sendBuffers.closeSlowConsumer(socket);
   }
 }

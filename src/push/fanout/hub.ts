@@ -1,14 +1,14 @@
 import type { Clock } from "../../clock.ts";
 import type { Socket } from "../connection/connection.ts";
 import type { Connections } from "../connection/connections.ts";
-import { hears, rawTopic, v1TopicOf } from "../connection/topics.ts";
-import type { PushFigures } from "../message/figures.ts";
+import { isRecipient, rawTopic, v1TopicOf } from "../connection/topics.ts";
+import type { PushCounters } from "../message/counters.ts";
 import { type BroadcastMessage, messageFrame, type TargetType } from "../message/message.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { ResumeRing } from "./resume-ring.ts";
 import type { SendBuffers } from "./send-buffer.ts";
 
-/** The runtime's fan-out: one call reaches every subscriber of a topic. */
+/** The runtime's publish/subscribe: one call sends to every subscriber of a topic. */
 export interface Fanout {
   publish(topic: string, text: string): number;
   subscriberCount(topic: string): number;
@@ -18,73 +18,72 @@ export interface HubParts {
   connections: Connections;
   ring: ResumeRing;
   sendBuffers: SendBuffers;
-  figures: PushFigures;
+  counters: PushCounters;
   clock: Clock;
-  /** Whether clients of other instances come here to resume. */
+  /** Whether clients of other instances may resume here. */
   isShared: boolean;
 }
 
-/** Between bursts a sweep of everybody is due this often; it costs about 0.1 µs per connection. */
+/** Between bursts all connections are swept this often; a sweep costs about 0.1 µs per connection. */
 const sweepIntervalMs = 1000;
 
-/** A message that waits for the next turn. */
-interface Waiting {
+/** A message that is sent in a later turn of the event loop. */
+interface Deferred {
   message: BroadcastMessage;
   bytes: number;
-  /** Told when it is out. */
   onSent: (() => void) | null;
 }
 
 /**
- * Fans messages out to the connections of this instance, through native topics only. What arrives together goes out in
- * one turn of the loop; a turn ends after half a send buffer, because the runtime counts unsent bytes only between turns.
- * Whoever has no room for the next message leaves the topics and catches up by itself: nobody waits for anybody.
+ * Sends messages to the connections of this instance through topics of the runtime. Messages that arrive together are sent
+ * in one turn of the event loop. A turn ends after half a send buffer, because the runtime counts unsent bytes only
+ * between turns. A slow consumer without room for the next message reads from the shared backlog; other connections never
+ * wait for it.
  */
 export class Hub {
   readonly #parts: HubParts;
   #fanout: Fanout | null = null;
   readonly #catchUp: CatchUp;
-  /** In order; once one waits, all that follow do. */
-  readonly #waiting: Waiting[] = [];
-  #waitingBytes = 0;
+  /** In order: while it is not empty, every new message is deferred too. */
+  readonly #deferred: Deferred[] = [];
+  #deferredBytes = 0;
   #lastReceivers = 0;
   #publishedSinceSweep = 0;
   #sweptAtMs = 0;
-  /** Users that were sent something since the last sweep; null: everybody was. */
+  /** Users with messages since the last sweep; null: all connections. */
   #touchedUsers: Set<string> | null = new Set();
-  /** When the last connection that can resume went. */
-  #v1LeftAtMs = Number.NEGATIVE_INFINITY;
+  /** When a connection that can resume was last removed. */
+  #v1RemovedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: HubParts) {
     this.#parts = parts;
     this.#catchUp = new CatchUp(parts);
   }
 
-  /** The runtime's server exists only after the routes do. */
+  /** The server of the runtime is created after its routes, and so after the hub. */
   attach(fanout: Fanout): void {
     this.#fanout = fanout;
   }
 
-  /** Delivers in order. Answers a promise, of the last one's going out, only when the turn had to end before it. */
+  /** Delivers in order. Returns a promise only if the last message is deferred; it resolves when that message is sent. */
   deliver(messages: readonly BroadcastMessage[]): Promise<void> | undefined {
     for (const message of messages) {
       const bytes = Buffer.byteLength(message.data);
-      if (this.#waiting.length > 0 || !this.#fitsTurn(bytes)) this.#defer(message, bytes);
+      if (this.#deferred.length > 0 || !this.#fitsTurn(bytes)) this.#defer(message, bytes);
       else this.#send(message, bytes);
     }
-    const last = this.#waiting.at(-1);
+    const last = this.#deferred.at(-1);
     if (!last || last.message !== messages.at(-1)) return undefined;
     return new Promise((resolve) => {
       last.onSent = resolve;
     });
   }
 
-  /** Bytes that wait for the next turn. */
-  get waitingBytes(): number {
-    return this.#waitingBytes;
+  get deferredBytes(): number {
+    return this.#deferredBytes;
   }
 
-  /** A message that is larger than a turn has one of its own. */
+  /** A message that is larger than a turn is sent alone. */
   #fitsTurn(bytes: number): boolean {
     return (
       this.#publishedSinceSweep === 0 ||
@@ -93,66 +92,66 @@ export class Hub {
   }
 
   #defer(message: BroadcastMessage, bytes: number): void {
-    if (this.#waiting.length === 0) setImmediate(() => this.#nextTurn());
-    this.#waiting.push({ message, bytes, onSent: null });
-    this.#waitingBytes += bytes;
+    if (this.#deferred.length === 0) setImmediate(() => this.#nextTurn());
+    this.#deferred.push({ message, bytes, onSent: null });
+    this.#deferredBytes += bytes;
   }
 
   #nextTurn(): void {
     let sent = 0;
     try {
       this.#sweep();
-      for (const { message, bytes } of this.#waiting) {
+      for (const { message, bytes } of this.#deferred) {
         if (!this.#fitsTurn(bytes)) break;
         sent++;
-        this.#waitingBytes -= bytes;
+        this.#deferredBytes -= bytes;
         this.#send(message, bytes);
       }
     } finally {
-      for (const { onSent } of this.#waiting.splice(0, sent)) onSent?.();
-      if (this.#waiting.length > 0) setImmediate(() => this.#nextTurn());
+      for (const { onSent } of this.#deferred.splice(0, sent)) onSent?.();
+      if (this.#deferred.length > 0) setImmediate(() => this.#nextTurn());
     }
   }
 
-  /** Connections that the message sent last was handed to. */
+  /** Number of recipients of the last sent message. */
   get lastReceivers(): number {
     return this.#lastReceivers;
   }
 
-  /** How many connections hear a target now. */
+  /** How many connections would receive a message to the target now. */
   receiversOf(targetType: TargetType, target: string): number {
     const topic = rawTopic(targetType, target);
     const v1 = this.#parts.connections.v1 === 0 ? 0 : this.#count(v1TopicOf(topic));
-    return this.#count(topic) + v1 + this.#catchUp.hearing(targetType, target);
+    return this.#count(topic) + v1 + this.#catchUp.countRecipients(targetType, target);
   }
 
-  /** Lets a connection hear its topics from the next message on, or first what it missed since `from`. */
-  enter(socket: Socket, from: number): void {
-    this.#catchUp.enter(socket, from);
+  /** Sends the messages since ring position `from`, if any, then subscribes the connection to its topics. */
+  add(socket: Socket, from: number): void {
+    this.#catchUp.start(socket, from);
   }
 
   /** Called when the runtime could write to the socket again. */
   drained(socket: Socket): void {
-    this.#parts.sendBuffers.progressed(socket);
+    this.#parts.sendBuffers.noteProgress(socket);
     this.#catchUp.advance(socket);
   }
 
-  leave(socket: Socket): void {
-    this.#catchUp.leave(socket);
+  remove(socket: Socket): void {
+    this.#catchUp.remove(socket);
     this.#parts.sendBuffers.forget(socket);
-    if (socket.data.isV1) this.#v1LeftAtMs = this.#parts.clock.now();
+    if (socket.data.isV1) this.#v1RemovedAtMs = this.#parts.clock.now();
   }
 
-  /** Between messages: looks after those who are behind. */
+  /** Serves slow consumers while no messages are sent. */
   tick(): void {
     const isDue = this.#parts.clock.now() - this.#sweptAtMs >= sweepIntervalMs;
-    if (isDue && this.#publishedSinceSweep > 0 && this.#waiting.length === 0) this.#sweep();
+    if (isDue && this.#publishedSinceSweep > 0 && this.#deferred.length === 0) this.#sweep();
     else this.#sweepLagging();
     this.#catchUp.tick();
   }
 
   #send(message: BroadcastMessage, bytes: number): void {
-    const { connections, ring, sendBuffers, figures, clock } = this.#parts;
+    const { connections, ring, sendBuffers, counters, clock } = this.#parts;
     const { targetType, target, data } = message;
     const topic = rawTopic(targetType, target);
     const raw = this.#count(topic);
@@ -161,19 +160,19 @@ export class Hub {
     const frameBytes = v1 === 0 ? bytes : Math.max(bytes, Buffer.byteLength(frame));
     const turn = this.#publishedSinceSweep + frameBytes;
     const isLarge = turn > sendBuffers.turnBytes;
-    if (isLarge && this.#fallBehind(turn, (socket) => hears(socket.data, targetType, target))) {
-      // Fewer hear it live now.
+    if (isLarge && this.#fallBehind(turn, (socket) => isRecipient(socket.data, targetType, target))) {
+      // Fewer recipients are live now, so the frame is encoded and measured again.
       this.#send(message, bytes);
       return;
     }
     const nowMs = clock.now();
     if (this.#canBeResumed(nowMs)) ring.add(message, bytes, nowMs);
-    else ring.pass(nowMs);
-    figures.messages[targetType]++;
-    const behind = this.#catchUp.hearing(targetType, target);
-    if (behind > 0) this.#catchUp.keep(message);
-    this.#lastReceivers = raw + v1 + behind;
-    figures.deliveries += this.#lastReceivers;
+    else ring.skip(nowMs);
+    counters.messages[targetType]++;
+    const catchingUp = this.#catchUp.countRecipients(targetType, target);
+    if (catchingUp > 0) this.#catchUp.addToBacklog(message);
+    this.#lastReceivers = raw + v1 + catchingUp;
+    counters.deliveries += this.#lastReceivers;
     if (raw + v1 === 0) return;
     sendBuffers.noteFrame(frameBytes);
     this.#publishedSinceSweep = turn;
@@ -185,16 +184,16 @@ export class Hub {
     if (isDropped) this.#closeDropped();
   }
 
-  /** Whoever the runtime skipped is over its limit, and so over ours, which is lower: the sweep closes it. */
+  /** A connection for which the runtime dropped a message is also over our own, lower limit: the sweep closes it. */
   #closeDropped(): void {
-    this.#parts.figures.dropped++;
+    this.#parts.counters.dropped++;
     this.#sweep();
   }
 
-  /** Only `slipway.v1` resumes, from what it heard before: where none has been for as long as the ring remembers, none can. */
+  /** Only `slipway.v1` clients resume. Without one for as long as the ring keeps messages, no client can. */
   #canBeResumed(nowMs: number): boolean {
     const { connections, isShared, ring } = this.#parts;
-    return isShared || connections.v1 > 0 || nowMs - this.#v1LeftAtMs <= ring.maxAgeMs;
+    return isShared || connections.v1 > 0 || nowMs - this.#v1RemovedAtMs <= ring.maxAgeMs;
   }
 
   #sweep(): void {
@@ -212,11 +211,11 @@ export class Hub {
     this.#fallBehind(sendBuffers.turnBytes);
   }
 
-  /** Takes those out of the topics who have no room for so much more; answers whether there was one. */
-  #fallBehind(bytes: number, isConcerned: (socket: Socket) => boolean = () => true): boolean {
+  /** Moves slow consumers without room for `bytes` more to the backlog; returns whether there was any. */
+  #fallBehind(bytes: number, isAffected: (socket: Socket) => boolean = () => true): boolean {
     const fallen = this.#parts.sendBuffers
       .withoutRoomFor(bytes)
-      .filter((socket) => isConcerned(socket) && this.#catchUp.fallBehind(socket));
+      .filter((socket) => isAffected(socket) && this.#catchUp.fallBehind(socket));
     return fallen.length > 0;
   }
 

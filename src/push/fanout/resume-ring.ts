@@ -5,24 +5,24 @@ export interface ResumeRingOptions {
   maxBytes: number;
   maxAgeMs: number;
   /**
-   * How far behind the resumed id a replay starts, because instances see messages of different publishers in different
+   * How far before the resumed id a replay starts, because instances receive messages of different publishers in different
    * order. 0 on one instance.
    */
   overlapMs: number;
-  /** Of this instance's start: names places in an empty ring, so that a client that has heard nothing can resume too. */
+  /** Identifies this process in the ids of empty positions, so that a client without any message can resume too. */
   originId: string;
 }
 
 export interface ResumePoint {
-  /** Position of the first message to look at. */
+  /** Position of the first message to replay. */
   from: number;
-  /** True only when nothing can be missing. */
+  /** True only if no message can be missing. */
   isComplete: boolean;
 }
 
 /**
  * The last messages that this instance delivered, bounded by count, bytes and age. Positions count from 0 and never
- * repeat; a position below `start` has been forgotten.
+ * repeat; messages at positions below `start` are dropped.
  */
 export class ResumeRing {
   readonly #options: ResumeRingOptions;
@@ -31,11 +31,11 @@ export class ResumeRing {
   readonly #arrivals: number[] = [];
   #start = 0;
   #end = 0;
-  /** The oldest message that is not too old. */
-  #young = 0;
+  /** Position of the oldest message within the maximum age. */
+  #firstFresh = 0;
   #bytes = 0;
-  /** Arrival of the newest message that is not here. */
-  #forgottenAtMs = Number.NEGATIVE_INFINITY;
+  /** Arrival time of the newest dropped or skipped message. */
+  #droppedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ResumeRingOptions) {
     this.#options = options;
@@ -53,7 +53,7 @@ export class ResumeRing {
     return this.#bytes;
   }
 
-  /** The newest message, or the name of the place where the next one will stand. */
+  /** Id of the newest message; in an empty ring, an id for the next position. */
   get lastId(): string {
     return this.at(this.#end - 1)?.id ?? `${this.#end}@${this.#options.originId}`;
   }
@@ -61,27 +61,27 @@ export class ResumeRing {
   add(message: BroadcastMessage, sizeBytes: number, nowMs: number): void {
     const { maxMessages, maxBytes } = this.#options;
     if (maxMessages === 0) {
-      this.pass(nowMs);
+      this.skip(nowMs);
       return;
     }
-    while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#forget();
+    while (this.size >= maxMessages || (this.size > 0 && this.#bytes + sizeBytes > maxBytes)) this.#drop();
     const slot = this.#end % maxMessages;
     this.#messages[slot] = message;
     this.#sizes[slot] = sizeBytes;
     this.#arrivals[slot] = nowMs;
     this.#end++;
     this.#bytes += sizeBytes;
-    this.forgetOld(nowMs);
+    this.dropOld(nowMs);
   }
 
   /**
-   * A message went by that is not kept, or may have: with it goes all that stood before it, so that nobody who heard only
-   * that is told that nothing is missing.
+   * A message was not added, or may have been lost. All earlier messages are dropped, so that a resume from one of them
+   * reports missing messages.
    */
-  pass(nowMs: number): void {
-    while (this.size > 0) this.#forget();
+  skip(nowMs: number): void {
+    while (this.size > 0) this.#drop();
     this.#start = ++this.#end;
-    this.#forgottenAtMs = nowMs;
+    this.#droppedAtMs = nowMs;
   }
 
   get maxAgeMs(): number {
@@ -89,48 +89,49 @@ export class ResumeRing {
   }
 
   /**
-   * The newest of those that are too old stays, with what a replay from it begins at: whoever heard it has missed only
-   * what followed, and all of that is here.
+   * Keeps the newest message over the maximum age, with its overlap: a client that received it can still resume, because
+   * all later messages are here.
    */
-  forgetOld(nowMs: number): void {
+  dropOld(nowMs: number): void {
     const { maxAgeMs, overlapMs } = this.#options;
-    this.#young = Math.max(this.#young, this.#start);
-    while (this.#young < this.#end && this.#arrivalAt(this.#young) < nowMs - maxAgeMs) this.#young++;
-    const anchor = this.#young - 1;
+    this.#firstFresh = Math.max(this.#firstFresh, this.#start);
+    while (this.#firstFresh < this.#end && this.#arrivalAt(this.#firstFresh) < nowMs - maxAgeMs)
+      this.#firstFresh++;
+    const anchor = this.#firstFresh - 1;
     const since = this.#arrivalAt(anchor) - overlapMs;
-    while (this.#start < anchor && this.#arrivalAt(this.#start) < since) this.#forget();
+    while (this.#start < anchor && this.#arrivalAt(this.#start) < since) this.#drop();
   }
 
   find(resumeId: string, nowMs: number): ResumePoint {
-    this.forgetOld(nowMs);
+    this.dropOld(nowMs);
     const position = this.#positionOf(resumeId);
-    const after = position === undefined ? this.#namedPlace(resumeId) : position + 1;
+    const after = position === undefined ? this.#emptyPosition(resumeId) : position + 1;
     if (after === null || after < this.#start) return { from: this.#end, isComplete: false };
-    // A named place is of this instance, whose own order is exact.
+    // The id of an empty position comes from this process, so the order is exact.
     if (position === undefined || this.#options.overlapMs === 0) return { from: after, isComplete: true };
     const since = this.#arrivalAt(position) - this.#options.overlapMs;
     let from = position;
     while (from > this.#start && this.#arrivalAt(from - 1) >= since) from--;
-    return { from, isComplete: this.#forgottenAtMs < since };
+    return { from, isComplete: this.#droppedAtMs < since };
   }
 
-  /** The message at a position; undefined when it was forgotten already or is not there yet. */
+  /** Undefined: the message was dropped, or the position is beyond the end. */
   at(position: number): BroadcastMessage | undefined {
     return position < this.#start || position >= this.#end ? undefined : this.#at(position);
   }
 
-  /** Looked for from the newest back, where almost all who resume stand; an index would cost every message. */
+  /** Searches from the newest message, because most clients resume near it; an index would cost time per message. */
   #positionOf(id: string): number | undefined {
     for (let position = this.#end - 1; position >= this.#start; position--)
       if (this.#at(position)?.id === id) return position;
     return undefined;
   }
 
-  /** `<position>@<origin>`, as `lastId` gave it while the ring stood empty. */
-  #namedPlace(resumeId: string): number | null {
-    const [place = "", origin] = resumeId.split("@");
-    if (origin !== this.#options.originId || !/^\d{1,15}$/.test(place)) return null;
-    return Number(place) <= this.#end ? Number(place) : null;
+  /** Reads `<position>@<origin>`, an id that `lastId` returned for an empty ring. */
+  #emptyPosition(resumeId: string): number | null {
+    const [position = "", origin] = resumeId.split("@");
+    if (origin !== this.#options.originId || !/^\d{1,15}$/.test(position)) return null;
+    return Number(position) <= this.#end ? Number(position) : null;
   }
 
   #at(position: number): BroadcastMessage | undefined {
@@ -141,10 +142,10 @@ export class ResumeRing {
     return this.#arrivals[position % this.#options.maxMessages] ?? 0;
   }
 
-  #forget(): void {
+  #drop(): void {
     const slot = this.#start % this.#options.maxMessages;
     this.#bytes -= this.#sizes[slot] ?? 0;
-    this.#forgottenAtMs = this.#arrivals[slot] ?? 0;
+    this.#droppedAtMs = this.#arrivals[slot] ?? 0;
     this.#messages[slot] = undefined;
     this.#start++;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { closeCodes, type Socket } from "../connection/connection.ts";
-import { Backlog } from "./backlog.ts";
+import { SharedBacklog } from "./shared-backlog.ts";
 
 export interface SendBufferOptions {
   maxMessageBytes: number;
@@ -9,37 +9,37 @@ export interface SendBufferOptions {
   slowConsumerTimeoutMs: number;
 }
 
-/** Unsent bytes of a connection that the last sweep found behind. */
+/** A connection with unsent bytes. */
 interface Lag {
   bytes: number;
   progressAtMs: number;
 }
 
-/** JSON writes one byte as up to six: a control character becomes `\u0001`. */
+/** JSON escapes one byte as up to six: a control character becomes `\u0001`. */
 const maxEscapedBytes = 6;
-/** What stands around `data` in a frame: its head, id and target. */
+/** Upper bound of a frame without `data`: fixed text, id and target. */
 const envelopeBytes = 64 * 1024;
-/** Answers and pings that may stand beside messages: they alone close nobody. */
+/** Room for replies and pings on top of messages: they alone never close a connection. */
 const answerBytes = 64 * 1024;
 
-/** A reader that has no room for its next message is closed when it has taken nothing for this long. */
-const patienceMs = 1000;
+/** A backlog reader without room for its next message is closed after this long without progress. */
+const stallMs = 1000;
 
 /**
- * Watches unsent bytes, so that memory stays bounded and nobody is skipped silently: over the limit of one connection,
- * or without progress for too long, it is closed with 4102; over the limit of all, the largest go first.
+ * Limits unsent bytes, so that memory is bounded and no connection loses a message silently. A connection over its limit
+ * or without progress for too long is closed with 4102; over the limit of all connections, the largest are closed first.
  */
 export class SendBuffers {
   readonly #options: SendBufferOptions;
   readonly #clock: Clock;
   readonly #lagging = new Map<Socket, Lag>();
-  /** What those who are behind have yet to be sent; its bytes are unsent ones too. */
-  readonly backlog = new Backlog();
+  /** Its bytes count as unsent too. */
+  readonly backlog = new SharedBacklog();
   #bufferedBytes = 0;
-  /** A single message larger than the send buffer must still fit, or it would close even those who keep up. */
+  /** A message larger than the send buffer raises the limit, or it would close every recipient. */
   #largestFrameBytes = 0;
 
-  /** Whatever is published, no frame is larger. */
+  /** No frame is larger. */
   readonly #maxFrameBytes: number;
 
   constructor(options: SendBufferOptions, clock: Clock) {
@@ -49,8 +49,8 @@ export class SendBuffers {
   }
 
   /**
-   * The runtime drops silently above this. A buffer grows by half a send buffer and one frame between two sweeps, and each
-   * sweep closes what is over our own limit: this one is never reached.
+   * The runtime silently drops messages above this. It is never reached: a buffer grows by at most half a send buffer and
+   * one frame between two sweeps, and each sweep closes connections over our own limit.
    */
   get runtimeLimitBytes(): number {
     return 2 * this.#limitWith(this.#maxFrameBytes);
@@ -65,29 +65,29 @@ export class SendBuffers {
     return this.#lagging.size;
   }
 
-  /** The rest of the limit of all is for what the runtime holds. */
+  /** The remaining three quarters are for the buffers of the runtime. */
   get maxBacklogBytes(): number {
     return this.#options.sendBufferTotalBytes / 4;
   }
 
-  /** A turn ends once this much was published: no buffer can grow by more than that, and one message, unseen. */
+  /** A turn ends after this many published bytes: a buffer grows by at most that and one message before the next sweep. */
   get turnBytes(): number {
     return this.#options.sendBufferBytes / 2;
   }
 
-  /** To one connection alone: answers, and what it missed. */
+  /** Sends to one connection: replies and missed messages. */
   send(socket: Socket, text: string): void {
     const sent = socket.send(text);
     if (sent > 0 || text === "") return;
     if (sent === 0) {
-      this.closeSlow(socket);
+      this.closeSlowConsumer(socket);
       return;
     }
     this.noteFrame(Buffer.byteLength(text));
-    this.#watch(socket, socket.getBufferedAmount());
+    this.#track(socket, socket.getBufferedAmount());
   }
 
-  /** Whether a frame fits beside what is unsent; one that is larger than the buffer needs all of it. */
+  /** Whether a frame fits into the send buffer; a frame larger than the buffer needs an empty one. */
   hasRoom(socket: Socket, bytes: number): boolean {
     const buffered = socket.getBufferedAmount();
     return buffered === 0 || buffered + bytes <= this.#options.sendBufferBytes;
@@ -97,11 +97,11 @@ export class SendBuffers {
     if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = Math.min(bytes, this.#maxFrameBytes);
   }
 
-  /** Looks at these connections and at all that were behind before. */
+  /** Checks these connections and all tracked ones. */
   sweep(sockets: Iterable<Socket>): void {
     for (const socket of sockets) {
       const bytes = socket.getBufferedAmount();
-      if (bytes > 0) this.#watch(socket, bytes);
+      if (bytes > 0) this.#track(socket, bytes);
     }
     this.sweepLagging();
   }
@@ -118,7 +118,7 @@ export class SendBuffers {
       if (bytes < lag.bytes) lag.progressAtMs = nowMs;
       lag.bytes = bytes;
       if (bytes > this.#limit || nowMs - lag.progressAtMs >= this.#options.slowConsumerTimeoutMs)
-        this.closeSlow(socket);
+        this.closeSlowConsumer(socket);
       else total += bytes;
     }
     this.#bufferedBytes = total + this.backlog.bytes;
@@ -126,8 +126,8 @@ export class SendBuffers {
     if (this.#lagging.size === 0) this.#largestFrameBytes = 0;
   }
 
-  /** Called when the runtime could write: the reader is taking something, even if more is added than it takes. */
-  progressed(socket: Socket): void {
+  /** Call when the runtime wrote to the socket: the client reads, even if its buffer grows. */
+  noteProgress(socket: Socket): void {
     const lag = this.#lagging.get(socket);
     if (lag) lag.progressAtMs = this.#clock.now();
   }
@@ -136,20 +136,20 @@ export class SendBuffers {
     this.#lagging.delete(socket);
   }
 
-  /** Those who were behind at the last sweep and cannot take so much more. */
+  /** Tracked connections without room for `bytes` more. */
   withoutRoomFor(bytes: number): Socket[] {
     const found: Socket[] = [];
     for (const socket of this.#lagging.keys()) if (!this.hasRoom(socket, bytes)) found.push(socket);
     return found;
   }
 
-  /** Whether it has taken nothing for so long that its next message need not wait for it. */
+  /** Whether the client has read nothing for `stallMs`. */
   isStalled(socket: Socket): boolean {
-    const { progressAtMs } = this.#watch(socket, socket.getBufferedAmount());
-    return this.#clock.now() - progressAtMs >= patienceMs;
+    const { progressAtMs } = this.#track(socket, socket.getBufferedAmount());
+    return this.#clock.now() - progressAtMs >= stallMs;
   }
 
-  #watch(socket: Socket, bytes: number): Lag {
+  #track(socket: Socket, bytes: number): Lag {
     const known = this.#lagging.get(socket);
     if (known) return known;
     const lag = { bytes, progressAtMs: this.#clock.now() };
@@ -170,11 +170,11 @@ export class SendBuffers {
     for (const [socket, { bytes }] of largestFirst) {
       if (this.#bufferedBytes <= this.#options.sendBufferTotalBytes) return;
       this.#bufferedBytes -= bytes;
-      this.closeSlow(socket);
+      this.closeSlowConsumer(socket);
     }
   }
 
-  closeSlow(socket: Socket): void {
+  closeSlowConsumer(socket: Socket): void {
     this.#lagging.delete(socket);
     socket.close(closeCodes.slowConsumer, "slow consumer");
   }

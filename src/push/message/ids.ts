@@ -1,13 +1,13 @@
 /**
- * Ids that are unique over instances and restarts: a random tag of this start and a counter. Cheaper than random bytes
- * for each message, and short on the wire.
+ * Generates ids that are unique across instances and restarts: a random prefix of this process and a counter. This is
+ * cheaper than random bytes per message, and short on the wire.
  */
-export function idMaker(tag: string): () => string {
+export function idGenerator(prefix: string): () => string {
   let count = 0;
-  return () => `${tag}-${(++count).toString(36)}`;
+  return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-/** The tag of the start that made an id. */
-export function tagOf(id: string): string {
+/** The prefix of the process that generated the id. */
+export function idPrefixOf(id: string): string {
   return id.slice(0, id.lastIndexOf("-"));
 }

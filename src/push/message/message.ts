@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { isConsoleTarget } from "../../model/console-names.ts";
 
 /**
- * What travels on the bus, and what a `slipway.v1` client reads. Everything that arrives is `unknown` until it is read
- * here: other services write to the queue too.
+ * The messages on the bus and the frames of `slipway.v1`. A received value is `unknown` until it is validated here,
+ * because other services write to the queue too.
  */
 export const targetTypes = ["all", "user", "temp_user", "channel"] as const;
 export type TargetType = (typeof targetTypes)[number];
@@ -12,11 +12,11 @@ export function isTargetType(value: unknown): value is TargetType {
   return value === "user" || value === "channel" || value === "all" || value === "temp_user";
 }
 
-/** `<prefix>.broadcast`: one published message on its way to every instance. */
+/** `<prefix>.broadcast`: a published message; every instance receives it. */
 export interface BroadcastMessage {
   v: 1;
   id: string;
-  /** Counts per node from 1, so that a gap is seen; 0 where another service wrote without one. */
+  /** Counts per node from 1, so that receivers detect gaps; 0: another service wrote the message. */
   seq: number;
   ts: number;
   node: string;
@@ -26,20 +26,20 @@ export interface BroadcastMessage {
   idempotencyKey?: string;
 }
 
-/** `<prefix>.control`: what every instance does to its own connections. */
+/** `<prefix>.control`: an action that every instance applies to its own connections. */
 export type ControlMessage = { v: 1; id: string; node: string } & ControlAction;
 
 export type ControlAction =
   | { type: "kick"; userId?: string; connectionId?: string; code: number; reason: string }
   | { type: "join"; userId: string; channel: string }
-  /** With `revoke`, `channel` may be a glob, and the right to join again goes too. */
-  | { type: "leave"; userId: string; channel: string; revoke: boolean }
-  /** From now on exactly these names and globs; what is no longer among them is left. */
+  /** `revoke` has no effect; earlier versions require the field. */
+  | { type: "leave"; userId: string; channel: string; revoke: false }
+  /** Replaces the user's grants by these names and globs. Connections leave the channels that are no longer granted. */
   | { type: "grant"; userId: string; channels: string[] }
-  /** Read by presence alone; its fields are presence's own. */
+  /** The other fields are defined in `presence/`. */
   | { type: "presence"; [field: string]: unknown };
 
-/** `<prefix>.client`: a message that a client sent. */
+/** `<prefix>.client`: a message from a client. */
 export interface ClientMessage {
   v: 1;
   id: string;
@@ -67,12 +67,12 @@ export function presenceEventId(type: PresenceEvent["type"], userId: string, occ
   return `${type}-${digest.slice(0, 32)}`;
 }
 
-/** Order is kept per key. */
-export function keyOf(targetType: TargetType, target: string): string {
+/** The bus keeps the order of messages with the same key. */
+export function orderingKey(targetType: TargetType, target: string): string {
   return `${targetType}:${target}`;
 }
 
-/** Counts only where it must: no text has more than three bytes for each unit of its length. */
+/** Measures only if the length leaves a doubt: a UTF-16 unit has at most three bytes in UTF-8. */
 export function isLongerThan(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }
@@ -82,16 +82,16 @@ export const maxIdLength = 255;
 
 export interface BroadcastRules {
   maxMessageBytes: number;
-  /** Whether bare messages to channels and users of the console are invalid: only the deploy service publishes to them. */
+  /** Whether bare messages to channels and users of the console are invalid; only the deploy service publishes to them. */
   reservesConsoleNames: boolean;
-  /** Gives an id to bare messages without one. */
-  identify: () => { id: string; ts: number };
+  /** Generates the id and time of a bare message without an id. */
+  newIdAndTime: () => { id: string; ts: number };
 }
 
-/** Answers null for anything that is no message of ours nor a bare `{targetType, target, data}`, or too large. */
+/** Null: neither a complete message nor a bare `{targetType, target, data}`, or too large. */
 export function readBroadcast(
   value: unknown,
-  { maxMessageBytes, reservesConsoleNames, identify }: BroadcastRules,
+  { maxMessageBytes, reservesConsoleNames, newIdAndTime }: BroadcastRules,
 ): BroadcastMessage | null {
   if (!isRecord(value)) return null;
   const { targetType, target, data } = value;
@@ -99,31 +99,30 @@ export function readBroadcast(
   if (isLongerThan(data, maxMessageBytes)) return null;
   const isToAll = targetType === "all";
   if (!isToAll && (typeof target !== "string" || target === "")) return null;
-  const where = isToAll || typeof target !== "string" ? "" : target;
+  const name = isToAll || typeof target !== "string" ? "" : target;
   if (value.v === undefined) {
-    if (reservesConsoleNames && isConsoleTarget(targetType, where)) return null;
-    const identity = bareIdentityOf(value, identify);
-    return identity && { v: 1, ...identity, seq: 0, node: "", targetType, target: where, data };
+    if (reservesConsoleNames && isConsoleTarget(targetType, name)) return null;
+    const identifiers = bareIdentifiers(value, newIdAndTime());
+    return identifiers && { v: 1, ...identifiers, seq: 0, node: "", targetType, target: name, data };
   }
   return isBroadcast(value) ? value : null;
 }
 
 /**
- * All instances must use the same id for a message, or a resume on another instance does not find it. `id` is the message's
- * own or the broker's; without both, the idempotency key identifies the message. Null: one of them is malformed.
+ * All instances must use the same id for a message, or a resume on another instance does not find it. `id` comes from the
+ * message or the broker; without it, the idempotency key identifies the message. Null: an identifier is malformed.
  */
-function bareIdentityOf(
+function bareIdentifiers(
   { id, idempotencyKey }: Record<string, unknown>,
-  identify: BroadcastRules["identify"],
+  generated: { id: string; ts: number },
 ): Pick<BroadcastMessage, "id" | "ts" | "idempotencyKey"> | null {
-  const made = identify();
   const hasKey = idempotencyKey !== undefined && idempotencyKey !== null;
   if (hasKey && !isShortText(idempotencyKey)) return null;
   const key = hasKey ? { idempotencyKey } : {};
   const given = Number.isSafeInteger(id) ? String(id) : id;
-  if (isShortText(given)) return { ...made, id: given, ...key };
+  if (isShortText(given)) return { ...generated, id: given, ...key };
   if (given !== undefined && given !== null) return null;
-  return hasKey ? { ...made, id: `key:${idempotencyKey}`, ...key } : made;
+  return hasKey ? { ...generated, id: `key:${idempotencyKey}`, ...key } : generated;
 }
 
 function isShortText(value: unknown): value is string {
@@ -153,9 +152,7 @@ function isControlAction(value: Record<string, unknown>): boolean {
   const { type, userId, channel } = value;
   if (type === "presence") return true;
   if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
-  if (type === "join") return typeof userId === "string" && typeof channel === "string";
-  if (type === "leave")
-    return typeof userId === "string" && typeof channel === "string" && typeof value.revoke === "boolean";
+  if (type === "join" || type === "leave") return typeof userId === "string" && typeof channel === "string";
   if (type !== "kick" || typeof value.code !== "number" || typeof value.reason !== "string") return false;
   return (typeof userId === "string") !== (typeof value.connectionId === "string");
 }
@@ -180,13 +177,13 @@ export interface Welcome {
   channels: string[];
   /** Whether client messages are accepted (push.accept-client-message). */
   acceptsMessages: boolean;
-  /** How often a ping comes, so that a client can notice its absence. */
+  /** Interval of the pings, so that a client notices when they stop. */
   pingIntervalMs: number;
   /** When a temporary connection ends, in milliseconds since the epoch; null: no end. */
   expiresAt: number | null;
-  /** True only when nothing can be missing since the id given in `resume`. */
+  /** True only if no message since the `resume` id can be missing. */
   recovered: boolean;
-  /** Newest message known here: where a client that has received nothing yet resumes from. */
+  /** Id of the newest message: a client that has received no message resumes from it. */
   lastId: string | null;
 }
 
@@ -194,7 +191,7 @@ export function welcomeFrame(welcome: Welcome): string {
   return JSON.stringify({ type: "welcome", ...welcome });
 }
 
-/** Where a client resumes that has heard nothing for a while: all that was for it up to here was sent before. */
+/** A newer id to resume from, for a client that has received no message for a while. All messages up to it were sent. */
 export function positionFrame(lastId: string): string {
   return JSON.stringify({ type: "position", lastId });
 }

@@ -1,13 +1,13 @@
 import { isRecord, isTargetType, type TargetType } from "./message.ts";
 
-/** The publish request body of the interface, checked. */
+/** A valid body of `POST /feign/publish`. */
 export interface PublishRequest {
   targetType: TargetType;
   target: string;
   data: string;
 }
 
-/** Why a publish is refused: becomes the failure envelope. */
+/** Why a publish is refused; the fields of the failure envelope. */
 export interface PublishRefusal {
   status: 400 | 409;
   code: number;
@@ -16,11 +16,11 @@ export interface PublishRefusal {
 
 const maxTargetBytes = 1024;
 
-export function isRefusal(reading: object): reading is PublishRefusal {
-  return "status" in reading;
+export function isRefusal(result: object): result is PublishRefusal {
+  return "status" in result;
 }
 
-/** Checked by hand: this is the hot path, and the answers name each mistake with a code of its own. */
+/** Validated without a schema: this is a hot path, and each mistake has its own code. */
 export function readPublish(text: string): PublishRequest | PublishRefusal {
   let body: unknown;
   try {

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { Hub } from "../fanout/hub.ts";
-import type { PushFigures } from "../message/figures.ts";
+import type { PushCounters } from "../message/counters.ts";
 import {
   type BroadcastMessage,
   type ControlMessage,
@@ -11,39 +11,37 @@ import {
   readControl,
 } from "../message/message.ts";
 import { fingerprintOf, type Idempotency } from "./idempotency.ts";
+import type { LossDetector } from "./loss-detector.ts";
 
 export interface DistributorParts {
   bus: Bus;
   hub: Hub;
   idempotency: Idempotency;
-  figures: PushFigures;
-  /** Told of every message, so that one that is missing is noticed. */
-  arrived: (message: BroadcastMessage) => void;
-  /** Told when the bus cannot say that everything came. */
-  lost: () => void;
-  /** Of messages that bring no time along, for people. */
+  counters: PushCounters;
+  losses: LossDetector;
+  /** The time of messages without one. */
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
   log: Log;
   newId: () => string;
   maxMessageBytes: number;
-  /** Whether bare messages of other services to the console's channels are skipped. */
+  /** Whether bare messages of other services to channels and users of the console are skipped. */
   reservesConsoleNames: boolean;
   control: (message: ControlMessage) => void;
 }
 
-/** The one way in, in both modes: what the bus hands over is read, freed of repeats, and given to the hub. */
+/** Receives from the bus, in local and cluster mode: validates messages, drops repeats and passes the rest to the hub. */
 export function distribute(parts: DistributorParts): void {
-  const { bus, hub, figures, clock, steady, log, maxMessageBytes, reservesConsoleNames } = parts;
-  const identify = () => ({ id: parts.newId(), ts: clock.now() });
-  const rules = { maxMessageBytes, reservesConsoleNames, identify };
-  const complain = oncePerSecond(steady, (skipped) =>
-    log.warn({ skipped }, "skipped messages on the queue that are no push messages"),
+  const { bus, hub, counters, clock, steady, log, maxMessageBytes, reservesConsoleNames } = parts;
+  const newIdAndTime = () => ({ id: parts.newId(), ts: clock.now() });
+  const rules = { maxMessageBytes, reservesConsoleNames, newIdAndTime };
+  const warnSkipped = oncePerSecond(steady, (skipped) =>
+    log.warn({ skipped }, "skipped messages on the queue that are not valid push messages"),
   );
   const skip = () => {
-    figures.unreadable++;
-    complain();
+    counters.unreadable++;
+    warnSkipped();
   };
 
   const receive = (values: unknown[]) => {
@@ -54,9 +52,9 @@ export function distribute(parts: DistributorParts): void {
         skip();
         continue;
       }
-      parts.arrived(message);
+      parts.losses.observe(message);
       if (isFirst(parts, message)) messages.push(message);
-      else figures.repeated++;
+      else counters.repeated++;
     }
     return hub.deliver(messages);
   };
@@ -65,11 +63,11 @@ export function distribute(parts: DistributorParts): void {
     handle(values) {
       for (const value of values) {
         const message = readBroadcast(value, rules);
-        if (message) remember(parts, message);
+        if (message) recallKey(parts, message);
       }
     },
   };
-  bus.subscribe("broadcast", receive, parts.lost, recall);
+  bus.subscribe("broadcast", receive, () => parts.losses.reportLoss(), recall);
 
   bus.subscribe("control", (values) => {
     for (const value of values) {
@@ -80,18 +78,18 @@ export function distribute(parts: DistributorParts): void {
   });
 }
 
-/** The key of a message that was delivered before this instance started consuming. */
-function remember({ idempotency, clock, steady }: DistributorParts, message: BroadcastMessage): void {
+/** Remembers the key of a message that other instances delivered before this one started consuming. */
+function recallKey({ idempotency, clock, steady }: DistributorParts, message: BroadcastMessage): void {
   const { idempotencyKey, id, ts, targetType, target, data } = message;
   if (idempotencyKey === undefined) return;
   const fingerprint = fingerprintOf(targetType, target, data);
   const nowMs = steady.now();
   const ageMs = Math.max(0, clock.now() - ts);
-  const remembered = { id, fingerprint, receivers: null, isRecalled: true, atMs: nowMs - ageMs };
-  idempotency.recall(idempotencyKey, remembered, nowMs);
+  const record = { id, fingerprint, receivers: null, isRecalled: true, atMs: nowMs - ageMs };
+  idempotency.recall(idempotencyKey, record, nowMs);
 }
 
-/** Callers send again after a lost answer. What a broker delivers again the bus has dropped already, by id. */
+/** False for a repeated request of a caller. Redeliveries of the broker are dropped earlier, in the bus. */
 function isFirst({ idempotency, steady }: DistributorParts, message: BroadcastMessage): boolean {
   const { idempotencyKey, id, targetType, target, data } = message;
   if (idempotencyKey === undefined) return true;

@@ -1,40 +1,40 @@
-/** What is remembered of a published message that carried an Idempotency-Key. */
-export interface Remembered {
+/** What a repeat of a publish with an Idempotency-Key is compared with and answered from. */
+export interface KeyRecord {
   id: string;
   fingerprint: bigint;
-  /** Connections that the first publish reached; null if unknown. */
+  /** Recipients of the first publish; null: unknown. */
   receivers: number | null;
-  /** Loaded at start; the message itself may still arrive here once. */
+  /** Read before consuming began; the message itself may still arrive here once. */
   isRecalled: boolean;
   atMs: number;
 }
 
 export interface IdempotencyOptions {
   windowMs: number;
-  /** Above it the older half is forgotten early. */
+  /** Beyond this the older half is forgotten before its time. */
   maxKeys: number;
 }
 
-/** Persistent storage of keys. */
+/** Stores keys, so that they survive a restart. */
 export interface KeyJournal {
-  add(key: string, remembered: Remembered): void;
+  add(key: string, record: KeyRecord): void;
   /** Starts a new file; keys older than the previous file are no longer needed. */
-  turn(): void;
+  rotate(): void;
 }
 
 export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, maxKeys: 1_000_000 };
 
 /**
- * Keys of messages that were delivered here; a publish that failed is never among them. They stand in two halves, of
- * which the older goes as a whole: deleting the oldest of a large map one by one would walk over all deleted before it.
+ * Idempotency keys of delivered messages, never of a failed publish. They are in two maps, and the older one is dropped as
+ * a whole: finding the oldest entry of a large map would walk over all entries deleted before it.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
   readonly #journal: KeyJournal | null;
-  #newer = new Map<string, Remembered>();
-  #older = new Map<string, Remembered>();
-  /** null: not yet; the journal may hold keys of the previous process, which stay valid for the full window. */
-  #turnedAtMs: number | null = null;
+  #newer = new Map<string, KeyRecord>();
+  #older = new Map<string, KeyRecord>();
+  /** Null: not yet; keys of the previous process in the journal are valid for the full window. */
+  #rotatedAtMs: number | null = null;
 
   constructor(options: IdempotencyOptions, journal: KeyJournal | null = null) {
     this.#options = options;
@@ -49,15 +49,12 @@ export class Idempotency {
     return this.#newer.size + this.#older.size;
   }
 
-  find(key: string, nowMs: number): Remembered | undefined {
+  find(key: string, nowMs: number): KeyRecord | undefined {
     const found = this.#newer.get(key) ?? this.#older.get(key);
     return found && found.atMs > nowMs - this.#options.windowMs ? found : undefined;
   }
 
-  /**
-   * False when the key was used before: the message is a repeat and must not be delivered. The first message of a key that
-   * was recalled at start is not a repeat.
-   */
+  /** False: the key was used before, and the message must not be delivered again. */
   remember(key: string, id: string, fingerprint: bigint, nowMs: number): boolean {
     const known = this.find(key, nowMs);
     const isFirst = !known || (known.isRecalled && known.id === id);
@@ -66,39 +63,39 @@ export class Idempotency {
     return isFirst;
   }
 
-  /** Keys from before this process started, or before it was consuming. */
-  recall(key: string, remembered: Remembered, nowMs: number): void {
-    const isOver = remembered.atMs <= nowMs - this.#options.windowMs;
-    if (!isOver && !this.find(key, nowMs)) this.#add(key, remembered, nowMs);
+  /** Adds a key from before this process started, or before it was consuming. */
+  recall(key: string, record: KeyRecord, nowMs: number): void {
+    const isOver = record.atMs <= nowMs - this.#options.windowMs;
+    if (!isOver && !this.find(key, nowMs)) this.#add(key, record, nowMs);
   }
 
-  /** The first message with the key was delivered: repeats get this answer. */
+  /** Stores the result of the first publish with the key; repeats are answered with it. */
   published(key: string, receivers: number | null, nowMs: number): void {
-    const remembered = this.find(key, nowMs);
-    if (!remembered) return;
-    remembered.receivers = receivers;
-    this.#journal?.add(key, remembered);
+    const record = this.find(key, nowMs);
+    if (!record) return;
+    record.receivers = receivers;
+    this.#journal?.add(key, record);
   }
 
-  forgetOld(nowMs: number): void {
-    this.#turnedAtMs ??= nowMs;
-    if (this.size > 0 && nowMs - this.#turnedAtMs >= this.#options.windowMs) this.#turn(nowMs);
+  dropOld(nowMs: number): void {
+    this.#rotatedAtMs ??= nowMs;
+    if (this.size > 0 && nowMs - this.#rotatedAtMs >= this.#options.windowMs) this.#rotate(nowMs);
   }
 
-  #add(key: string, remembered: Remembered, nowMs: number): void {
-    if (this.#newer.size >= this.#options.maxKeys / 2) this.#turn(nowMs);
-    this.#newer.set(key, remembered);
+  #add(key: string, record: KeyRecord, nowMs: number): void {
+    if (this.#newer.size >= this.#options.maxKeys / 2) this.#rotate(nowMs);
+    this.#newer.set(key, record);
   }
 
-  #turn(nowMs: number): void {
-    this.#journal?.turn();
+  #rotate(nowMs: number): void {
+    this.#journal?.rotate();
     this.#older = this.#newer;
     this.#newer = new Map();
-    this.#turnedAtMs = nowMs;
+    this.#rotatedAtMs = nowMs;
   }
 }
 
-/** The same for the same message: tells a repeat from another message under a key that was used before. */
+/** Differs for another message, so that a key that is used again with another message is refused. */
 export function fingerprintOf(targetType: string, target: string, data: string): bigint {
   return BigInt(Bun.hash(`${targetType}\n${target.length}\n${target}\n${data}`));
 }

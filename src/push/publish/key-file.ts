@@ -13,7 +13,7 @@ import { dirname } from "node:path";
 import type { Clock, MachineClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { isRecord } from "../message/message.ts";
-import type { KeyJournal, Remembered } from "./idempotency.ts";
+import type { KeyJournal, KeyRecord } from "./idempotency.ts";
 
 export interface KeyFileOptions {
   /** Keys of the previous period are in a second file with the suffix `.old`. */
@@ -23,7 +23,7 @@ export interface KeyFileOptions {
   /** Gives the age of keys after a restart of the process, also if the system clock was changed; null: not available. */
   machine: MachineClock | null;
   steady: Clock;
-  /** Keys cannot be written: a restart forgets them. */
+  /** Called when keys cannot be written; a restart then forgets them. */
   onFault: (reason: string) => void;
 }
 
@@ -47,10 +47,10 @@ export class KeyFile implements KeyJournal {
    * Returns the keys that earlier processes wrote less than `windowMs` ago, and removes all others from the file. Unreadable
    * lines are skipped, for example one that a crash truncated.
    */
-  load(windowMs: number): [key: string, remembered: Remembered][] {
+  load(windowMs: number): [key: string, record: KeyRecord][] {
     const { file, steady } = this.#options;
     const lines: string[] = [];
-    const found: [key: string, remembered: Remembered][] = [];
+    const found: [key: string, record: KeyRecord][] = [];
     for (const line of [`${file}.old`, file].flatMap(linesOf)) {
       const entry = readEntry(line);
       const ageMs = entry ? this.#ageOf(entry) : windowMs;
@@ -64,7 +64,7 @@ export class KeyFile implements KeyJournal {
   }
 
   /** Keys that could not be written, for example on a full disk, are written with the next key. */
-  add(key: string, { id, fingerprint, receivers, atMs }: Remembered): void {
+  add(key: string, { id, fingerprint, receivers, atMs }: KeyRecord): void {
     const { clock, steady, machine } = this.#options;
     const ageMs = steady.now() - atMs;
     const entry = {
@@ -87,7 +87,7 @@ export class KeyFile implements KeyJournal {
     return Math.max(0, isOfThisBoot ? machine.elapsed() - upMs : clock.now() - at);
   }
 
-  turn(): void {
+  rotate(): void {
     const { file } = this.#options;
     this.#try(() => {
       this.close();

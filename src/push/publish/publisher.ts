@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Hub } from "../fanout/hub.ts";
-import { type BroadcastMessage, isLongerThan, keyOf, maxIdLength } from "../message/message.ts";
+import { type BroadcastMessage, isLongerThan, maxIdLength, orderingKey } from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
 import { fingerprintOf, type Idempotency } from "./idempotency.ts";
 
@@ -11,7 +11,7 @@ export interface PublisherParts {
   bus: Bus;
   hub: Hub;
   idempotency: Idempotency;
-  /** Of messages, for people. */
+  /** The time of messages. */
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
@@ -23,27 +23,28 @@ export interface PublisherParts {
 
 export interface Published {
   id: string;
-  /** Connections that were reached; null in cluster mode, where nobody knows them all. */
+  /** Number of recipients; null in cluster mode, where no instance knows the number. */
   receivers: number | null;
 }
 
-interface InFlight {
+/** A publish with an Idempotency-Key that is running, or ended a moment ago. */
+interface KeyedPublish {
   fingerprint: bigint;
   published: Promise<Published>;
 }
 
-/** Messages that wait for slow sockets, all publishers together; above it a publish is refused with 503. */
-const maxWaitingBytes = 64 * 1024 * 1024;
+/** Limit of messages that the hub has deferred; above it a publish is refused with 503. */
+const maxDeferredBytes = 64 * 1024 * 1024;
 
-/** So long after its confirmation a message has been read on every instance that works. */
+/** Within this time after its confirmation every working instance has read a message. */
 const readBackMs = 10_000;
 
-/** Accepts a message: it gets its id, its place in order, and is on the bus when `publish` has resolved. */
+/** Gives each message an id and a sequence number and puts it on the bus. */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #isLocal: boolean;
   readonly #isDebug: boolean;
-  readonly #inFlight = new Map<string, InFlight>();
+  readonly #keyedPublishes = new Map<string, KeyedPublish>();
   #seq = 0;
 
   constructor(parts: PublisherParts) {
@@ -56,16 +57,13 @@ export class Publisher {
     return this.#isLocal ? "publish success" : "publish success, written to the message queue";
   }
 
-  /**
-   * Answers at once where the message went out at once. Rejects with Fault "too_large", or "unavailable" when it could
-   * not be put on the bus.
-   */
+  /** Returns without a promise if the message was sent at once. Rejects with Fault "too_large" or "unavailable". */
   publish(request: PublishRequest): Published | Promise<Published> {
     const publishing = this.#send(request, undefined);
     return this.#isDebug ? this.#logged(request, publishing) : publishing;
   }
 
-  /** A repeat of a key answers what its first message was answered, without publishing again. */
+  /** A repeat of a key returns the result of the first publish and publishes nothing. */
   async publishOnce(request: PublishRequest, idempotencyKey: string): Promise<Published | PublishRefusal> {
     if (idempotencyKey === "" || idempotencyKey.length > maxIdLength)
       return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
@@ -78,25 +76,25 @@ export class Publisher {
       return earlier.published;
     }
     const published = Promise.resolve(this.#send(request, idempotencyKey));
-    this.#inFlight.set(idempotencyKey, { fingerprint, published });
+    this.#keyedPublishes.set(idempotencyKey, { fingerprint, published });
     const { idempotency, steady } = this.#parts;
     try {
       const { id, receivers } = await published;
       idempotency.published(idempotencyKey, receivers, steady.now());
       if (this.#isDebug) this.#log(request, { id, receivers });
-      this.#forget(idempotencyKey);
+      this.#release(idempotencyKey);
       return { id, receivers };
     } catch (error) {
-      this.#inFlight.delete(idempotencyKey);
+      this.#keyedPublishes.delete(idempotencyKey);
       throw error;
     }
   }
 
-  /** A message that the broker has confirmed becomes known by its key when it is read here, a moment later. */
-  #forget(key: string): void {
+  /** In cluster mode the key becomes known only when this instance reads the message back from the broker. */
+  #release(key: string): void {
     const { idempotency, steady } = this.#parts;
-    if (idempotency.find(key, steady.now())) this.#inFlight.delete(key);
-    else setTimeout(() => this.#inFlight.delete(key), readBackMs).unref();
+    if (idempotency.find(key, steady.now())) this.#keyedPublishes.delete(key);
+    else setTimeout(() => this.#keyedPublishes.delete(key), readBackMs).unref();
   }
 
   async #logged(request: PublishRequest, publishing: Published | Promise<Published>): Promise<Published> {
@@ -111,10 +109,10 @@ export class Publisher {
     this.#parts.log.debug({ ...published, targetType, target, bytes }, "published");
   }
 
-  /** Delivered here already, or on its way: two equal requests may arrive together. */
-  #earlier(key: string): InFlight | undefined {
-    const inFlight = this.#inFlight.get(key);
-    if (inFlight) return inFlight;
+  /** The first publish with the key: delivered, or still running, because two equal requests may arrive together. */
+  #earlier(key: string): KeyedPublish | undefined {
+    const running = this.#keyedPublishes.get(key);
+    if (running) return running;
     const { idempotency, steady } = this.#parts;
     const delivered = idempotency.find(key, steady.now());
     if (!delivered) return undefined;
@@ -128,12 +126,12 @@ export class Publisher {
   ): Published | Promise<Published> {
     const { bus, hub, clock, node, newId, maxMessageBytes } = this.#parts;
     if (isLongerThan(data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
-    if (hub.waitingBytes > maxWaitingBytes) return Promise.reject(tooMuchWaits());
+    if (hub.deferredBytes > maxDeferredBytes) return Promise.reject(tooManyDeferred());
     const id = newId();
     const message: BroadcastMessage = {
       v: 1,
       id,
-      // Who misses a number takes it for a loss: what nobody will receive gets none.
+      // Receivers report a missing number as a loss, so a message that the bus refuses gets no number.
       seq: bus.takes("broadcast") ? ++this.#seq : 0,
       ts: clock.now(),
       node,
@@ -142,9 +140,9 @@ export class Publisher {
       data,
     };
     if (idempotencyKey !== undefined) message.idempotencyKey = idempotencyKey;
-    const publishing = bus.publish("broadcast", keyOf(targetType, target), message);
+    const publishing = bus.publish("broadcast", orderingKey(targetType, target), message);
     if (publishing === alreadyPublished) return { id, receivers: hub.lastReceivers };
-    // Counted before the message goes out: a receiver may close on reading it.
+    // Counted before the message is sent: a recipient may close when it reads it.
     const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
     return publishing.then(() => ({ id, receivers }));
   }
@@ -154,8 +152,8 @@ function tooLarge(maxMessageBytes: number): Fault {
   return new Fault("too_large", `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
 }
 
-function tooMuchWaits(): Fault {
-  return new Fault("unavailable", "Too much waits to be delivered; try again in a second.", {
+function tooManyDeferred(): Fault {
+  return new Fault("unavailable", "Too many messages wait to be delivered; try again in a second.", {
     retryAfterSeconds: 1,
   });
 }

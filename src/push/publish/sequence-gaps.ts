@@ -1,81 +1,80 @@
-import { tagOf } from "../message/ids.ts";
+import { idPrefixOf } from "../message/ids.ts";
 import type { BroadcastMessage } from "../message/message.ts";
 
 export interface SequenceGapsOptions {
-  /** How long a number may be late: a queue with partitions keeps order per target, not per instance. */
+  /** How late a number may arrive: a queue with partitions keeps order per target, not per publisher. */
   lateMs: number;
-  /** Publishers remembered, and numbers awaited of each; the oldest go first. */
-  maxSources: number;
-  maxAwaited: number;
-  /** Called with how many numbers never came: lost on the way here, or refused by the queue when they were published. */
-  onGap: (count: number) => void;
+  /** Publishers remembered; the oldest is forgotten first. */
+  maxPublishers: number;
+  /** Missing numbers remembered per publisher; more are reported as lost at once. */
+  maxMissing: number;
+  /** Called with the count of numbers that never arrived: lost on the way, or refused by the queue. */
+  onLoss: (count: number) => void;
 }
 
-export const sequenceGapsDefaults = { lateMs: 5_000, maxSources: 1_000, maxAwaited: 10_000 };
+export const sequenceGapsDefaults = { lateMs: 5_000, maxPublishers: 1_000, maxMissing: 10_000 };
 
-interface Source {
+interface Publisher {
   highest: number;
-  /** Numbers that were passed over, and since when. */
-  awaited: Map<number, number>;
+  /** Missing numbers below `highest`, with the time at which the gap was seen. */
+  missing: Map<number, number>;
 }
 
-/** Sees by the running numbers of each publisher that messages are missing. */
+/** Finds missing messages by the sequence numbers of each publisher. */
 export class SequenceGaps {
   readonly #options: SequenceGapsOptions;
-  readonly #sources = new Map<string, Source>();
+  readonly #publishers = new Map<string, Publisher>();
 
   constructor(options: SequenceGapsOptions) {
     this.#options = options;
   }
 
-  seen({ id, seq }: Pick<BroadcastMessage, "id" | "seq">, nowMs: number): void {
-    // Other services write without a number.
+  observe({ id, seq }: Pick<BroadcastMessage, "id" | "seq">, nowMs: number): void {
+    // Other services write messages without a number.
     if (seq <= 0) return;
-    const source = this.#sources.get(tagOf(id));
-    if (!source) this.#remember(tagOf(id), seq);
-    else if (seq <= source.highest) source.awaited.delete(seq);
-    else this.#advance(source, seq, nowMs);
+    const publisher = this.#publishers.get(idPrefixOf(id));
+    if (!publisher) this.#add(idPrefixOf(id), seq);
+    else if (seq <= publisher.highest) publisher.missing.delete(seq);
+    else this.#advance(publisher, seq, nowMs);
   }
 
-  /** Whether any number may still come that should be here already. */
-  get isAwaiting(): boolean {
-    for (const { awaited } of this.#sources.values()) if (awaited.size > 0) return true;
+  get hasGaps(): boolean {
+    for (const { missing } of this.#publishers.values()) if (missing.size > 0) return true;
     return false;
   }
 
   tick(nowMs: number): void {
     const before = nowMs - this.#options.lateMs;
     let lost = 0;
-    for (const { awaited } of this.#sources.values()) {
-      for (const [seq, sinceMs] of awaited) {
+    for (const { missing } of this.#publishers.values()) {
+      for (const [seq, sinceMs] of missing) {
         if (sinceMs > before) break;
-        awaited.delete(seq);
+        missing.delete(seq);
         lost++;
       }
     }
-    if (lost > 0) this.#options.onGap(lost);
+    if (lost > 0) this.#options.onLoss(lost);
   }
 
-  /** What a publisher said before we first heard it was not meant for us. */
-  #remember(tag: string, seq: number): void {
-    if (this.#sources.size >= this.#options.maxSources) this.#forgetOldest();
-    this.#sources.set(tag, { highest: seq, awaited: new Map() });
+  /** Numbers before the first one that arrives here are not missing. */
+  #add(idPrefix: string, seq: number): void {
+    if (this.#publishers.size >= this.#options.maxPublishers) this.#forgetOldest();
+    this.#publishers.set(idPrefix, { highest: seq, missing: new Map() });
   }
 
   #forgetOldest(): void {
-    const [oldest] = this.#sources;
+    const [oldest] = this.#publishers;
     if (!oldest) return;
-    const [tag, { awaited }] = oldest;
-    this.#sources.delete(tag);
-    if (awaited.size > 0) this.#options.onGap(awaited.size);
+    const [idPrefix, { missing }] = oldest;
+    this.#publishers.delete(idPrefix);
+    if (missing.size > 0) this.#options.onLoss(missing.size);
   }
 
-  #advance(source: Source, seq: number, nowMs: number): void {
-    const missing = seq - source.highest - 1;
-    const room = this.#options.maxAwaited - source.awaited.size;
-    const awaited = Math.min(missing, room);
-    for (let number = seq - awaited; number < seq; number++) source.awaited.set(number, nowMs);
-    source.highest = seq;
-    if (missing > awaited) this.#options.onGap(missing - awaited);
+  #advance(publisher: Publisher, seq: number, nowMs: number): void {
+    const gap = seq - publisher.highest - 1;
+    const remembered = Math.min(gap, this.#options.maxMissing - publisher.missing.size);
+    for (let number = seq - remembered; number < seq; number++) publisher.missing.set(number, nowMs);
+    publisher.highest = seq;
+    if (gap > remembered) this.#options.onLoss(gap - remembered);
   }
 }

@@ -6,19 +6,19 @@ import { connectionsReport } from "./connections-report.ts";
 
 export type ConnectionsReport = ReturnType<typeof connectionsReport>;
 
-/** What `/feign` does, for the management API: with the gateway of this process, or with one elsewhere. */
-export interface PushDesk {
-  /** `receivers` is null where nobody knows them all. */
+/** The operations of `/feign` for the management API, on the gateway of this process or on a remote one. */
+export interface PushOperations {
+  /** `receivers` is null in cluster mode, where no instance knows the number. */
   publish(request: PublishRequest): Promise<{ id: string; receivers: number | null }>;
-  /** Answers how many connections it concerned. */
+  /** Returns how many connections of the gateway's instance are affected. */
   disconnect(who: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
   online(): Promise<string[]>;
-  /** From now on the user's open connections may be in exactly these channels; what is not among them is left. */
+  /** Replaces the grants of the user's open connections; they leave all other channels. */
   grant(userId: string, channels: string[]): Promise<void>;
 }
 
-export function localPushDesk(gateway: Gateway): PushDesk {
+export function localPushOperations(gateway: Gateway): PushOperations {
   return {
     publish: async (request) => gateway.publisher.publish(request),
     disconnect: (who, closeCode) => gateway.control.disconnect(who, closeCode),
@@ -30,12 +30,15 @@ export function localPushDesk(gateway: Gateway): PushDesk {
 
 const timeoutMs = 5000;
 
-/** Over the `/feign` of a push role that runs elsewhere. */
-export function remotePushDesk(options: { url: string; apiKey: string | undefined }, send = fetch): PushDesk {
+/** Calls the `/feign` interface of a push role in another process. */
+export function remotePushOperations(
+  options: { url: string; apiKey: string | undefined },
+  send = fetch,
+): PushOperations {
   const base = options.url.replace(/\/+$/, "");
   const authorization = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
 
-  async function ask(method: "GET" | "POST", path: string, body?: unknown) {
+  async function call(method: "GET" | "POST", path: string, body?: unknown) {
     const response = await send(`${base}/feign/${path}`, {
       method,
       headers: {
@@ -59,27 +62,27 @@ export function remotePushDesk(options: { url: string; apiKey: string | undefine
 
   return {
     async publish(request) {
-      const { headers } = await ask("POST", "publish", request);
+      const { headers } = await call("POST", "publish", request);
       const receivers = headers.get("x-push-receivers");
       return { id: headers.get("x-push-id") ?? "", receivers: receivers === null ? null : Number(receivers) };
     },
     async disconnect(who, code) {
-      const { headers } = await ask("POST", "disconnect", code === undefined ? who : { ...who, code });
+      const { headers } = await call("POST", "disconnect", code === undefined ? who : { ...who, code });
       return Number(headers.get("x-push-connections"));
     },
     async connections(userId) {
       const query = userId === null ? "" : `?userId=${encodeURIComponent(userId)}`;
-      return (await ask("GET", `connections${query}`)).data as ConnectionsReport;
+      return (await call("GET", `connections${query}`)).data as ConnectionsReport;
     },
-    online: async () => (await ask("GET", "getOnlineUsers")).data as string[],
+    online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async grant(userId, channels) {
-      await ask("POST", "channels/grant", { userId, channels });
+      await call("POST", "channels/grant", { userId, channels });
     },
   };
 }
 
-/** Where neither is there: says so instead of doing nothing. */
-export const noPushDesk: PushDesk = {
+/** For a deploy service without a push gateway. */
+export const noPushOperations: PushOperations = {
   publish: async () => missing(),
   disconnect: async () => missing(),
   connections: async () => missing(),

@@ -1,13 +1,13 @@
 import type { BroadcastMessage } from "../message/message.ts";
 
-/** What a message takes beside its text. */
+/** Estimated memory of a message besides its text. */
 const messageOverheadBytes = 256;
 
 /**
- * Messages that connections which fell behind have yet to be sent, kept once for all of them. Positions count from 0 and
- * never repeat. How much may be kept is the caller's to limit.
+ * Unsent messages of slow consumers, stored once for all of them. Positions count from 0 and never repeat. The caller
+ * limits the size.
  */
-export class Backlog {
+export class SharedBacklog {
   readonly #messages: BroadcastMessage[] = [];
   #start = 0;
   #bytes = 0;
@@ -29,7 +29,7 @@ export class Backlog {
     return this.#messages[position - this.#start];
   }
 
-  /** Everybody has what stands before this position. */
+  /** Call when all readers are at or beyond this position. */
   forgetBefore(position: number): void {
     const forgotten = this.#messages.splice(0, Math.max(0, position - this.#start));
     for (const message of forgotten) this.#bytes -= bytesOf(message);
