@@ -39,13 +39,11 @@ function planOf(
 
 const rounds = 12;
 const warmMs = 2_000;
-/** Until the attackers' program runs and their first attempts are there. */
-const approachMs = 300;
 
 export interface Suffering {
-  /** Of each round, the 99th percentile in milliseconds. */
-  quiet: number[];
-  attacked: number[];
+  /** The latencies of each round, in milliseconds. */
+  quiet: number[][];
+  attacked: number[][];
   attempts: number;
 }
 
@@ -60,16 +58,16 @@ export async function suffer(
   plan: AttackPlan,
   into: Suffering,
 ): Promise<void> {
-  into.quiet.push(percentile(await probe.measure(plan.quietMs), 99));
-  const attackers = startAttackers(plan.attack, { ...plan, port });
-  await Bun.sleep(approachMs);
-  into.attacked.push(percentile(await probe.measure(plan.attackedMs), 99));
+  into.quiet.push(await probe.measure(plan.quietMs));
+  const attackers = await startAttackers(plan.attack, { ...plan, port });
+  into.attacked.push(await probe.measure(plan.attackedMs));
   into.attempts += await attackers.stop();
 }
 
-/** Of rounds: what else the machine does only adds to some of them. */
-export function usual(values: readonly number[]): number {
-  return percentile(values, 25);
+/** The lower quartile of the rounds' 99th percentiles: other load on the machine only adds to some rounds. */
+export function usual(rounds: readonly number[][]): number {
+  const p99 = rounds.map((latencies) => percentile(latencies, 99));
+  return percentile(p99, 25);
 }
 
 export function startAttackedSlipway(verifyUri: string): Promise<ServerProcess> {

@@ -9,19 +9,19 @@ import {
 } from "../../bench/neighbours.ts";
 import { type ServerProcess, startDeliveringBun, startVerifyService } from "../../bench/server-process.ts";
 import { eventually } from "../support/eventually.ts";
-import { LatencyProbe } from "../support/latency-probe.ts";
+import { LatencyProbe, percentile } from "../support/latency-probe.ts";
 import { pick } from "../support/length.ts";
 
-/** Stopped, flooding and knocking clients: what those who behave notice of them. */
-const rounds = pick(1, 5);
-/** In the long form 50,000 attempts. */
+const isFull = pick(false, true);
+const rounds = pick(3, 5);
+/** The long form makes 50,000 attempts. */
 const knockMs = 10_000;
-/** What the runtime keeps for itself of what it once needed. */
+/** The runtime keeps some memory that it once needed. */
 const maxGrowthBytes = 64 * 1024 ** 2;
 
 let verify: ServerProcess;
 let slipway: ServerProcess;
-/** The same runtime under the same attack without anything of ours: what it suffers, the machine asks. */
+/** A bare Bun server under the same attack: its latency is the share of the machine and the runtime. */
 let bare: ServerProcess;
 let probes: { probe: LatencyProbe; port: number }[];
 let residentBytesBefore: number;
@@ -59,35 +59,42 @@ async function sufferBoth(plan: AttackPlan) {
   return { own, control };
 }
 
-describe("those who behave", () => {
+describe("a well-behaved client", () => {
   test.each(attackPlans)(
-    "keep their latency: $name",
+    "keeps its latency during $name",
     async (plan) => {
       const { own, control } = await sufferBoth(plan);
-      const [quiet, attacked, bareAttacked] = [
-        usual(own.quiet),
-        usual(own.attacked),
-        usual(control.attacked),
-      ];
-      console.log(
-        `p99 quiet ${quiet.toFixed(2)} ms, attacked ${attacked.toFixed(2)} ms, bare Bun ${bareAttacked.toFixed(2)} ms`,
-      );
+      const ratioAt = (percent: number) => {
+        const at = (rounds: number[][]) => Number(percentile(rounds.flat(), percent).toFixed(2));
+        const attacked = at(own.attacked);
+        const baseline = {
+          quiet: at(own.quiet),
+          bareQuiet: at(control.quiet),
+          bareAttacked: at(control.attacked),
+        };
+        console.log(`p${percent} in ms:`, JSON.stringify({ attacked, ...baseline }));
+        return attacked / Math.max(...Object.values(baseline));
+      };
       expect(own.attempts).toBeGreaterThan(0);
-      // Twice the quiet case; where attackers that share the cores make more of it, not more than half as much again as the
-      // bare server suffers. One short round on a busy machine says nothing: there only a standstill is a failure.
-      expect(attacked).toBeLessThan(pick(2_000, Math.max(2 * quiet, 1.5 * bareAttacked)));
+      // The margins are wide, because other programs on the machine disturb short rounds unequally.
+      expect(ratioAt(50)).toBeLessThan(5);
+      expect(ratioAt(99)).toBeLessThan(20);
+      if (isFull)
+        expect(usual(own.attacked)).toBeLessThan(
+          Math.max(2 * usual(own.quiet), 1.5 * usual(control.attacked)),
+        );
     },
     240_000,
   );
 
-  test("are alone again when the attackers have gone, and memory returns to where it was", async () => {
+  test("is the only connection after the attacks, and memory returns to its earlier level", async () => {
     await eventually(
-      "every place of an attacker is free",
+      "the connections of the attackers are closed",
       async () => (await openConnections()) === 1,
       60_000,
     );
     await eventually(
-      "memory is back",
+      "memory has returned",
       () => slipway.residentBytes() - residentBytesBefore < maxGrowthBytes,
       60_000,
     );

@@ -19,7 +19,7 @@ function connect(open: string, onAnswer: (socket: Socket<undefined>) => void): v
   let isAnswered = false;
   const over = () => {
     underWay--;
-    ended++;
+    if (ended++ === 0) process.send?.("started");
   };
   underWay++;
   Bun.connect<undefined>({

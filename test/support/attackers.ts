@@ -16,23 +16,34 @@ export interface Attackers {
 }
 
 /**
- * Starts them in a process of the lowest priority: on a machine of their own they would not take the time of the server
- * that they attack, nor of those who are measured.
+ * Resolves after the first attempt has ended. The attackers have the lowest priority: on a separate machine they would
+ * not take CPU time from the server or from the measured client.
  */
-export function startAttackers(attack: Attack, { port, perSecond, atOnce }: AttackOptions): Attackers {
-  const told = Promise.withResolvers<number>();
+export async function startAttackers(
+  attack: Attack,
+  { port, perSecond, atOnce }: AttackOptions,
+): Promise<Attackers> {
+  const started = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<number>();
   const program = join(import.meta.dir, "attacker-process.ts");
   const numbers = [port, perSecond, atOnce].map(String);
   const child = Bun.spawn(["nice", "-n", "19", process.execPath, program, attack, ...numbers], {
     stdout: "inherit",
     stderr: "inherit",
-    ipc: (message) => told.resolve((message as { attempts: number }).attempts),
-    onExit: () => told.resolve(0),
+    ipc(message) {
+      if (message === "started") started.resolve();
+      else ended.resolve((message as { attempts: number }).attempts);
+    },
+    onExit() {
+      started.reject(new Error("the attackers ended before their first attempt"));
+      ended.resolve(0);
+    },
   });
+  await started.promise;
   return {
     async stop() {
       child.send("stop");
-      const attempts = await told.promise;
+      const attempts = await ended.promise;
       child.kill("SIGKILL");
       await child.exited;
       return attempts;
