@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "../errors.ts";
 
-/** A small repository on this machine, to watch a deploy without having one. */
+/** A small Git repository on this machine, for trying a deploy without a Git host. */
 export interface SampleRepository {
   /** Its path, which is also its clone URL. */
   path: string;
@@ -25,7 +25,7 @@ const page = (version: number) => `<!doctype html>
 `;
 
 const readme = `# Sample
-A repository that Slipway made to show a deploy. It goes when its project is deleted.
+A repository that Slipway made to show a deploy. It is deleted with its project.
 `;
 
 export async function makeSampleRepository(path: string): Promise<SampleRepository> {

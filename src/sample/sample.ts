@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
@@ -7,6 +6,7 @@ import type { Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
+import { hmacOf } from "../webhook/proof/signature.ts";
 import { makeSampleRepository, sampleFolderOf } from "./sample-repository.ts";
 
 export interface MadeSample {
@@ -18,7 +18,7 @@ export interface MadeSample {
 /** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
 export interface Samples {
   create(): Promise<MadeSample>;
-  /** The project with its repository, deliveries, clones and workspaces: nothing is left. */
+  /** Removes the project with its repository, deliveries, clones and workspaces. */
   remove(project: Project): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface SamplesOptions {
   fetch: typeof fetch;
 }
 
-/** More would be somebody's script gone wild. */
+/** Keeps a script from filling the disk. */
 const maxSamples = 20;
 const deliveriesAtOnce = 500;
 const projectsAtOnce = 200;
@@ -64,7 +64,7 @@ export function buildSamples(options: SamplesOptions): Samples {
 
   async function push(project: Project, key: string, secret: string, commit: string, message: string) {
     const body = JSON.stringify(githubPush(project, commit, message, new Date(clock.now())));
-    const signature = createHmac("sha256", secret).update(body).digest("hex");
+    const signature = hmacOf(secret, Buffer.from(body)).toString("hex");
     const response = await options.fetch(`${ownUrl()}/api/hooks/git/${key}`, {
       method: "POST",
       headers: {
@@ -131,7 +131,7 @@ export function buildSamples(options: SamplesOptions): Samples {
   };
 }
 
-/** What GitHub sends for a push, as far as anybody reads it. */
+/** A GitHub push with the fields that the payload reader uses. */
 function githubPush(project: Project, commit: string, message: string, at: Date) {
   const head = {
     id: commit,

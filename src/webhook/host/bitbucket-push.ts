@@ -11,10 +11,10 @@ import {
   skipped,
 } from "./normalized.ts";
 
-/** Nobody pushes more refs at once but by mirroring; the rest is not looked at. */
+/** Only mirroring pushes more refs at once; further refs are ignored. */
 const maxRefs = 1000;
 
-/** The refs that a push of Bitbucket lists: under `push` in the Cloud, at the top in Data Center; null: it is none. */
+/** The ref changes of a Bitbucket push: under `push` in Cloud, at the top level in Data Center. Null: no Bitbucket push. */
 export function bitbucketChangesOf(payload: JsonObject): unknown[] | null {
   const cloud = listAt(payload, "push", "changes");
   if (cloud !== null) return cloud;
@@ -22,7 +22,7 @@ export function bitbucketChangesOf(payload: JsonObject): unknown[] | null {
   return dataCenter?.some((change) => isObject(at(change, "ref"))) ? dataCenter : null;
 }
 
-/** Those that still exist come first, as a deletion builds nothing. */
+/** Existing refs come first, because a deleted ref builds nothing. */
 export function readBitbucketPush(
   payload: JsonObject,
   changes: readonly unknown[],
@@ -52,7 +52,7 @@ function ofCloud(change: unknown): NormalizedEvent[] {
   return isObject(old) ? [deletionOf(refFieldsOf(textAt(old, "name"), textAt(old, "type")))] : [];
 }
 
-/** It describes one commit, that of the last change, apart from the list. */
+/** Data Center describes only the commit of the last change, outside of the list. */
 function ofDataCenter(payload: JsonObject, change: unknown): NormalizedEvent[] {
   const refFields = refFieldsOf(firstText(textAt(change, "ref", "id"), textAt(change, "refId")), "");
   const commit = textAt(change, "toHash");

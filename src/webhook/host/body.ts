@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "./json-reader.ts";
 
-/** A body, decoded: its JSON object, or why it has none. */
+/** A decoded body: its JSON object, or why there is none. */
 export interface DecodedBody {
-  /** The JSON text: for form bodies that inside `payload=`. */
+  /** The JSON text; of a form body, its field `payload`. */
   text: string;
   payload: JsonObject | null;
   problem: string;
@@ -33,8 +33,8 @@ export function formPayloadOf(body: Uint8Array, contentType: string): string | n
 }
 
 /**
- * Decodes a body that is verified already. A byte order mark goes, bytes that are no UTF-8 become U+FFFD. What says it
- * is a form but holds bare JSON (curl's default) is read as JSON.
+ * Decodes a verified body. A byte order mark is removed, and invalid UTF-8 becomes U+FFFD. Bare JSON with the content type
+ * of a form (curl's default) is read as JSON.
  */
 export function decodeBody(body: Uint8Array, contentType: string, contentEncoding: string): DecodedBody {
   const text = formPayloadOf(body, contentType) ?? utf8.decode(body);
@@ -43,7 +43,7 @@ export function decodeBody(body: Uint8Array, contentType: string, contentEncodin
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return { text, payload: parsed, problem: "" };
-    return { text, payload: null, problem: "The body is JSON, but no object." };
+    return { text, payload: null, problem: "The body is JSON, but not an object." };
   } catch {
     const isCompressed = contentEncoding !== "" && contentEncoding.toLowerCase() !== "identity";
     const problem = isCompressed

@@ -6,11 +6,11 @@ export interface ChangedPaths {
   unknownBecause: string | null;
 }
 
-/** More than this is treated as a list that nobody should filter by. */
+/** Longer lists count as unknown, which limits the cost of filters. */
 const maxPaths = 10_000;
 /** GitHub lists at most this many commits of one push. */
 const githubMaxCommits = 2048;
-/** Gogs, and Gitea of old, list no more of a push and do not count what they leave out. */
+/** Gogs and old versions of Gitea list at most this many commits of a push and do not send the total. */
 const uncountedMaxCommits = 5;
 
 export function unknownPaths(because: string): ChangedPaths {
@@ -18,15 +18,15 @@ export function unknownPaths(because: string): ChangedPaths {
 }
 
 /**
- * Files that a push changed, as far as the host tells. Hosts cut their lists (GitLab at 20 commits, Gitea at 5) or leave
- * them out; such a list says nothing about files it does not name, so it reads as unknown.
+ * Files that a push changed. Hosts truncate their lists (GitLab at 20 commits, Gitea at 5) or omit them. Other files may
+ * have changed too then, so the result is unknown.
  */
 export function changedPathsOf(payload: JsonObject): ChangedPaths {
   const commits = listAt(payload, "commits");
   if (commits === null) return unknownPaths("the host sent no list of commits");
   if (commits.length === 0) return unknownPaths("the host sent an empty list of commits");
-  const cut = cutSign(payload, commits.length);
-  if (cut) return unknownPaths(cut);
+  const truncated = whyTruncated(payload, commits.length);
+  if (truncated) return unknownPaths(truncated);
   const paths = new Set<string>();
   for (const commit of [...commits, at(payload, "head_commit")]) {
     if (commit === undefined || commit === null) continue;
@@ -36,7 +36,7 @@ export function changedPathsOf(payload: JsonObject): ChangedPaths {
   return { paths: [...paths], unknownBecause: null };
 }
 
-function cutSign(payload: JsonObject, sent: number): string | null {
+function whyTruncated(payload: JsonObject, sent: number): string | null {
   const total = countAt(payload, "total_commits_count") ?? countAt(payload, "total_commits");
   if (total !== null && total > sent) return `the host sent ${sent} of ${total} commits`;
   if (isTrueAt(payload, "commits_more_than_ten"))
@@ -45,11 +45,10 @@ function cutSign(payload: JsonObject, sent: number): string | null {
   const isUncounted = total === null && textAt(payload, "compare_url") !== "";
   if (isUncounted && sent >= uncountedMaxCommits)
     return `the host sends at most ${uncountedMaxCommits} commits`;
-  // The files of commits that were thrown away have changed too, and stand nowhere.
-  return isTrueAt(payload, "forced") ? "a forced push does not name what it took away" : null;
+  return isTrueAt(payload, "forced") ? "a forced push does not list the files of removed commits" : null;
 }
 
-/** False when the commit carries no file list at all. */
+/** False if the commit has no list of files. */
 function addFiles(commit: unknown, paths: Set<string>): boolean {
   if (!isObject(commit)) return false;
   const lists = ["added", "modified", "removed"].map((name) => listAt(commit, name));
@@ -58,7 +57,7 @@ function addFiles(commit: unknown, paths: Set<string>): boolean {
   return true;
 }
 
-/** Paths that a sender of our own format lists itself. */
+/** The field `paths` of our own format. */
 export function listedPathsOf(payload: JsonObject): ChangedPaths {
   const listed = listAt(payload, "paths");
   if (listed === null) return unknownPaths("the payload has no list of paths");

@@ -1,4 +1,4 @@
-/** Reads foreign JSON without ever trusting a type: what is not there or of another type reads as nothing. */
+/** Reads untrusted JSON: a missing value, or a value of another type, reads as absent. */
 
 export type JsonObject = Record<string, unknown>;
 
@@ -16,14 +16,14 @@ export function at(value: unknown, ...path: string[]): unknown {
   return current;
 }
 
-/** Text at a path, "" when there is none. Numbers read as text: some hosts send ids either way. */
+/** Text at a path, "" if there is none. Numbers read as text, because some hosts send ids as numbers. */
 export function textAt(value: unknown, ...path: string[]): string {
   const found = at(value, ...path);
   if (typeof found === "string") return found;
   return typeof found === "number" ? String(found) : "";
 }
 
-/** The first that is not empty. */
+/** The first non-empty candidate. */
 export function firstText(...candidates: string[]): string {
   return candidates.find((candidate) => candidate !== "") ?? "";
 }

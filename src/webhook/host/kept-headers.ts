@@ -4,13 +4,13 @@ import type { HeaderValues } from "./read-event.ts";
 
 const alwaysKept = ["content-type", "content-encoding", "user-agent"] as const;
 
-/** Headers that records of a generic sender keep, in lower case: none of them may be the place of its secret. */
+/** Headers in records of a generic sender, in lower case. None of them may carry its secret. */
 export const keptOfGeneric: readonly string[] = [
   ...alwaysKept,
   ...providers.generic.deliveryIdHeaders.map((name) => name.toLowerCase()),
 ];
 
-/** Never a header that may carry a secret: only those named here, and the host's event and delivery id. */
+/** The headers for the record: only those listed here and the host's event and delivery id, because others may carry secrets. */
 export function keptHeaders(headers: HeaderValues, provider?: Provider): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const names of [alwaysKept, provider?.eventHeaders ?? [], provider?.deliveryIdHeaders ?? []])
@@ -21,7 +21,7 @@ export function keptHeaders(headers: HeaderValues, provider?: Provider): Record<
   return kept;
 }
 
-/** The headers to record and to read events from: a configuration of old may have its secret in one of those kept. */
+/** Hides the secret: a configuration of an earlier version may name a header that is recorded. */
 export function withoutSecret(
   headers: HeaderValues,
   { provider, secretHeader }: Pick<WebhookConfig, "provider" | "secretHeader">,

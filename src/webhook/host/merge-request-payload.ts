@@ -6,9 +6,9 @@ import { accountOf } from "./push-payload.ts";
 
 /** A merge request in one shape for all hosts. */
 interface MergeRequest {
-  /** As the host names it; null when it names none. */
+  /** As the host names it; null if it sends none. */
   action: string | null;
-  /** An update that says whether it brought commits; null: the host does not say. */
+  /** Whether an update contains new commits; null: the host does not say. */
   bringsCommits: boolean | null;
   isMerged: boolean;
   title: string;
@@ -18,11 +18,11 @@ interface MergeRequest {
   headCommit: string;
   mergeCommit: string;
   fromFork: boolean;
-  /** Where the host keeps the head of a fork's request; "" when it keeps none. */
+  /** The host's ref for the head of a request from a fork; "" if there is none. */
   headRef: string;
 }
 
-/** Actions after which there is other code to build than before. An update counts only when it brought commits. */
+/** Actions that change the code to build. An update counts only if it contains new commits. */
 const buildingActions = new Set([
   "open",
   "opened",
@@ -36,7 +36,7 @@ const buildingActions = new Set([
 const mergedActions = new Set(["merge", "merged", "fulfilled"]);
 const updateActions = new Set(["update", "updated"]);
 
-/** `eventName` carries the action on Bitbucket: pullrequest:created. */
+/** On Bitbucket, `eventName` contains the action: pullrequest:created. */
 export function readMergeRequest(payload: JsonObject, eventName: string): NormalizedEvent {
   const request = requestOf(payload, eventName);
   const author = accountOf(payload);
@@ -44,13 +44,10 @@ export function readMergeRequest(payload: JsonObject, eventName: string): Normal
     return skipped("probe", "The body describes no merge request: a probe of the host.", { author });
   const fields = fieldsOf(request, author);
   if (isBuilding(request)) return normalized(fields);
-  const what =
-    request.action === "update" || request.action === "updated"
-      ? "an update without commits"
-      : request.action;
+  const what = updateActions.has(request.action ?? "") ? "an update without commits" : request.action;
   return skipped(
     "event_not_allowed",
-    `The merge request's action (${what}) brings no other code to build.`,
+    `The merge request's action (${what}) does not change the code to build.`,
     fields,
   );
 }
@@ -150,13 +147,8 @@ function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
 }
 
 function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
-  const action = eventName.startsWith("pullrequest:") ? eventName.slice("pullrequest:".length) : "";
   return {
-    action: action === "" ? null : action,
-    bringsCommits: null,
-    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
-    title: textAt(pull, "title"),
-    message: "",
+    ...bitbucketFields(pull, eventName, "pullrequest:"),
     sourceBranch: textAt(pull, "source", "branch", "name"),
     targetBranch: textAt(pull, "destination", "branch", "name"),
     headCommit: textAt(pull, "source", "commit", "hash"),
@@ -168,14 +160,9 @@ function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
 
 /** Bitbucket Data Center: `pr:opened`, `pr:from_ref_updated`, `pr:merged`. */
 function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
-  const action = eventName.startsWith("pr:") ? eventName.slice("pr:".length) : "";
   const number = textAt(pull, "id");
   return {
-    action: action === "" ? null : action,
-    bringsCommits: null,
-    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
-    title: textAt(pull, "title"),
-    message: "",
+    ...bitbucketFields(pull, eventName, "pr:"),
     sourceBranch: textAt(pull, "fromRef", "displayId"),
     targetBranch: textAt(pull, "toRef", "displayId"),
     headCommit: textAt(pull, "fromRef", "latestCommit"),
@@ -185,7 +172,18 @@ function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
   };
 }
 
-/** A source repository that the host names as null was a fork and is gone. */
+function bitbucketFields(pull: JsonObject, eventName: string, prefix: string) {
+  const action = eventName.startsWith(prefix) ? eventName.slice(prefix.length) : "";
+  return {
+    action: action === "" ? null : action,
+    bringsCommits: null,
+    isMerged: mergedActions.has(action) || (action === "" && textAt(pull, "state") === "MERGED"),
+    title: textAt(pull, "title"),
+    message: "",
+  };
+}
+
+/** A source repository that is null is a deleted fork. */
 function areDifferent(source: unknown, target: unknown): boolean {
   if (source === null && isObject(target)) return true;
   if (!isObject(source) || !isObject(target)) return false;
@@ -197,7 +195,7 @@ function nameOf(repository: JsonObject): string {
   return firstText(textAt(repository, "full_name"), textAt(repository, "id"), textAt(repository, "name"));
 }
 
-/** Anything else could name a ref outside the merge request. */
+/** Other text could name a ref outside of the merge request. */
 function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
 }

@@ -7,7 +7,7 @@ import { readMergeRequest } from "./merge-request-payload.ts";
 import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 import { readCreate, readDelete, readPush } from "./push-payload.ts";
 
-/** What an event name of a host means; `by_body`: the body has to say. */
+/** The kind of an event, by the host's name for it; `by_body`: the body decides. */
 export type EventKind = "push" | "tag" | "create" | "delete" | "merge_request" | "ping" | "by_body";
 
 export type PayloadParser = (
@@ -16,10 +16,10 @@ export type PayloadParser = (
   kind: EventKind | null,
 ) => NormalizedEvent;
 
-/** The parser of every host: by the event's name where there is one, otherwise and within it by shape. */
+/** Parses the payloads of all Git hosts: by the name of the event if it is sent, otherwise by the shape of the body. */
 export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   if (kind === null && eventName !== "")
-    return skipped("event_not_allowed", `The event ${eventName} is none that builds.`);
+    return skipped("event_not_allowed", `The event ${eventName} never starts a build.`);
   const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
   switch (actual) {
     case null:
@@ -46,7 +46,7 @@ const kindByName: Record<string, EventKind> = {
   merge_request_hooks: "merge_request",
 };
 
-/** Where a merge request stands: GitHub and its like, Bitbucket in the Cloud, Bitbucket Data Center. */
+/** Fields of a merge request: GitHub and similar hosts, Bitbucket Cloud, Bitbucket Data Center. */
 const requestNames = ["pull_request", "pullrequest", "pullRequest"];
 
 function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
@@ -59,14 +59,14 @@ function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
   return textAt(payload, "ref_type") !== "" && textAt(payload, "after") === "" ? "create" : "push";
 }
 
-/** A body without a ref is a probe, unless it says itself what else it is: a comment, a new user. */
+/** A body without a ref is a probe, unless it names another event, such as a comment or a new user. */
 function unknownOf(payload: JsonObject): NormalizedEvent {
   const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
   if (name === "") return skipped("probe", "The body names no ref: a probe of the host.");
-  return skipped("event_not_allowed", `The event ${name.slice(0, 100)} is none that builds.`);
+  return skipped("event_not_allowed", `The event ${name.slice(0, 100)} never starts a build.`);
 }
 
-/** Spellings of the event field that people send. */
+/** Accepted values of the field `event`. */
 const genericKinds: Record<string, "push" | "tag" | "merge_request" | "ping"> = {
   push: "push",
   tag: "tag",
@@ -133,7 +133,7 @@ function readGeneric(
       title: textAt(payload, "title"),
       sourceBranch: refFields.ref,
       targetBranch: firstText(textAt(payload, "targetBranch"), refFields.ref),
-      // The format has no fork field. Code of the project itself is in branches, so any other ref counts as a fork's.
+      // The format has no field for forks. The project's own code is in branches and tags, so another ref counts as a fork.
       fromFork: refFields.rawRef !== "" && !isBranchOrTag(refFields.rawRef),
     },
   });

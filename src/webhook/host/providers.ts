@@ -2,19 +2,19 @@ import type { ProviderName } from "../../model/webhook-config.ts";
 import { standardHeaders } from "../../standard-webhooks.ts";
 import { type EventKind, type PayloadParser, parseGenericPayload, parseHostPayload } from "./payloads.ts";
 
-/** Where the proof of origin stands and what it is. Of several headers the first that is not empty counts. */
+/** How a delivery is authenticated, and by which header: the first one that is not empty counts. */
 export type SignatureScheme =
   | {
       type: "hmac";
       headers: readonly string[];
       prefix: string;
-      /** For form bodies the host signs the JSON inside, not the body. */
+      /** Of a form body, the host signs the JSON inside. */
       signsFormPayload?: boolean;
     }
   | {
       type: "token";
       headers: readonly string[];
-      /** The host may sign instead of sending the secret, as Standard Webhooks describes it. */
+      /** The host may send a Standard Webhooks signature instead of the secret. */
       orStandard?: boolean;
     }
   /** The password itself, or a signature of a timestamp with it. */
@@ -25,9 +25,9 @@ export type SignatureScheme =
 /** A Git host. To add one, add a row. */
 export interface Provider {
   title: string;
-  /** The first that is sent counts. Empty: the body says. */
+  /** The first one that is sent counts. Empty: the body names the event. */
   eventHeaders: readonly string[];
-  /** In lower case. An event that is not here is one that builds nothing. */
+  /** By event name in lower case. Other events never start a build. */
   events: Readonly<Record<string, EventKind>>;
   deliveryIdHeaders: readonly string[];
   signature: SignatureScheme;

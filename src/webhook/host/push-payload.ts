@@ -5,8 +5,8 @@ import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-rea
 import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 
 /**
- * A push as GitHub, GitLab, Gitee, Codeup, Gitea and Gogs send it: full `ref`, `before`, `after`. A tag may arrive as a
- * push; then it is a tag. `isTag` says that the host's event name says so too.
+ * A push as GitHub, GitLab, Gitee, Codeup, Gitea and Gogs send it: full `ref`, `before`, `after`. A push of refs/tags/… is
+ * a tag. `isTag`: by its name, the event is a tag.
  */
 export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const author = accountOf(payload);
@@ -23,19 +23,19 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   return normalized({
     ...refFields,
     commit: commit === "" ? null : commit,
-    message: messageOf(payload, commit),
+    message: headMessageOf(payload, commit),
     author,
     ...pathFieldsOf(changed),
   });
 }
 
-/** For an annotated tag `after` names the tag object; the commit it points at stands in the other two. */
+/** For an annotated tag `after` names the tag object; the other two fields name its commit. */
 function headCommitOf(payload: JsonObject, after: string): string {
   return firstText(textAt(payload, "checkout_sha"), textAt(payload, "head_commit", "id"), after);
 }
 
-/** Message of the head commit. Lists run oldest first on GitLab and newest first on Gitea, so it is found by id. */
-function messageOf(payload: JsonObject, commit: string): string {
+/** GitLab lists the oldest commit first and Gitea the newest, so the head commit is found by its id. */
+function headMessageOf(payload: JsonObject, commit: string): string {
   const commits = listAt(payload, "commits") ?? [];
   const head = commits.find((entry) => textAt(entry, "id") === commit) ?? commits.at(-1);
   return firstText(
@@ -45,7 +45,7 @@ function messageOf(payload: JsonObject, commit: string): string {
   );
 }
 
-/** The account that pushed; the author written into a commit can be anybody's name. */
+/** The account that pushed. The author of a commit is not used, because anybody can write any name there. */
 export function accountOf(payload: JsonObject): string {
   return firstText(
     textAt(payload, "sender", "login"),

@@ -3,7 +3,7 @@ import type { JsonObject } from "./json-reader.ts";
 import type { EventKind } from "./payloads.ts";
 import type { Provider } from "./providers.ts";
 
-/** The part of a request's headers that we look at; Headers is one. */
+/** Read access to headers. */
 export interface HeaderValues {
   get(name: string): string | null;
 }
@@ -17,10 +17,9 @@ export function firstHeader(headers: HeaderValues, names: readonly string[]): st
   return "";
 }
 
-/** Longer ones are no ids of any host. */
+/** No Git host sends longer ids. */
 const maxDeliveryIdLength = 200;
 
-/** What a payload says, in one shape for all hosts. */
 export function readEvent(provider: Provider, headers: HeaderValues, payload: JsonObject): NormalizedEvent {
   const eventName = firstHeader(headers, provider.eventHeaders);
   const lower = eventName.toLowerCase();

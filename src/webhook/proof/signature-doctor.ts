@@ -14,13 +14,13 @@ import {
   withoutPrefix,
 } from "./signature.ts";
 
-/** Larger bodies are not tried in variants: a stranger must not buy much work with one bad request. */
+/** Variants of larger bodies are not tried, to limit the work that an unauthenticated request causes. */
 const maxTriedBytes = 256 * 1024;
 
 export interface FailedSignature {
-  /** Those that are accepted now. */
+  /** Secrets that are accepted now. */
   secrets: readonly string[];
-  /** Those that were accepted once and are over. */
+  /** Secrets that have expired. */
   endedSecrets: readonly string[];
   scheme: SignatureScheme;
   place: ConfiguredPlace;
@@ -29,8 +29,8 @@ export interface FailedSignature {
 }
 
 /**
- * Which mistake a failed signature looks like. For the record alone: the sender is told only that it failed, because
- * each of these sentences would help somebody who guesses.
+ * The probable cause of a failed signature, for the record only. The response does not contain it, because it would help
+ * an attacker.
  */
 export function diagnose(failed: FailedSignature): string {
   const proof = proofOf(failed.scheme, failed.place, failed.request);
@@ -39,15 +39,15 @@ export function diagnose(failed: FailedSignature): string {
     return `header ${empty} is empty, so the host has no secret: set the secret on the host too`;
   if (proof === "") return missingProof(failed);
   return (
-    mistakes.find(({ isIt }) => isIt(failed, proof))?.says ??
+    causes.find(({ applies }) => applies(failed, proof))?.text ??
     "the secret on the host differs from the one here"
   );
 }
 
-/** What hosts without a secret send instead of a signature; a project may have another prefix. */
+/** Some hosts send only the prefix if they have no secret; a project may configure another prefix. */
 const emptySignature = /^(sha(1|256|512)=|v1,)$/;
 
-/** The header that is present but empty; null if there is none. A token may look like a prefix, a signature may not. */
+/** The header that is present but empty; null if there is none. A token, unlike a signature, may look like a prefix. */
 function emptyHeaderOf(failed: FailedSignature, proof: string): string | null {
   const { place, request } = failed;
   const isEmpty =
@@ -67,7 +67,7 @@ function missingProof({ scheme, place, request }: FailedSignature): string {
   const expected = expectedProof(scheme, place);
   if (scheme.type === "configured" && firstHeader(request.headers, [standardHeaders.signature]) !== "")
     return `${expected}, but there is a ${standardHeaders.signature}: set verifyMode to standard`;
-  // GitHub sends the old one beside the new one.
+  // GitHub sends a SHA-1 signature in addition to the SHA-256 one.
   const isOldAlone = firstHeader(request.headers, ["X-Hub-Signature-256", "X-Hub-Signature"]).startsWith(
     "sha1=",
   );
@@ -76,7 +76,7 @@ function missingProof({ scheme, place, request }: FailedSignature): string {
     ({ signature }) =>
       signature.type !== "configured" && firstHeader(request.headers, proofHeadersOf(signature)) !== "",
   );
-  // Several hosts use one header, and Gitea sends what Gogs and GitHub send too: the last that names its event is the sender.
+  // Several hosts share a header, and Gitea also sends the headers of Gogs and GitHub: the last match in the table is the sender.
   const other =
     others.findLast(({ eventHeaders }) => firstHeader(request.headers, eventHeaders) !== "") ?? others[0];
   return other ? `${expected}, but there is one of ${other.title}: check the provider` : expected;
@@ -90,23 +90,23 @@ function expectedProof(scheme: SignatureScheme, place: ConfiguredPlace): string 
     : `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`;
 }
 
-interface Mistake {
-  says: string;
-  isIt(failed: FailedSignature, proof: string): boolean;
+interface Cause {
+  text: string;
+  applies(failed: FailedSignature, proof: string): boolean;
 }
 
-const mistakes: Mistake[] = [
+const causes: Cause[] = [
   {
-    says: "it was made with a secret that is no longer accepted",
-    isIt: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
+    text: "it was made with a secret that is no longer accepted",
+    applies: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
   },
   {
-    says: "it was made with an empty secret: set the secret on the host too",
-    isIt: (failed) => isHmac(failed) && isSignedWith(failed, ""),
+    text: "it was made with an empty secret: set the secret on the host too",
+    applies: (failed) => isHmac(failed) && isSignedWith(failed, ""),
   },
   {
-    says: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
-    isIt: (failed) =>
+    text: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
+    applies: (failed) =>
       failed.secrets.some((secret) =>
         [secret.trim(), `${secret}\n`, `${secret.trim()}\n`, `${secret}\r\n`].some(
           (variant) => variant !== secret && isSignedWith(failed, variant),
@@ -114,69 +114,70 @@ const mistakes: Mistake[] = [
       ),
   },
   {
-    says: "the secret itself was sent where a signature is expected",
-    isIt: (failed, proof) => isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
+    text: "the secret itself was sent where a signature is expected",
+    applies: (failed, proof) =>
+      isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
   },
   {
-    says: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
-    isIt: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+    text: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
+    applies: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
   },
   {
-    says: "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
-    isIt: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
+    text: "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
+    applies: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
   },
   {
-    says: "it matches the JSON inside the form body: choose the content type application/json on the host",
-    isIt: (failed, proof) => {
+    text: "it matches the JSON inside the form body: choose the content type application/json on the host",
+    applies: (failed, proof) => {
       const form = failed.request.formPayload();
       return form !== null && matchesDigest(failed, proof, form);
     },
   },
   {
-    says: "it matches the body without its last newline: something on the way changes the body",
-    isIt: (failed, proof) => {
+    text: "it matches the body without its last newline: something on the way changes the body",
+    applies: (failed, proof) => {
       const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
       return matchesDigest(failed, proof, Buffer.from(trimmed, "latin1"));
     },
   },
   {
-    says: "it matches the body as JSON written anew: something on the way rewrites the body",
-    isIt: (failed, proof) => {
+    text: "it matches the body as JSON written anew: something on the way rewrites the body",
+    applies: (failed, proof) => {
       const rewritten = rewrittenJson(failed.request.body);
       return rewritten !== null && matchesDigest(failed, proof, rewritten);
     },
   },
   {
-    says: "the signed timestamp is more than an hour off: check the clocks",
-    isIt: (failed) => {
+    text: "the signed timestamp is more than an hour off: check the clocks",
+    applies: (failed) => {
       if (failed.scheme.type !== "gitee") return false;
       const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
       return isSignedWithAny({ ...failed, nowMs: sentAtMs });
     },
   },
   {
-    says: `${standardHeaders.id} or ${standardHeaders.timestamp} is missing beside the signature`,
-    isIt: (failed) =>
+    text: `${standardHeaders.id} or ${standardHeaders.timestamp} is missing beside the signature`,
+    applies: (failed) =>
       isStandard(failed) &&
       [standardHeaders.id, standardHeaders.timestamp].some(
         (name) => firstHeader(failed.request.headers, [name]) === "",
       ),
   },
   {
-    says: "the signed timestamp is more than five minutes off: check the clocks",
-    isIt: (failed) => {
+    text: "the signed timestamp is more than five minutes off: check the clocks",
+    applies: (failed) => {
       const sentAtMs = Number(firstHeader(failed.request.headers, [standardHeaders.timestamp])) * 1000;
       return isStandard(failed) && isSignedWithAny({ ...failed, nowMs: sentAtMs });
     },
   },
   {
-    says: "it matches when the secret is read as base64: save it here with whsec_ in front",
-    isIt: (failed) =>
+    text: "it matches when the secret is read as base64: save it here with whsec_ in front",
+    applies: (failed) =>
       isStandard(failed) && failed.secrets.some((secret) => isSignedWith(failed, `whsec_${secret}`)),
   },
   {
-    says: "it is a SHA-1 signature, which is not accepted",
-    isIt: (_failed, proof) => proof.startsWith("sha1="),
+    text: "it is a SHA-1 signature, which is not accepted",
+    applies: (_failed, proof) => proof.startsWith("sha1="),
   },
 ];
 
@@ -185,11 +186,11 @@ function isHmac({ scheme, place }: FailedSignature): boolean {
 }
 
 function isStandard({ scheme, place, request }: FailedSignature): boolean {
-  const isAsked =
+  const isAccepted =
     scheme.type === "configured"
       ? place.verifyMode === "standard"
       : scheme.type === "token" && scheme.orStandard === true;
-  return isAsked && firstHeader(request.headers, [standardHeaders.signature]) !== "";
+  return isAccepted && firstHeader(request.headers, [standardHeaders.signature]) !== "";
 }
 
 function isSignedWithAny(failed: FailedSignature): boolean {
@@ -201,7 +202,7 @@ function isSignedWith(failed: FailedSignature, secret: string): boolean {
   return isSignedBy(secret, failed.scheme, failed.place, failed.request, failed.nowMs);
 }
 
-/** Whether the proof is a digest of the bytes in any spelling. */
+/** Whether the proof is a digest of the bytes, in hex or base64, with or without a prefix. */
 function matchesDigest(failed: FailedSignature, proof: string, bytes: Uint8Array): boolean {
   if (bytes.byteLength > maxTriedBytes) return false;
   const { secrets, request } = failed;

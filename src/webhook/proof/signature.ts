@@ -5,9 +5,9 @@ import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
 import type { SignatureScheme } from "../host/providers.ts";
 import { firstHeader, type HeaderValues } from "../host/read-event.ts";
 
-/** What is signed and where the proof may stand. */
+/** The parts of a request that its verification needs. */
 export interface SignedRequest {
-  /** The bytes as they came; nothing is decoded before they are verified. */
+  /** The raw bytes: nothing is decoded before verification. */
   body: Uint8Array;
   headers: HeaderValues;
   query: { get(name: string): string | null };
@@ -20,19 +20,19 @@ export type ConfiguredPlace = Pick<
   "secretHeader" | "secretQuery" | "verifyMode" | "signaturePrefix" | "signatureEncoding"
 >;
 
-/** How far the clock of a sender that signs a timestamp may be off, as Gitee and Standard Webhooks say themselves. */
+/** Tolerated difference of a signed timestamp, as Gitee and Standard Webhooks specify. */
 const giteeToleranceMs = 3_600_000;
 const standardToleranceMs = 300_000;
 /** A key rotation needs two; more signatures in one header are ignored to limit the work. */
 const maxSignatures = 20;
 
-/** Headers that a host's proof may stand in. */
+/** Headers that can contain the proof of a host. */
 export function proofHeadersOf(scheme: Exclude<SignatureScheme, { type: "configured" }>): readonly string[] {
   const isAlsoStandard = scheme.type === "token" && scheme.orStandard;
   return isAlsoStandard ? [...scheme.headers, standardHeaders.signature] : scheme.headers;
 }
 
-/** The proof that the request carries, where this scheme looks for it; "" when there is none. */
+/** The signature or token of the request, from where this scheme expects it; "" if there is none. */
 export function proofOf(scheme: SignatureScheme, place: ConfiguredPlace, request: SignedRequest): string {
   if (scheme.type !== "configured") return firstHeader(request.headers, proofHeadersOf(scheme));
   if (place.verifyMode === "standard") return firstHeader(request.headers, [standardHeaders.signature]);
@@ -41,7 +41,7 @@ export function proofOf(scheme: SignatureScheme, place: ConfiguredPlace, request
   return firstHeader(request.headers, [header]) || (request.query.get(parameter) ?? "");
 }
 
-/** Whether the request proves that its sender knows the secret. Constant time, also when the proof is missing. */
+/** Whether the request proves that its sender knows the secret. In constant time, also without a proof. */
 export function isSignedBy(
   secret: string,
   scheme: SignatureScheme,
@@ -92,7 +92,7 @@ function isHmacSigned(
   return form !== null && isDigest(digest, hmacOf(secret, form), "hex");
 }
 
-/** Password mode sends the secret; sign mode sends base64(HMAC(secret, timestamp LF secret)), good for an hour. */
+/** Password mode sends the secret; sign mode sends base64(HMAC(secret, timestamp LF secret)), valid for an hour. */
 function isGiteeSigned(secret: string, proof: string, timestamp: string, nowMs: number): boolean {
   if (isSameSecret(proof, secret)) return true;
   const sentAtMs = /^\d{10,16}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
@@ -101,24 +101,24 @@ function isGiteeSigned(secret: string, proof: string, timestamp: string, nowMs: 
   return isSigned && Math.abs(nowMs - sentAtMs) <= giteeToleranceMs;
 }
 
-/** Standard Webhooks: of several signatures, separated by spaces, one of version 1 must fit. Good for five minutes. */
+/** Standard Webhooks: one of the signatures, separated by spaces, must match in version 1. Valid for five minutes. */
 function isStandardSigned(secret: string, { headers, body }: SignedRequest, nowMs: number): boolean {
   const signatures = firstHeader(headers, [standardHeaders.signature]);
   const id = firstHeader(headers, [standardHeaders.id]);
   const timestamp = firstHeader(headers, [standardHeaders.timestamp]);
   if (signatures === "" || id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
   const digest = standardDigest(secret, id, timestamp, body);
-  const fitting = signatures
+  const matching = signatures
     .split(" ", maxSignatures)
     .filter((entry) => entry.startsWith("v1,") && isDigest(entry.slice("v1,".length), digest, "base64"));
-  return fitting.length > 0 && Math.abs(nowMs - Number(timestamp) * 1000) <= standardToleranceMs;
+  return matching.length > 0 && Math.abs(nowMs - Number(timestamp) * 1000) <= standardToleranceMs;
 }
 
 export function hmacOf(secret: string, body: Uint8Array): Buffer {
   return new Bun.CryptoHasher("sha256", secret).update(body).digest();
 }
 
-/** Hex in either case, base64 as it is. A digest has one length, so that comparing its bytes tells nothing else. */
+/** Hex in either case, base64 as it is. All digests have the same length, so the length check reveals nothing. */
 export function isDigest(text: string, digest: Buffer, encoding: "hex" | "base64"): boolean {
   const given = Buffer.from(encoding === "hex" ? text.toLowerCase() : text);
   const expected = Buffer.from(digest.toString(encoding));

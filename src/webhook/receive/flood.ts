@@ -1,14 +1,14 @@
 import { FixedWindow } from "../../rate-limit.ts";
 
 /**
- * Keeps refused deliveries from filling the database. Refusals have a record each up to a limit: 60 a minute
- * per source (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all
- * unknown keys). Further refusals are counted in one record per minute.
+ * Keeps refused deliveries from filling the database. Each refusal has its own record up to a limit: 60 a minute per source
+ * (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all unknown
+ * keys). Further refusals are counted in one record per minute.
  */
 export interface FloodGuard {
-  /** Records by `create`, or counts onto the minute's surplus record; answers the record's id. */
+  /** Calls `create`, or counts the refusal in the surplus record of the minute. Returns the id of the record. */
   record(origin: Origin, nowMs: number, create: () => Promise<number>): Promise<number>;
-  /** Whether the next refusal would only be counted: its details are not needed then. */
+  /** Whether the next refusal would only be counted, so that its details are not needed. */
   isFlooding(origin: Origin, nowMs: number): boolean;
   /** Resolves once all counts are written. */
   settle(): Promise<void>;
@@ -33,7 +33,7 @@ const maxKeys = 10_000;
 const minute = { windowMs: 60_000, maxKeys };
 const hour = { windowMs: 3_600_000, maxKeys };
 
-/** What was recorded for one source or place in a minute or hour. */
+/** The records of one source or place in a minute or hour. */
 interface Tally {
   records: number;
   surplus: Promise<number> | null;
@@ -55,7 +55,7 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
     };
   }
 
-  /** The tally that is over its limit and counts the next refusal; null when the refusal gets its own record. */
+  /** The tally that is over its limit and counts the next refusal; null if the refusal gets its own record. */
   function fullOf({ source, place, hour }: ReturnType<typeof talliesOf>): Tally | null {
     if (place.records >= recordsOfPlace || hour.records >= hourlyRecordsOfPlace) return place;
     return source.records >= recordsOfSource ? source : null;

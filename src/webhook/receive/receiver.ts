@@ -25,7 +25,7 @@ import { buildFloodGuard, type FloodGuard, type Origin } from "./flood.ts";
 
 export interface Receiver {
   receive(incoming: Incoming): Promise<Answer>;
-  /** Waits for what is still being written. */
+  /** Resolves when all records are written. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface ReceiverOptions {
 
 const hookKey = /^[0-9a-f]{48}$/;
 
-/** The live way in: locate, enabled, read, rate, signature; what passes is decided under the project's lock. */
+/** Receives live deliveries: checks endpoint, size, rate and signature. Verified ones are decided under the project's lock. */
 export function buildReceiver(options: ReceiverOptions): Receiver {
   const { store, hooks, pipeline, clock, limitPerMinute } = options;
   const rates = buildProjectRates(limitPerMinute);
@@ -102,17 +102,17 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     return withCurrent(remembered, incoming, known, (hook) => receiveEnabled(hook, incoming, known));
   }
 
-  /** A refusal is never based on a remembered configuration: this one is of the moment, and enabled. */
+  /** Continues with the current configuration, if it is enabled: a refusal is never based on a cached one. */
   async function withCurrent(
     remembered: Hook,
     incoming: Incoming,
     known: Known,
-    goOn: (hook: Hook) => Promise<Answer>,
+    proceed: (hook: Hook) => Promise<Answer>,
   ): Promise<Answer> {
     const hook = await hooks.current(remembered);
     if (hook === null) return refuseUnknown(incoming, known);
-    if (hook.config.enabled) return goOn(hook);
-    return refuseFlooding(incoming, known, notEnabled(known.trace));
+    if (hook.config.enabled) return proceed(hook);
+    return refuse(incoming, known, notEnabled(known.trace));
   }
 
   async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
@@ -120,10 +120,10 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const body = await incoming.readBody();
     if (body === "too_large")
       return withCurrent(hook, incoming, known, () =>
-        refuseFlooding(incoming, known, tooLarge(options.maxBodyKB, known)),
+        refuse(incoming, known, tooLarge(options.maxBodyKB, known)),
       );
     if (body === "broken")
-      return withCurrent(hook, incoming, known, () => refuseFlooding(incoming, known, brokenBody));
+      return withCurrent(hook, incoming, known, () => refuse(incoming, known, brokenBody));
     return receiveBody(hook, incoming, known, body);
   }
 
@@ -136,12 +136,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const [nowMs, elapsedMs] = [clock.now(), clock.elapsed()];
     const waitMs = rates.listed.waitMs(known.projectId, elapsedMs);
     if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), elapsedMs))
-      return refuseFlooding(
-        incoming,
-        known,
-        rateLimited(limitPerMinute, "listed", waitMs, known.trace),
-        "verified",
-      );
+      return refuse(incoming, known, rateLimited(limitPerMinute, "listed", waitMs, known.trace), "verified");
     const limit = `${options.maxBodyKB} KB`;
     known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
     const request = signedRequestOf(incoming, body);
@@ -156,24 +151,20 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       },
       refuseUnknown: () => refuseUnknown(incoming, known),
     };
-    const hasPlaceIn = (hook: Hook) =>
+    const isWithinRate = (hook: Hook) =>
       rates[bucketOf(sent.readBy(hook).known.event, hook.rules)].waitMs(known.projectId, elapsedMs) === null;
-    if (waitMs === null && sent.isVerifiedBy(remembered) && hasPlaceIn(remembered))
+    if (waitMs === null && sent.isVerifiedBy(remembered) && isWithinRate(remembered))
       return receiveVerified(remembered, incoming, sent);
     return withCurrent(remembered, incoming, known, async (hook) => {
       if (sent.isVerifiedBy(hook)) return receiveVerified(hook, incoming, sent);
       const stillWaitMs = rates.listed.waitMs(known.projectId, clock.elapsed());
       if (stillWaitMs !== null)
-        return refuseFlooding(
-          incoming,
-          known,
-          rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace),
-        );
+        return refuse(incoming, known, rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace));
       return refuseSignature(hook, incoming, request, known, sent);
     });
   }
 
-  /** Only what is verified has a place in the project's rate, until it ends in what does not count. */
+  /** Only verified deliveries count against the project's rate, and not those with one of the `uncountedCodes`. */
   async function receiveVerified(hook: Hook, incoming: Incoming, sent: Sent): Promise<Answer> {
     const { known, problem } = sent.readBy(hook);
     const { projectId, trace } = known;
@@ -183,7 +174,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     // Git hosts do not retry, so a verified delivery stays replayable.
     if (waitMs !== null) {
       const kept = hook.config.secret === null ? withBoundedEvent(known) : known;
-      return refuseFlooding(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
+      return refuse(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
     }
     withinRate(limitPerMinute, bucket, trace);
     if (hook.config.secret === null)
@@ -208,7 +199,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const elapsedMs = clock.elapsed();
     const overLimit = failedSignatures.take(incoming.limitKey, elapsedMs);
     if (overLimit !== null)
-      return refuseFlooding(incoming, located, {
+      return refuse(incoming, located, {
         code: "rate_limited",
         reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
         told: "Too many failed signatures; try again later.",
@@ -222,33 +213,31 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       : diagnosisOf(hook, request, clock.now());
     const reason = `The signature failed: ${why}.`;
     known.trace.add("signature", "stop", "", hook.config.provider, reason);
-    return refuseFlooding(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
+    return refuse(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
   }
 
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
     // In a flood only the count grows, so no look-up is needed.
-    const isAsked =
+    const isLookedUp =
       hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
-    const formerProjectId = isAsked ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
+    const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
       reason:
-        formerProjectId === null
-          ? unknownEndpoint
-          : "The address is one that was reset; give the host the new one.",
+        formerProjectId === null ? unknownEndpoint : "The address was reset; give the host the new one.",
       told: unknownEndpoint,
     };
     known.trace.add("locate", "stop", "", "", outcome.reason);
     const headers = keptHeaders(incoming.headers);
-    return refuseFlooding(
+    return refuse(
       incoming,
       { ...unknownDelivery(incoming, clock.now()), headers, trace: known.trace, formerProjectId },
       outcome,
     );
   }
 
-  /** For refusals that cost the sender nothing: their records are folded when they come in floods. */
-  async function refuseFlooding(
+  /** Refuses and records; in a flood, refusals are only counted. */
+  async function refuse(
     incoming: Incoming,
     known: Known,
     outcome: Outcome,
