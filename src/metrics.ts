@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
 /** One registry per app, so that two apps in one process (tests) stay separate. Each part adds its own metrics. */
 export type Metrics = Registry;
@@ -32,4 +32,45 @@ function replaceHeap(registry: Metrics): void {
 function removeHeapSpaces(registry: Metrics): void {
   for (const part of ["total", "used", "available"])
     registry.removeSingleMetric(`slipway_nodejs_heap_space_size_${part}_bytes`);
+}
+
+/** Adds metrics whose names start with `prefix` and whose values are read for each scrape. */
+export function metricGroup(registry: Metrics, prefix: string) {
+  const registers = [registry];
+  return {
+    gauge(name: string, help: string, read: () => number): void {
+      new Gauge({
+        name: prefix + name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    counter(name: string, help: string, read: () => number): void {
+      new Counter({
+        name: prefix + name,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    },
+    /** A counter with one value per value of `label`. */
+    labelledCounter(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void {
+      new Counter({
+        name: prefix + name,
+        help,
+        registers,
+        labelNames: [label],
+        collect() {
+          this.reset();
+          for (const [value, count] of read()) this.inc({ [label]: value }, count);
+        },
+      });
+    },
+  };
 }

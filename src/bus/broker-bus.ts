@@ -6,7 +6,7 @@ import type {
   BusHandler,
   BusMessage,
   BusState,
-  OutwardTopic,
+  ExternalTopic,
   Recall,
   SharedTopic,
   Topic,
@@ -18,36 +18,37 @@ import { type BrokerRecord, Inbox } from "./inbox.ts";
 import { type SessionEvents, Supervisor } from "./supervisor.ts";
 import { TopicRefusals } from "./topic-refusals.ts";
 
-/** One life of a connection to a broker: from "declared and consuming" until it breaks. */
+/** A connection to a broker, from "declared and consuming" until it breaks. */
 export interface BrokerSession {
-  /** Resolves once the broker has confirmed. Called in order, not awaited one by one. */
+  /** Resolves once the broker has confirmed. Called in order, without waiting for earlier calls. */
   send(topic: Topic, key: string, message: BusMessage, body: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** What a session needs from the bus, and reports to it. */
 export interface BrokerLink extends SessionEvents {
   /** Topics to consume. */
   topics: SharedTopic[];
-  /** Hands over what arrived together; acknowledge, and bring more, once it is done. */
+  /** Passes on messages that arrived together. The session acknowledges them, and sends more, once it returns. */
   receive(topic: SharedTopic, records: BrokerRecord[]): void | Promise<void>;
   /** Called when the start position is known; the recall is completed before reading starts. Null: no recall is needed. */
-  recall(topic: SharedTopic): RecallOrder | null;
-  /** The broker does not keep messages for a recall. The session continues without it. */
+  recallRequest(topic: SharedTopic): RecallRequest | null;
+  /** The broker does not keep messages for a recall. The session continues without recalls. */
   recallRefused(cause: unknown): void;
-  /** What follows may not be all that was published since the last message; said before it is received. */
-  lost(topic: SharedTopic): void;
-  /** The broker does not take a topic that other services read. The session goes on. */
-  refused(topic: OutwardTopic, cause: unknown): void;
+  /** Messages since the last one may be lost. Called before later messages are passed on. */
+  reportLoss(topic: SharedTopic): void;
+  /** The broker refuses a topic for other services. The session continues. */
+  topicRefused(topic: ExternalTopic, cause: unknown): void;
 }
 
-/** Receives earlier messages that are read again, in any number of parts, then `end`. */
-export interface RecallOrder {
+/** Receives earlier messages in any number of parts, then `end`. */
+export interface RecallRequest {
   windowMs: number;
   take(records: BrokerRecord[]): void;
   end(): void;
 }
 
-/** What RabbitMQ and Kafka each bring: how a session is opened. */
+/** Opens sessions with RabbitMQ or Kafka. */
 export interface Broker {
   readonly name: string;
   open(link: BrokerLink): Promise<BrokerSession>;
@@ -58,20 +59,20 @@ export interface BrokerBusOptions {
   log: Log;
   clock: Clock;
   random(): number;
-  /** Where the counters are shown; nowhere in tests that need none. */
+  /** Undefined in tests that need no metrics. */
   metrics?: Metrics;
 }
 
-/** Below the 5 s that are promised, so that the answer is out by then. */
+/** Below the documented 5 s, so that the caller is answered by then. */
 const publishDeadlineMs = 4_000;
 const openTimeoutMs = 10_000;
-/** The longest wait is short: a broker that is back must find us within seconds. */
+/** Short, so that a broker that is back is used within seconds. */
 const minDelayMs = 100;
 const maxDelayMs = 2_000;
 const maxInFlight = 10_000;
 const maxInFlightBytes = 64 * 1024 * 1024;
 
-/** The bus over a broker: one supervised session, bounded publishes, doubles dropped. */
+/** The bus over a broker: one supervised session, bounded publishes, duplicates dropped. */
 export class BrokerBus implements Bus {
   readonly name: string;
   readonly #inboxes = new Map<SharedTopic, Inbox>();
@@ -102,12 +103,12 @@ export class BrokerBus implements Bus {
       deadlineMs: publishDeadlineMs,
       clock,
       onSilence: () => {
-        // A broker that said itself that it takes nothing for now is not gone.
+        // A broker that paused publishing itself is not gone.
         if (this.#supervisor.session()) this.#supervisor.break(new Error("the broker stopped confirming"));
       },
     });
-    // A broker that takes messages again confirms first what it was given before.
-    this.#supervisor.onStateChange(({ ready }) => ready && this.#inFlight.heard());
+    // A broker that resumes first confirms the earlier messages.
+    this.#supervisor.onStateChange(({ ready }) => ready && this.#inFlight.noteActivity());
     if (!metrics) return;
     registerBusMetrics(metrics, {
       counters: this.#counters,
@@ -126,7 +127,7 @@ export class BrokerBus implements Bus {
     }
   }
 
-  takes(topic: Topic): boolean {
+  accepts(topic: Topic): boolean {
     const isOpen = !this.#isClosing && this.#supervisor.session() !== undefined;
     return isOpen && !this.#inFlight.isFull && this.#refusals.of(topic) === undefined;
   }
@@ -175,22 +176,22 @@ export class BrokerBus implements Bus {
     return {
       ...events,
       topics: [...this.#inboxes.keys()],
-      receive: (topic, records) => this.#inboxes.get(topic)?.take(records),
-      recall: (topic) => this.#recallOf(topic, events),
+      receive: (topic, records) => this.#inboxes.get(topic)?.receive(records),
+      recallRequest: (topic) => this.#recallRequest(topic, events),
       recallRefused: (cause) =>
         this.#log.warn(
           { error: reasonOf(cause) },
           "the broker does not keep messages with an idempotency key; an instance that starts does not know earlier keys",
         ),
-      lost: (topic) => this.#inboxes.get(topic)?.lost(),
-      refused: (topic, cause) => {
-        // With a session that ends its channels end too.
+      reportLoss: (topic) => this.#inboxes.get(topic)?.reportLoss(),
+      topicRefused: (topic, cause) => {
+        // A closing session closes its channels, which is not a refusal.
         if (!this.#isClosing && !events.signal.aborted) this.#refusals.add(topic, cause);
       },
     };
   }
 
-  #recallOf(topic: SharedTopic, events: SessionEvents): RecallOrder | null {
+  #recallRequest(topic: SharedTopic, events: SessionEvents): RecallRequest | null {
     const inbox = this.#inboxes.get(topic);
     const windowMs = inbox?.recallWindowMs ?? null;
     if (!inbox || windowMs === null) return null;
@@ -198,7 +199,7 @@ export class BrokerBus implements Bus {
       windowMs,
       take(records) {
         events.progressed();
-        inbox.recalled(records);
+        inbox.receiveRecalled(records);
       },
       end: () => inbox.endRecall(),
     };

@@ -1,13 +1,12 @@
-import { Counter, Gauge } from "prom-client";
-import type { Metrics } from "../metrics.ts";
+import { type Metrics, metricGroup } from "../metrics.ts";
 import type { Topic } from "./bus.ts";
 
-/** Plain numbers that the hot paths count in; the registry reads them when it is asked. */
+/** Plain numbers, because hot paths increment them; the metrics registry reads them for each scrape. */
 export interface BusCounters {
   confirmed: Record<Topic, number>;
   refused: number;
   received: number;
-  /** Sessions that were opened: above one, the connection was lost so often. */
+  /** Opened sessions: each one after the first follows a lost connection. */
   sessions: number;
 }
 
@@ -30,39 +29,13 @@ export function registerBusMetrics(
   registry: Metrics,
   { counters, isReady, inFlight }: BusMetricsParts,
 ): void {
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name: `slipway_queue_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  const counter = (name: string, help: string, read: () => number) =>
-    new Counter({
-      name: `slipway_queue_${name}_total`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
+  const { gauge, counter, labelledCounter } = metricGroup(registry, "slipway_queue_");
   gauge("ready", "1 while consuming from the message queue and able to publish.", () => (isReady() ? 1 : 0));
   gauge("in_flight", "Messages that wait for the confirmation of the broker.", inFlight);
-  counter("refused", "Publishes that were refused or not confirmed in time.", () => counters.refused);
-  counter("received", "Messages received from the queue, without doubles.", () => counters.received);
-  counter("sessions", "Sessions opened with the broker.", () => counters.sessions);
-  new Counter({
-    name: "slipway_queue_confirmed_total",
-    help: "Messages that the broker confirmed, by topic.",
-    registers,
-    labelNames: ["topic"],
-    collect() {
-      this.reset();
-      for (const [topic, count] of Object.entries(counters.confirmed)) this.inc({ topic }, count);
-    },
-  });
+  counter("refused_total", "Publishes that were refused or not confirmed in time.", () => counters.refused);
+  counter("received_total", "Messages received from the queue, without duplicates.", () => counters.received);
+  counter("sessions_total", "Sessions opened with the broker.", () => counters.sessions);
+  labelledCounter("confirmed_total", "Messages that the broker confirmed, by topic.", "topic", () =>
+    Object.entries(counters.confirmed),
+  );
 }

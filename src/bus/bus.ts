@@ -1,13 +1,10 @@
-/**
- * What carries messages between instances. Local mode is simply the local bus, so that both modes share one path.
- * `broadcast` and `control` reach every instance, the sender included; `client` and `events` are for other services.
- */
+/** `broadcast` and `control` reach every instance, including the sender; `client` and `events` are for other services. */
 export type SharedTopic = "broadcast" | "control";
-export type OutwardTopic = "client" | "events";
-export type Topic = SharedTopic | OutwardTopic;
+export type ExternalTopic = "client" | "events";
+export type Topic = SharedTopic | ExternalTopic;
 
 export interface BusMessage {
-  /** Unique; consumers drop duplicates by it. */
+  /** Unique, so that consumers drop duplicates. */
   id: string;
   /** The broker keeps messages with a key for instances that start later. */
   idempotencyKey?: string;
@@ -16,52 +13,52 @@ export interface BusMessage {
 /** A consumer's request for messages from before its start. */
 export interface Recall {
   windowMs: number;
-  /** Gets the messages published within the window before consuming began, to be remembered and not delivered. */
+  /** Receives the messages that were published within the window before consuming began; they must not be delivered. */
   handle(messages: unknown[]): void;
 }
 
 export interface BusState {
   /** True only while consuming and able to publish. */
   ready: boolean;
-  /** For people: "consuming from push.broadcast", "connection refused, next try in 2 s". */
+  /** For operators: "consuming from push.broadcast", "connection refused, next try in 2 s". */
   detail: string;
 }
 
 /**
- * What a publish answers that is done before it returns. Callers may compare, and go on without waiting a turn: on one
- * instance most publishes are.
+ * Returned by a publish that is already done. Callers compare with it to continue without waiting a turn of the event
+ * loop; in local mode most publishes are done at once.
  */
 export const alreadyPublished: Promise<void> = Promise.resolve();
 
 export type BusHandler = (messages: unknown[]) => void | Promise<void>;
 
+/** Carries messages between instances. In local mode it is the local bus, so that both modes share one path. */
 export interface Bus {
   /**
-   * Resolves once the broker has confirmed; rejects with Fault "unavailable" within 5 s otherwise, or with "too_large" for
-   * what the broker never takes. Order is kept per key.
+   * Resolves once the broker has confirmed; otherwise rejects within 5 s with Fault "unavailable", or with "too_large" if
+   * the broker never accepts the message. Order is kept per key.
    */
   publish(topic: Topic, key: string, message: BusMessage): Promise<void>;
-  /** False where a publish would be refused now, in this turn, so that it is certain that nobody will receive it. */
-  takes(topic: Topic): boolean;
+  /** False: a publish in this turn of the event loop would be refused, and no instance would receive it. */
+  accepts(topic: Topic): boolean;
   /**
-   * Handles all that arrives on a topic, in order. Messages that arrived together are handed over together. The value is
-   * `unknown`: other services write to the queue too. Acknowledged once the handler has returned, or the promise that it
-   * returned is settled: until then nothing more is handed over, which is how slow delivery holds the queue back. Call
-   * before `start`.
+   * Passes the messages of a topic to the handler, in order and in batches of those that arrived together. Values are
+   * `unknown`, because other services write to the queue too. A batch is acknowledged when the handler has returned or its
+   * promise has settled; the next batch waits for that, so slow handling holds the queue back. Call before `start`.
    *
-   * `onLoss` is called, before what follows is handed over, whenever it is not certain that everything that was published
-   * came here, so also when consuming begins for the first time. Only what goes on where it ended is certain.
+   * `onLoss` is called before the next batch whenever published messages may not have arrived here: always when consuming
+   * begins, unless it continues exactly where it stopped.
    *
-   * `recall` is completed before the first message is handed over, and again after a loss. RabbitMQ recalls only messages
-   * with an `idempotencyKey`.
+   * `recall` is completed before the first batch, and again after a loss. RabbitMQ recalls only messages with an
+   * `idempotencyKey`.
    */
   subscribe(topic: SharedTopic, handle: BusHandler, onLoss?: () => void, recall?: Recall): void;
-  /** Connects and keeps connected for ever; returns at once. */
+  /** Connects and stays connected; returns at once. */
   start(): void;
   state(): BusState;
   onStateChange(listener: (state: BusState) => void): void;
   /** "local", "rabbitmq", "kafka". */
   readonly name: string;
-  /** Publishes in flight finish, then the connection is closed. */
+  /** Waits for the publishes in flight, then disconnects. */
   close(): Promise<void>;
 }

@@ -1,16 +1,13 @@
 import { messageOf } from "../errors.ts";
 
-/** The libraries wrap what happened in what they were doing: both are worth telling, the layers between are not. */
+/** Libraries wrap errors in several layers: the outermost and the innermost message are useful, those between are not. */
 export function reasonOf(failure: unknown): string {
   const innermost = innermostOf(failure);
   const outer = sentenceOf(failure);
   return innermost === failure ? outer : `${outer}: ${sentenceOf(innermost)}`;
 }
 
-/**
- * The RabbitMQ client puts the name of the refused command in front, which is "undefined" for a refused login. An error
- * without a message has at least a code or a name.
- */
+/** The RabbitMQ client prefixes the name of the refused command, which is "undefined" for a refused login. */
 function sentenceOf(error: unknown): string {
   const text = messageOf(error)
     .replace(/^undefined: /, "")

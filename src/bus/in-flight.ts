@@ -7,7 +7,7 @@ export interface InFlightOptions {
   maxBytes: number;
   deadlineMs: number;
   clock: Clock;
-  /** Called when a publish ran out of time and nothing at all was heard since it was sent. */
+  /** Called when a publish timed out and the broker showed no activity since it was sent. */
   onSilence(): void;
 }
 
@@ -21,7 +21,7 @@ interface Entry {
 
 const sweepMs = 250;
 
-/** What the caller of `publish` is told: it may come again, the message may or may not have been written. */
+/** The message may or may not have been written; the caller may publish again. */
 export function queueUnavailable(detail: string, cause?: unknown): Fault {
   return new Fault("unavailable", `The message queue is not available: ${detail}.`, {
     retryAfterSeconds: 1,
@@ -30,18 +30,18 @@ export function queueUnavailable(detail: string, cause?: unknown): Fault {
 }
 
 /**
- * The publishes on their way to the broker. Bounded in number and bytes, so that a stalled broker fills no memory,
- * and each is answered within its deadline. One that ran out of time keeps its place until the broker's client lets
- * go of it, because until then it still occupies memory.
+ * The publishes that the broker has not confirmed. Their number and bytes are bounded, so that a stalled broker fills no
+ * memory, and each is answered within its deadline. A publish that timed out still counts until the client library
+ * releases it, because until then it occupies memory.
  */
 export class InFlight {
   readonly #options: InFlightOptions;
-  /** In order of start, which is also the order of their deadlines. */
+  /** In order of start, and so of deadline. */
   readonly #entries = new Set<Entry>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   #bytes = 0;
   #unanswered = 0;
-  #lastHeardAt = 0;
+  #activeAt = 0;
   #onAnswered: (() => void)[] = [];
 
   constructor(options: InFlightOptions) {
@@ -54,7 +54,7 @@ export class InFlight {
     return this.#entries.size;
   }
 
-  /** Bytes count from the next message on: the last one may be of any size. */
+  /** The message that crosses the byte limit is still accepted, whatever its size. */
   get isFull(): boolean {
     return this.#entries.size >= this.#options.maxCount || this.#bytes >= this.#options.maxBytes;
   }
@@ -75,17 +75,17 @@ export class InFlight {
     });
   }
 
-  /** The broker gave a sign of life: what it has had since before is not silence yet. */
-  heard(): void {
-    this.#lastHeardAt = this.#options.clock.now();
+  /** Call when the broker shows activity. */
+  noteActivity(): void {
+    this.#activeAt = this.#options.clock.now();
   }
 
-  /** The session is gone: nobody will confirm these any more. */
+  /** The session ended: no publish in flight will be confirmed. */
   rejectAll(detail: string): void {
     for (const entry of [...this.#entries]) this.#settle(entry, new Error(detail));
   }
 
-  /** Resolves when all publishes in flight are answered; their deadline bounds it. */
+  /** Resolves when all publishes are answered, at the latest after the deadline. */
   drained(): Promise<void> {
     if (this.#unanswered === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onAnswered.push(resolve));
@@ -98,7 +98,7 @@ export class InFlight {
   #settle(entry: Entry, cause?: unknown): void {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
-    if (cause === undefined) this.heard();
+    if (cause === undefined) this.noteActivity();
     if (cause === undefined) this.#answer(entry);
     else this.#answer(entry, cause instanceof Fault ? cause : queueUnavailable(reasonOf(cause), cause));
   }
@@ -122,6 +122,6 @@ export class InFlight {
       late = entry;
       this.#answer(entry, queueUnavailable(`no confirmation within ${deadlineMs / 1000} s`));
     }
-    if (late && this.#lastHeardAt <= late.startedAt) onSilence();
+    if (late && this.#activeAt <= late.startedAt) onSilence();
   }
 }

@@ -3,24 +3,24 @@ import type { Log } from "../log.ts";
 import type { BusHandler, Recall } from "./bus.ts";
 import { RecentIds } from "./recent-ids.ts";
 
-/** Ids for detecting duplicates: more than either broker can deliver twice after a lost connection. */
-const remembered = 100_000;
+/** More ids than either broker can deliver twice after a lost connection. */
+const rememberedIds = 100_000;
 
-/** One record as the broker delivered it. */
+/** A record as the broker delivered it. */
 export interface BrokerRecord {
   body: unknown;
   /** The broker's own id of the record, the same for every reader; undefined if there is none. */
   id?: string | undefined;
 }
 
-/** Receives the messages of one topic: decodes them, drops duplicates, and hands over one batch after the other. */
+/** Receives the messages of one topic: decodes them, drops duplicates, and handles one batch after the other. */
 export class Inbox {
   readonly #handle: BusHandler;
   readonly #onLoss: () => void;
   readonly #recall: Recall | undefined;
   readonly #log: Log;
-  readonly #seen = new RecentIds(remembered);
-  /** The turn that is being handled, if it takes its time. */
+  readonly #seen = new RecentIds(rememberedIds);
+  /** The batch that is being handled, if its handler is asynchronous. */
   #current: Promise<void> | undefined;
 
   /** Whether messages from before the start of reading must be recalled. */
@@ -39,21 +39,21 @@ export class Inbox {
     return this.#needsRecall ? (this.#recall?.windowMs ?? null) : null;
   }
 
-  recalled(records: BrokerRecord[]): void {
-    this.#recall?.handle(records.filter(mayHaveKey).map(messageIn));
+  receiveRecalled(records: BrokerRecord[]): void {
+    this.#recall?.handle(records.filter(mayHaveKey).map(messageOfRecord));
   }
 
   endRecall(): void {
     this.#needsRecall = false;
   }
 
-  /** Done once the handler is: what a broker needs to know before it is told that the messages arrived. */
-  take(records: BrokerRecord[]): void | Promise<void> {
-    if (this.#current) return this.#current.then(() => this.take(records));
+  /** Returns when the batch is handled and may be acknowledged. */
+  receive(records: BrokerRecord[]): void | Promise<void> {
+    if (this.#current) return this.#current.then(() => this.receive(records));
     const messages: unknown[] = [];
     for (const record of records) {
-      const message = messageIn(record);
-      const id = idOf(message);
+      const message = messageOfRecord(record);
+      const id = idOfMessage(message);
       if (id === undefined || this.#seen.add(id)) messages.push(message);
     }
     if (messages.length === 0) return;
@@ -70,8 +70,8 @@ export class Inbox {
     }
   }
 
-  /** Told at once, and again when what arrived before the loss and is still being handled is done. */
-  lost(): void {
+  /** Reports the loss at once, and again after the current batch, whose messages arrived before the loss. */
+  reportLoss(): void {
     this.#needsRecall = this.#recall !== undefined;
     this.#onLoss();
     void this.#current?.then(this.#onLoss);
@@ -80,13 +80,13 @@ export class Inbox {
   #end(error?: unknown): void {
     this.#current = undefined;
     if (error === undefined) return;
-    // A handler that fails would be given the same messages for ever: they count as handed over.
-    this.#log.error({ error: messageOf(error) }, "messages of the queue failed");
+    // The batch counts as handled: a repeat would fail in the same way, for ever.
+    this.#log.error({ error: messageOf(error) }, "messages from the queue could not be handled");
     this.#onLoss();
   }
 }
 
-/** Other services write to the queue too: what is not JSON is handed over as its text, to be counted as poison. */
+/** A body that is not JSON is passed on as text, and the handler counts it as invalid. */
 function decode(body: unknown): unknown {
   const text = Buffer.isBuffer(body) ? body.toString() : body;
   if (typeof text !== "string") return text;
@@ -103,14 +103,14 @@ function mayHaveKey({ body }: BrokerRecord): boolean {
 }
 
 /** A message of another service without an id gets the broker's id. */
-function messageIn({ body, id }: BrokerRecord): unknown {
+function messageOfRecord({ body, id }: BrokerRecord): unknown {
   const message = decode(body);
   if (id === undefined || typeof message !== "object" || message === null) return message;
   const hasId = "id" in message && message.id !== null && message.id !== undefined;
   return hasId ? message : { ...message, id };
 }
 
-function idOf(message: unknown): string | undefined {
+function idOfMessage(message: unknown): string | undefined {
   if (typeof message !== "object" || message === null || !("id" in message)) return undefined;
   return typeof message.id === "string" || typeof message.id === "number" ? String(message.id) : undefined;
 }

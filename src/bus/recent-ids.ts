@@ -1,23 +1,23 @@
 /**
- * Remembers the last ids, at least `capacity` of them and at most twice as many: two generations, of which the older
- * is forgotten as a whole, so that remembering costs no bookkeeping per id.
+ * Remembers at least the last `capacity` ids and at most twice as many. There are two sets, and the older one is dropped
+ * as a whole, so that an id needs no bookkeeping of its own.
  */
 export class RecentIds {
   readonly #capacity: number;
-  #young = new Set<string>();
-  #old = new Set<string>();
+  #newer = new Set<string>();
+  #older = new Set<string>();
 
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** True when the id was not known; from now on it is. */
+  /** Returns false if the id is known. */
   add(id: string): boolean {
-    if (this.#young.has(id) || this.#old.has(id)) return false;
-    this.#young.add(id);
-    if (this.#young.size >= this.#capacity) {
-      this.#old = this.#young;
-      this.#young = new Set();
+    if (this.#newer.has(id) || this.#older.has(id)) return false;
+    this.#newer.add(id);
+    if (this.#newer.size >= this.#capacity) {
+      this.#older = this.#newer;
+      this.#newer = new Set();
     }
     return true;
   }

@@ -3,16 +3,16 @@ import type { Log } from "../log.ts";
 import type { BusState } from "./bus.ts";
 import { reasonOf } from "./failure-reason.ts";
 
-/** What an open session tells its supervisor. Calls after the session has ended are ignored. */
+/** What a session reports to its supervisor. Calls after the session has ended are ignored. */
 export interface SessionEvents {
   /** The session is over; a new one is opened. */
   broken(reason: unknown): void;
-  /** Connected, but not usable for now: until `resumed` was called for this and every other reason. */
+  /** Connected but not usable, until `resumed` is called for every reason given. */
   paused(reason: string, detail: string): void;
   resumed(reason: string): void;
   /** Opening makes progress: its time limit starts again. */
   progressed(): void;
-  /** Aborted when the session must give up, also while it is still being opened. */
+  /** Aborted when the session must end, also while it is being opened. */
   signal: AbortSignal;
 }
 
@@ -32,11 +32,11 @@ export interface SupervisorOptions<Session extends Closeable> {
   maxDelayMs: number;
 }
 
-/** A session that lived this long was a good one: the next failure starts again with the shortest wait. */
+/** After a session of this length the next failure starts with the shortest wait again. */
 const stableMs = 5_000;
 const logAgainMs = 60_000;
 
-/** Keeps one session open for ever: opens, waits until it breaks, backs off with jitter, opens again. */
+/** Keeps a session open: opens it, waits until it breaks, backs off with jitter, and opens the next. */
 export class Supervisor<Session extends Closeable> {
   readonly #options: SupervisorOptions<Session>;
   readonly #listeners: ((state: BusState) => void)[] = [];
@@ -64,12 +64,12 @@ export class Supervisor<Session extends Closeable> {
     this.#listeners.push(listener);
   }
 
-  /** The open session, only while it is usable. */
+  /** Undefined unless a session is open and usable. */
   session(): Session | undefined {
     return this.#state.ready ? this.#session : undefined;
   }
 
-  /** Ends the session as if it had broken by itself: for those who see that the broker has gone silent. */
+  /** Ends the session as broken, for example when the broker stopped answering. */
   break(reason: unknown): void {
     this.#current?.abort(reason);
   }
@@ -78,7 +78,7 @@ export class Supervisor<Session extends Closeable> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const session = this.#session;
-    this.#change({ ready: false, detail: "closed" });
+    this.#setState({ ready: false, detail: "closed" });
     this.#session = undefined;
     await session?.close();
     this.#current?.abort(new Error("closed"));
@@ -93,11 +93,11 @@ export class Supervisor<Session extends Closeable> {
       const reason = await this.#runSession();
       if (this.#isClosed) return;
       failures = this.#options.clock.now() - openedAt >= stableMs ? 0 : failures + 1;
-      await this.#pauseAfter(reason, failures);
+      await this.#backOff(reason, failures);
     }
   }
 
-  /** Answers why the session ended. */
+  /** Returns why the session ended. */
   async #runSession(): Promise<unknown> {
     const abort = new AbortController();
     this.#current = abort;
@@ -106,13 +106,13 @@ export class Supervisor<Session extends Closeable> {
     });
     const giveUp = () => abort.abort(new Error("the broker did not answer in time"));
     const tooLong = setTimeout(giveUp, this.#options.openTimeoutMs);
-    // Set before `open` returns: a session may say that it is paused while it is being opened.
+    // Before `open`, because a session may pause while it is being opened.
     const pauses = new Map<string, string>();
     const isOver = () => abort.signal.aborted || this.#isClosed;
-    const show = () => {
+    const updateState = () => {
       if (isOver() || !this.#session) return;
       const [pausedDetail] = pauses.values();
-      this.#change(
+      this.#setState(
         pausedDetail === undefined
           ? { ready: true, detail: this.#options.readyDetail }
           : { ready: false, detail: pausedDetail },
@@ -120,19 +120,19 @@ export class Supervisor<Session extends Closeable> {
     };
     const events: SessionEvents = {
       signal: abort.signal,
-      // A session that is being closed loses its channels one after the other; that is no accident.
+      // A closing session closes its channels one after the other, which is not a failure.
       broken: (cause) => {
         if (!this.#isClosed) abort.abort(cause);
       },
       paused: (reason, detail) => {
         pauses.set(reason, detail);
-        show();
+        updateState();
       },
       progressed: () => {
         if (!this.#session && !isOver()) tooLong.refresh();
       },
       resumed: (reason) => {
-        if (pauses.delete(reason)) show();
+        if (pauses.delete(reason)) updateState();
       },
     };
     const opening = this.#options.open(events).then(
@@ -140,7 +140,7 @@ export class Supervisor<Session extends Closeable> {
         clearTimeout(tooLong);
         if (isOver()) return;
         this.#session = session;
-        show();
+        updateState();
       },
       (cause) => abort.abort(cause),
     );
@@ -151,13 +151,13 @@ export class Supervisor<Session extends Closeable> {
     return reason;
   }
 
-  async #pauseAfter(reason: unknown, failures: number): Promise<void> {
+  async #backOff(reason: unknown, failures: number): Promise<void> {
     const { minDelayMs, maxDelayMs, random } = this.#options;
     const ceiling = Math.min(maxDelayMs, minDelayMs * 2 ** Math.min(failures, 16));
     const delayMs = Math.round(ceiling * (0.5 + random() / 2));
     const wasReady = this.#state.ready;
     const detail = `${reasonOf(reason)}, next try in ${(delayMs / 1000).toFixed(1)} s`;
-    this.#change({ ready: false, detail });
+    this.#setState({ ready: false, detail });
     this.#logFailure(detail, wasReady);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
@@ -169,7 +169,7 @@ export class Supervisor<Session extends Closeable> {
     this.#wake = undefined;
   }
 
-  /** An outage is one line at its start and one a minute, not one per attempt. */
+  /** Logs an outage once at its start and then once a minute, not per attempt. */
   #logFailure(detail: string, wasReady: boolean): void {
     const now = this.#options.clock.now();
     if (!wasReady && now - this.#loggedFailureAt < logAgainMs) return;
@@ -177,7 +177,7 @@ export class Supervisor<Session extends Closeable> {
     this.#options.log.warn({ detail }, "the message queue is not available");
   }
 
-  #change(state: BusState): void {
+  #setState(state: BusState): void {
     const before = this.#state;
     if (before.ready === state.ready && before.detail === state.detail) return;
     this.#state = state;

@@ -11,11 +11,11 @@ interface Refusal {
   loggedAtMs: number;
 }
 
-/** So long nobody asks the broker again: a refusal costs it a channel or a connection. */
-const holdMs = 1_000;
+/** The broker is not asked again within this time, because each refusal costs a channel or a connection. */
+const retryAfterMs = 1_000;
 const logAgainMs = 60_000;
 
-/** Topics of other services that the broker does not let us write to, while everything else goes on. */
+/** Topics for other services that the broker refuses. All other topics keep working. */
 export class TopicRefusals {
   readonly #log: Log;
   readonly #clock: Clock;
@@ -38,9 +38,9 @@ export class TopicRefusals {
     });
   }
 
-  /** Why a message is refused without asking the broker. */
+  /** The fault of a recent refusal; undefined: ask the broker. */
   of(topic: Topic): Fault | undefined {
     const refusal = this.#refusals.get(topic);
-    return refusal && this.#clock.now() - refusal.atMs < holdMs ? refusal.fault : undefined;
+    return refusal && this.#clock.now() - refusal.atMs < retryAfterMs ? refusal.fault : undefined;
   }
 }

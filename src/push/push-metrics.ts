@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram } from "prom-client";
-import type { Metrics } from "../metrics.ts";
+import { Gauge, Histogram } from "prom-client";
+import { type Metrics, metricGroup } from "../metrics.ts";
 import type { Connections } from "./connection/connections.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
@@ -21,35 +21,7 @@ export interface PushMetricsParts {
 export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts): Histogram {
   const { counters, connections, sendBuffers, ring } = parts;
   const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name: `slipway_push_${name}`,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  const counter = (
-    name: string,
-    help: string,
-    label: string | null,
-    read: () => Iterable<[string, number]>,
-  ) =>
-    new Counter({
-      name: `slipway_push_${name}`,
-      help,
-      registers,
-      labelNames: label === null ? [] : [label],
-      collect() {
-        this.reset();
-        for (const [value, count] of read()) {
-          if (label === null) this.inc(count);
-          else this.inc({ [label]: value }, count);
-        }
-      },
-    });
-  const one = (count: number): [string, number][] => [["", count]];
+  const { gauge, counter, labelledCounter } = metricGroup(registry, "slipway_push_");
 
   new Gauge({
     name: "slipway_push_connections",
@@ -84,34 +56,28 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     counters.loopLagMs = 0;
     return seconds;
   });
-  counter("admissions_total", "Connection attempts by result.", "result", () => counters.admissions);
-  counter("closes_total", "Closed connections by close code.", "code", () => counters.closes);
-  counter("messages_total", "Messages distributed, by target type.", "target_type", () =>
+  labelledCounter("admissions_total", "Connection attempts by result.", "result", () => counters.admissions);
+  labelledCounter("closes_total", "Closed connections by close code.", "code", () => counters.closes);
+  labelledCounter("messages_total", "Messages distributed, by target type.", "target_type", () =>
     Object.entries(counters.messages),
   );
-  counter("client_messages_total", "Messages from clients, by result.", "result", () =>
+  labelledCounter("client_messages_total", "Messages from clients, by result.", "result", () =>
     Object.entries(counters.clientMessages),
   );
-  counter("deliveries_total", "Messages sent to connections.", null, () => one(counters.deliveries));
-  counter("dropped_total", "Messages that the runtime dropped for a connection.", null, () =>
-    one(counters.dropped),
-  );
-  counter("unreadable_total", "Values on the bus that are not valid messages.", null, () =>
-    one(counters.unreadable),
-  );
+  counter("deliveries_total", "Messages sent to connections.", () => counters.deliveries);
+  counter("dropped_total", "Messages that the runtime dropped for a connection.", () => counters.dropped);
+  counter("unreadable_total", "Values on the bus that are not valid messages.", () => counters.unreadable);
   counter(
     "missing_total",
     "Messages that never arrived here, by the sequence numbers of their publishers.",
-    null,
-    () => one(counters.missing),
+    () => counters.missing,
   );
   counter(
     "losses_total",
     "Times that messages for open connections may have been lost between the queue and this instance.",
-    null,
-    () => one(counters.losses),
+    () => counters.losses,
   );
-  counter("repeated_total", "Messages skipped as repeats.", null, () => one(counters.repeated));
+  counter("repeated_total", "Messages skipped as repeats.", () => counters.repeated);
   return new Histogram({
     name: "slipway_push_verify_seconds",
     help: "Time that verification of a code took.",

@@ -211,9 +211,9 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       bus.onStateChange((state) => states.push(state));
       expect(bus.state()).toEqual({
         ready: false,
-        detail: expect.stringContaining("RabbitMQ takes no messages"),
+        detail: expect.stringContaining("RabbitMQ accepts no messages"),
       });
-      await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("takes no messages");
+      await expect(bus.publish("control", "", { id: "at once" })).rejects.toThrow("accepts no messages");
       gate.resolve();
       await eventually("all that waited arrived", () => received === 1_010);
       expect(states).toEqual([]);

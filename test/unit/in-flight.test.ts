@@ -81,7 +81,7 @@ test("a broker that gave a sign of life has the deadline again before it counts 
   const { inFlight, clock, silences } = build();
   const blocked = faultOf(inFlight.run(10, forEver));
   clock.advance(3_999);
-  inFlight.heard();
+  inFlight.noteActivity();
   clock.advance(2);
   await blocked;
   expect(silences()).toBe(0);

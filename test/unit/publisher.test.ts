@@ -15,7 +15,7 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
   let ids = 0;
   const bus: Partial<Bus> = {
     name: "kafka",
-    takes: () => true,
+    accepts: () => true,
     publish: async () => {
       if (!isConfirmed()) throw new Error("the broker is away");
     },

@@ -3,7 +3,7 @@ import { Fault } from "../../errors.ts";
 export type KafkaSasl = "none" | "plain" | "scram-sha-256" | "scram-sha-512";
 
 export interface KafkaAddress {
-  /** `host:port`, each. */
+  /** Each as `host:port`. */
   brokers: string[];
   isTls: boolean;
   username: string | undefined;
@@ -12,7 +12,7 @@ export interface KafkaAddress {
 
 const defaultPort = 9092;
 
-/** Reads `kafka://user:password@host:9092,host:9092`; a list of hosts is more than the URL parser understands. */
+/** Parses `kafka://user:password@host:9092,host:9092`; the URL parser does not accept a list of hosts. */
 export function parseKafkaAddress(url: string, sasl: KafkaSasl): KafkaAddress {
   const match = /^(kafkas?):\/\/(?:([^@/]*)@)?([^@/?#]+)\/?$/.exec(url);
   if (!match) {

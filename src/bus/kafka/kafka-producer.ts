@@ -8,9 +8,9 @@ export interface KafkaRecord {
 }
 
 export interface KafkaProducerOptions {
-  /** Resolves once the brokers have confirmed all of them. */
+  /** Resolves once the brokers have confirmed all records. */
   send(records: KafkaRecord[]): Promise<void>;
-  /** The brokers cannot be reached as we know them, or do not let us write. */
+  /** The brokers cannot be reached, or refuse the records. */
   onFailure(cause: unknown): void;
 }
 
@@ -20,13 +20,13 @@ interface Waiting {
   reject(cause: unknown): void;
 }
 
-/** Half of what a broker takes by default, so that a batch is never too large where each of its messages is not. */
+/** Half of the default limit of a broker, so that a batch of small messages is never too large. */
 const maxBatchBytes = 512 * 1024;
 const maxBatchCount = 1_000;
 
 /**
- * One request at a time, as an idempotent producer needs for its order; what arrives meanwhile travels together in
- * the next one. So an idle system waits for nothing, and a busy one batches by itself.
+ * Sends one request at a time, as the order of an idempotent producer requires. Records that arrive meanwhile form the
+ * next batch, so that an idle system does not wait and a busy one uses large batches.
  */
 export class KafkaProducer {
   readonly #options: KafkaProducerOptions;
@@ -46,7 +46,7 @@ export class KafkaProducer {
 
   async #drain(): Promise<void> {
     this.#isSending = true;
-    // What is published in the same turn belongs into the same request.
+    // Records of the same turn of the event loop belong to the same request.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#sendBatch(this.#nextBatch());
     this.#isSending = false;
@@ -58,8 +58,8 @@ export class KafkaProducer {
       for (const { resolve } of batch) resolve();
     } catch (cause) {
       if (!isTooLarge(cause)) return this.#fail(batch, cause);
-      // Too large together need not be too large alone. What was written already is dropped by its id.
-      if (batch.length > 1) for (const one of batch) await this.#sendBatch([one]);
+      // Each record alone may be small enough. Records that were written already are duplicates, which receivers drop.
+      if (batch.length > 1) for (const waiting of batch) await this.#sendBatch([waiting]);
       else batch[0]?.reject(tooLarge());
     }
   }
@@ -90,6 +90,6 @@ function isTooLarge(cause: unknown): boolean {
 function tooLarge(): Fault {
   return new Fault(
     "too_large",
-    "The message is larger than the Kafka topic takes: raise its max.message.bytes.",
+    "The message is larger than the Kafka topic accepts: raise its max.message.bytes.",
   );
 }

@@ -1,9 +1,9 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
-import type { RecallOrder } from "../broker-bus.ts";
+import type { RecallRequest } from "../broker-bus.ts";
 import type { BrokerRecord } from "../inbox.ts";
 import { type Fetched, recordsIn } from "./kafka-records.ts";
 
-/** Next offset by topic id and partition. The id, because a topic that was deleted and made again starts anew. */
+/** Next offset by topic id and partition. By id, because a topic that was deleted and recreated has a new one. */
 export type ReadPositions = Map<string, Map<number, bigint>>;
 
 interface Partition {
@@ -13,13 +13,13 @@ interface Partition {
 
 export interface KafkaReaderOptions {
   admin: Admin;
-  /** Of its own: a broker answers the requests of one connection in turn, and ours wait for messages. */
+  /** Not shared: a broker answers the requests of one connection in order, and these wait for messages. */
   consumer: Consumer;
   name: string;
   positions: ReadPositions;
   signal: AbortSignal;
   receive(records: BrokerRecord[]): void | Promise<void>;
-  /** Reading does not go on where it was: what lies between is unknown. */
+  /** Reading does not continue where it stopped: messages may be lost. */
   onLoss(): void;
   onFailure(cause: unknown): void;
 }
@@ -30,7 +30,7 @@ const partitionMaxBytes = 1024 * 1024;
 const earliest = -2n;
 const latest = -1n;
 
-/** Where reading starts: at the end when nothing is known yet, else where it was, as far as the broker still has it. */
+/** Where reading starts: at the end if there is no known offset, else there, within what the broker still has. */
 export function startOffset(
   known: bigint | undefined,
   isNewPartition: boolean,
@@ -53,18 +53,18 @@ export class KafkaReader {
     this.#options = options;
   }
 
-  /** Learns which partitions there are and who leads them; new ones are read from where they begin. */
-  async follow(): Promise<void> {
+  /** Updates partitions and their leaders; a new partition is read from its beginning. */
+  async refresh(): Promise<void> {
     const { admin, name } = this.#options;
     const metadata = await admin.metadata({ topics: [name], forceUpdate: true });
     const topic = metadata.topics.get(name);
     if (!topic) throw new Error(`the Kafka topic ${name} does not exist`);
     if (this.#isStarted && topic.id !== this.#topicId)
-      throw new Error(`the Kafka topic ${name} was made anew`);
+      throw new Error(`the Kafka topic ${name} was recreated`);
     this.#topicId = topic.id;
     const found = topic.partitions.map(({ leader }, partition) => ({ partition, leader }));
     const known = this.#offsetsOfTopic();
-    await this.#position(found.filter(({ partition }) => !this.#isStarted || !known.has(partition)));
+    await this.#setStart(found.filter(({ partition }) => !this.#isStarted || !known.has(partition)));
     this.#partitions = found;
     if (this.#isStarted) this.#startLoops();
   }
@@ -73,24 +73,24 @@ export class KafkaReader {
     const { signal, onFailure } = this.#options;
     this.#isStarted = true;
     this.#startLoops();
-    const refresh = setInterval(() => this.follow().catch(onFailure), refreshMs);
-    signal.addEventListener("abort", () => clearInterval(refresh), { once: true });
+    const timer = setInterval(() => this.refresh().catch(onFailure), refreshMs);
+    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 
   #offsetsOfTopic(): Map<number, bigint> {
     return this.#options.positions.get(this.#topicId) ?? new Map();
   }
 
-  async #position(partitions: Partition[]): Promise<void> {
+  async #setStart(partitions: Partition[]): Promise<void> {
     if (partitions.length === 0) return;
     const { positions, onLoss } = this.#options;
     const [earliestOffsets, latestOffsets] = await Promise.all([
-      this.#list(partitions, earliest),
-      this.#list(partitions, latest),
+      this.#listOffsets(partitions, earliest),
+      this.#listOffsets(partitions, latest),
     ]);
     const isFirstStart = positions.size === 0;
     const isNewTopic = !positions.has(this.#topicId);
-    let goesOn = true;
+    let isContinuous = true;
     const offsets = this.#offsetsOfTopic();
     for (const { partition } of partitions) {
       const bounds = {
@@ -99,15 +99,15 @@ export class KafkaReader {
       };
       const known = offsets.get(partition);
       const offset = startOffset(known, !isFirstStart, bounds);
-      // A partition that was added is read whole unless its beginning is gone already.
-      if (isNewTopic || offset !== (known ?? 0n)) goesOn = false;
+      // A new partition is read completely unless its first records are already deleted.
+      if (isNewTopic || offset !== (known ?? 0n)) isContinuous = false;
       offsets.set(partition, offset);
     }
     positions.set(this.#topicId, offsets);
-    if (!goesOn) onLoss();
+    if (!isContinuous) onLoss();
   }
 
-  async #list(partitions: Partition[], timestamp: bigint): Promise<Map<number, bigint>> {
+  async #listOffsets(partitions: Partition[], timestamp: bigint): Promise<Map<number, bigint>> {
     const { admin, name } = this.#options;
     const request = partitions.map(({ partition }) => ({ partitionIndex: partition, timestamp }));
     const [listed] = await admin.listOffsets({ topics: [{ name, partitions: request }] });
@@ -122,37 +122,37 @@ export class KafkaReader {
     }
   }
 
-  /** Ends when the leader leads nothing any more, or by an error, which ends the session. */
+  /** Ends when the leader has no partition any more. An error ends the session. */
   async #read(leader: number): Promise<void> {
     const { signal } = this.#options;
     while (!signal.aborted) {
-      const led = this.#partitions.filter((one) => one.leader === leader);
+      const led = this.#partitions.filter(({ leader: other }) => other === leader);
       if (led.length === 0) break;
       const offsets = this.#offsetsOfTopic();
       const response = await this.#fetch(leader, led, offsets);
       if (signal.aborted) return;
-      await this.#take(response, offsets);
+      await this.#receive(response, offsets);
     }
     this.#leaders.delete(leader);
   }
 
-  async #take(response: Fetched, offsets: Map<number, bigint>): Promise<void> {
+  async #receive(response: Fetched, offsets: Map<number, bigint>): Promise<void> {
     const { records, next } = recordsIn(response, this.#topicId, offsets);
     if (records.length > 0) await this.#options.receive(records);
     for (const [partition, offset] of next) offsets.set(partition, offset);
   }
 
   /** Reads again the records of the window before the start position. */
-  async recall({ windowMs, take, end }: RecallOrder): Promise<void> {
+  async recall({ windowMs, take, end }: RecallRequest): Promise<void> {
     const since = BigInt(Date.now() - windowMs);
     const ends = this.#offsetsOfTopic();
     const offsets = new Map<number, bigint>();
-    // The broker answers -1 if no record is that new.
-    for (const [partition, offset] of await this.#list(this.#partitions, since))
+    // The broker returns -1 if no record is that new.
+    for (const [partition, offset] of await this.#listOffsets(this.#partitions, since))
       if (offset >= 0n && offset < (ends.get(partition) ?? 0n)) offsets.set(partition, offset);
     while (offsets.size > 0) {
       const before = [...offsets.values()].join();
-      for (const leader of new Set(this.#partitions.map((one) => one.leader)))
+      for (const leader of new Set(this.#partitions.map((partition) => partition.leader)))
         await this.#recallFrom(leader, offsets, ends, take);
       // Records deleted meanwhile do not arrive.
       if ([...offsets.values()].join() === before) break;
@@ -164,9 +164,11 @@ export class KafkaReader {
     leader: number,
     offsets: Map<number, bigint>,
     ends: ReadonlyMap<number, bigint>,
-    take: RecallOrder["take"],
+    take: RecallRequest["take"],
   ): Promise<void> {
-    const led = this.#partitions.filter((one) => one.leader === leader && offsets.has(one.partition));
+    const led = this.#partitions.filter(
+      ({ leader: other, partition }) => other === leader && offsets.has(partition),
+    );
     if (led.length === 0) return;
     const { records, next } = recordsIn(
       await this.#fetch(leader, led, offsets),

@@ -10,7 +10,7 @@ import { Fault } from "../../errors.ts";
 import type { Broker, BrokerLink, BrokerSession } from "../broker-bus.ts";
 import type { SharedTopic, Topic } from "../bus.ts";
 import { type KafkaSasl, parseKafkaAddress } from "./kafka-address.ts";
-import { OutwardLane, type TextProducer } from "./kafka-outward-lane.ts";
+import { ExternalProducer, type TextProducer } from "./kafka-external-producer.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { KafkaReader, type ReadPositions } from "./kafka-reader.ts";
 
@@ -22,7 +22,7 @@ export interface KafkaOptions {
   sasl: KafkaSasl;
   /** PEM text of the certificate authority; for kafkas. */
   tlsCa?: string | undefined;
-  /** How often partitions that were added are looked for. */
+  /** How often the partitions are read again, to find new ones. */
   refreshMs?: number;
 }
 
@@ -33,9 +33,8 @@ const leaderWaitMs = 5_000;
 const leaderPollMs = 50;
 
 /**
- * Order is kept within a partition, so partitions bound how far one topic spreads over brokers, not how many instances
- * read it: every instance reads all of them. Retention covers an instance that lost its connection for a while;
- * what other services read is kept as long as the cluster keeps anything by default.
+ * Every instance reads all partitions; their number limits only how many brokers share the load of a topic. Retention
+ * covers an instance that is disconnected for a while; topics for other services have the default of the cluster.
  */
 const topicSettings = {
   broadcast: { partitions: 6, retentionMs: 60 * 60_000 },
@@ -43,40 +42,40 @@ const topicSettings = {
   client: { partitions: 6, retentionMs: undefined },
   events: { partitions: 1, retentionMs: undefined },
 } as const satisfies Record<Topic, { partitions: number; retentionMs: number | undefined }>;
-/** Room for the largest published message after its envelope and escaping. */
+/** Room for the largest published message with envelope and escaping. */
 const maxMessageBytes = 8 * 1024 * 1024;
 
 type Settings = ReturnType<typeof clientSettings>;
 
 /**
- * No consumer group: every instance reads every partition by itself, from the end at its first start and from where it
- * was after an outage. Every session has clients of its own, so that nothing half-dead survives into the next one.
+ * Uses no consumer group: every instance reads every partition, from the end at its first start and from where it stopped
+ * after an outage. Every session has its own clients, so that no broken client is used again.
  */
 export function kafkaBroker(options: KafkaOptions): Broker {
   const settings = clientSettings(options);
-  /** Survives the sessions: where reading goes on. */
+  /** Kept across sessions, to continue where the last one stopped. */
   const positions = new Map<SharedTopic, ReadPositions>();
   return {
     name: "kafka",
     async open(link) {
-      const admin = endWith(link.signal, new Admin(settings));
+      const admin = closeOnAbort(link.signal, new Admin(settings));
       const build = () => buildProducer(settings, options.isDurable);
-      const producer = endWith(link.signal, build());
+      const producer = closeOnAbort(link.signal, build());
       const topicName = (topic: Topic) => `${options.prefix}.${topic}`;
       const readers: KafkaReader[] = [];
       for (const topic of link.topics) {
         await ensureTopic(admin, topicName(topic), topic);
-        const ofTopic = positions.get(topic) ?? new Map();
-        positions.set(topic, ofTopic);
-        const reader = buildReader(settings, admin, link, topic, topicName(topic), ofTopic);
-        await untilLed(() => reader.follow(), link.signal);
+        const topicPositions = positions.get(topic) ?? new Map();
+        positions.set(topic, topicPositions);
+        const reader = buildReader(settings, admin, link, topic, topicName(topic), topicPositions);
+        await untilLeadersExist(() => reader.refresh(), link.signal);
         readers.push(reader);
-        // A broker that ended may have taken along what it alone had confirmed.
-        if (!options.isDurable) link.lost(topic);
-        const order = link.recall(topic);
-        if (order) await reader.recall(order);
+        // Without durability a broker that ended may have lost records that it had confirmed.
+        if (!options.isDurable) link.reportLoss(topic);
+        const request = link.recallRequest(topic);
+        if (request) await reader.recall(request);
       }
-      // Asked for now rather than by the first message, which would wait for it.
+      // Requested now, because the first message would have to wait for it.
       if (options.isDurable) await producer.initIdempotentProducer({});
       await producer.metadata({ topics: link.topics.map(topicName) });
       for (const reader of readers) reader.start(options.refreshMs ?? defaultRefreshMs);
@@ -95,20 +94,20 @@ function buildReader(
 ): KafkaReader {
   return new KafkaReader({
     admin,
-    // The library wants a group id of every consumer; the broker never sees it.
-    consumer: endWith(link.signal, new Consumer({ ...settings, groupId: "unused" })),
+    // The library requires a group id; the broker never sees it.
+    consumer: closeOnAbort(link.signal, new Consumer({ ...settings, groupId: "unused" })),
     name,
     positions,
     signal: link.signal,
     receive: (records) => link.receive(topic, records),
-    onLoss: () => link.lost(topic),
+    onLoss: () => link.reportLoss(topic),
     onFailure: (cause) => link.broken(cause),
   });
 }
 
 /**
- * The instances talk over one producer; without it there is no session. What other services read goes over producers of
- * its own: a right that is missing there must not keep the instances from talking.
+ * Topics between instances share one producer, whose failure ends the session. Topics for other services have their own
+ * producers: a missing permission there must not stop the instances.
  */
 function openSession(
   admin: Admin,
@@ -117,20 +116,26 @@ function openSession(
   link: BrokerLink,
   topicName: (topic: Topic) => string,
 ): BrokerSession {
-  const lane = new KafkaProducer({
+  const sharedProducer = new KafkaProducer({
     send: (messages) => shared.send({ messages }).then(() => {}),
     onFailure: (cause) => link.broken(cause),
   });
-  const outward = {
-    client: new OutwardLane("client", link, build, () => ensureTopic(admin, topicName("client"), "client")),
-    events: new OutwardLane("events", link, build, () => ensureTopic(admin, topicName("events"), "events")),
+  const external = {
+    client: new ExternalProducer("client", link, build, () =>
+      ensureTopic(admin, topicName("client"), "client"),
+    ),
+    events: new ExternalProducer("events", link, build, () =>
+      ensureTopic(admin, topicName("events"), "events"),
+    ),
   };
   return {
     send(topic, key, _message, value) {
       const record = { topic: topicName(topic), key, value };
-      return topic === "client" || topic === "events" ? outward[topic].send(record) : lane.send(record);
+      return topic === "client" || topic === "events"
+        ? external[topic].send(record)
+        : sharedProducer.send(record);
     },
-    // The clients end with the session's signal.
+    // The signal of the session closes the clients.
     async close() {},
   };
 }
@@ -143,7 +148,7 @@ function clientSettings(options: KafkaOptions) {
     connectTimeout: connectTimeoutMs,
     requestTimeout: requestTimeoutMs,
     timeout: requestTimeoutMs,
-    // The supervisor repeats, with fresh clients: the library's own repeats would hide an outage from it.
+    // The supervisor retries with new clients; retries of the library would hide an outage from it.
     retries: 0,
     ...(address.isTls
       ? { tls: options.tlsCa === undefined ? {} : { ca: options.tlsCa }, tlsServerName: true }
@@ -157,7 +162,7 @@ function buildProducer(settings: Settings, isDurable: boolean): TextProducer {
     ...settings,
     serializers: stringSerializers,
     autocreateTopics: false,
-    // A topic that was just created, or moves, has no leader for a moment.
+    // A topic that was just created or moved has no leader for a moment.
     retries: 2,
     retryDelay: 200,
     ...(isDurable ? { idempotent: true, acks: ProduceAcks.ALL } : { acks: ProduceAcks.LEADER }),
@@ -192,7 +197,7 @@ async function ensureTopic(admin: Admin, name: string, topic: Topic): Promise<vo
       ],
     });
   } catch (error) {
-    // Another instance was faster.
+    // Another instance created it first.
     if ((error as MultipleErrors).findBy?.("apiId", "TOPIC_ALREADY_EXISTS")) return;
     throw new Fault(
       "unavailable",
@@ -203,22 +208,25 @@ async function ensureTopic(admin: Admin, name: string, topic: Topic): Promise<vo
 }
 
 /** A topic that was just created has no leaders for a moment. */
-async function untilLed(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function untilLeadersExist(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
   const deadline = Date.now() + leaderWaitMs;
   while (true) {
     try {
       return await attempt();
     } catch (error) {
-      const mayPass = (error as MultipleErrors).findBy?.("hasStaleMetadata", true) != null;
-      if (!mayPass || signal.aborted || Date.now() > deadline) throw error;
+      const isTemporary = (error as MultipleErrors).findBy?.("hasStaleMetadata", true) != null;
+      if (!isTemporary || signal.aborted || Date.now() > deadline) throw error;
       await Bun.sleep(leaderPollMs);
     }
   }
 }
 
-/** Closes a client of the library with the session that uses it. */
-function endWith<Client extends { close(): Promise<void> }>(signal: AbortSignal, client: Client): Client {
-  // A client whose broker is gone says so when it is closed; there is nobody left to tell.
+/** Closes a client of the library when its session ends. */
+function closeOnAbort<Client extends { close(): Promise<void> }>(
+  signal: AbortSignal,
+  client: Client,
+): Client {
+  // Closing fails if the broker is gone, which does not matter.
   signal.addEventListener("abort", () => void client.close().catch(() => {}), { once: true });
   return client;
 }

@@ -4,7 +4,7 @@ import type { SharedTopic } from "../bus.ts";
 import { openQueue, type QueueOptions } from "./rabbitmq-queues.ts";
 import { recallKeyed } from "./rabbitmq-recall.ts";
 
-/** Bounds what an instance that is held back keeps in memory: so many of the largest messages. */
+/** Bounds the memory of an instance that handles messages slowly. */
 const prefetch = 256;
 
 export interface ConsumerOptions extends QueueOptions {
@@ -13,23 +13,22 @@ export interface ConsumerOptions extends QueueOptions {
 }
 
 export interface Consumption {
-  /** Messages that had been waiting in the queues. */
-  backlog: Backlog;
+  queuedAtStart: QueuedAtStart;
   channels: Channel[];
 }
 
-/** `doubts` are topics whose queue was missing; they outlive a session that ends before its queue is bound. */
+/** `possibleLosses`: topics whose queue was missing; kept across sessions, because one may end before its queue is bound. */
 export async function consumeAll(
   connection: Connection,
   options: ConsumerOptions,
   link: BrokerLink,
-  doubts: Set<SharedTopic>,
+  possibleLosses: Set<SharedTopic>,
 ): Promise<Consumption> {
-  const backlog = new Backlog();
+  const queuedAtStart = new QueuedAtStart();
   const channels: Channel[] = [];
   for (const topic of link.topics)
-    channels.push(await consume(connection, topic, options, link, doubts, backlog));
-  return { backlog, channels };
+    channels.push(await consume(connection, topic, options, link, possibleLosses, queuedAtStart));
+  return { queuedAtStart, channels };
 }
 
 async function consume(
@@ -37,26 +36,26 @@ async function consume(
   topic: SharedTopic,
   options: ConsumerOptions,
   link: BrokerLink,
-  doubts: Set<SharedTopic>,
-  backlog: Backlog,
+  possibleLosses: Set<SharedTopic>,
+  queuedAtStart: QueuedAtStart,
 ): Promise<Channel> {
   const channel = await connection.acquire();
-  const opened = await openQueue(connection, channel, topic, options, () => doubts.add(topic));
-  if (doubts.delete(topic) || opened.hasDropped) link.lost(topic);
-  const order = options.keepsKeyed ? link.recall(topic) : null;
-  if (order) await recallKeyed(connection, options.prefix, order, link.signal);
+  const opened = await openQueue(connection, channel, topic, options, () => possibleLosses.add(topic));
+  if (possibleLosses.delete(topic) || opened.hasDropped) link.reportLoss(topic);
+  const request = options.keepsKeyed ? link.recallRequest(topic) : null;
+  if (request) await recallKeyed(connection, options.prefix, request, link.signal);
   const queue = opened.name;
   await channel.basicQos({ prefetchCount: prefetch });
-  backlog.expect(opened.messageCount);
-  const turn = new Turn(channel, async (messages) => {
+  queuedAtStart.expect(opened.messageCount);
+  const batcher = new Batcher(channel, async (messages) => {
     const records = messages.map(({ body, messageId }) => ({ body, id: messageId }));
     const handling = link.receive(topic, records);
     if (handling) await handling;
-    backlog.arrived(messages.length);
+    queuedAtStart.handled(messages.length);
   });
-  // Exclusive: two instances under one id would each get half of the messages; the second is refused instead.
+  // Exclusive: two instances with one id would each get half of the messages, so the second is refused.
   await channel
-    .basicConsume({ queue, exclusive: true }, (message) => turn.add(message))
+    .basicConsume({ queue, exclusive: true }, (message) => batcher.add(message))
     .catch((cause: unknown) => {
       const isTaken = cause instanceof AMQPError && cause.code === "ACCESS_REFUSED";
       if (!isTaken) throw cause;
@@ -66,7 +65,7 @@ async function consume(
     });
   await channel.basicQos({ prefetchCount: 1 });
   await channel.basicConsume({ queue: opened.droppedName }, ({ deliveryTag }) => {
-    link.lost(topic);
+    link.reportLoss(topic);
     if (channel.active) channel.basicAck({ deliveryTag });
   });
   channel.on("basic.cancel", () => link.broken(new Error(`the queue ${queue} was deleted`)));
@@ -77,18 +76,18 @@ async function consume(
 }
 
 /**
- * Collects what one read from the socket brought, hands it over in one call and acknowledges it in one frame. While
- * that takes its time the next turn collects, up to the prefetch limit.
+ * Collects the messages of one read from the socket, handles them in one call and acknowledges them in one frame. Up to
+ * the prefetch limit, messages that arrive meanwhile form the next batch.
  */
-class Turn {
+class Batcher {
   readonly #channel: Channel;
-  readonly #handOver: (messages: AsyncMessage[]) => Promise<void>;
+  readonly #handle: (messages: AsyncMessage[]) => Promise<void>;
   #messages: AsyncMessage[] = [];
   #isBusy = false;
 
-  constructor(channel: Channel, handOver: (messages: AsyncMessage[]) => Promise<void>) {
+  constructor(channel: Channel, handle: (messages: AsyncMessage[]) => Promise<void>) {
     this.#channel = channel;
-    this.#handOver = handOver;
+    this.#handle = handle;
   }
 
   add(message: AsyncMessage): void {
@@ -99,11 +98,11 @@ class Turn {
   }
 
   async #run(): Promise<void> {
-    // Of a channel that is gone nothing can be acknowledged: the broker delivers these again.
+    // On a closed channel nothing can be acknowledged; the broker delivers these messages again.
     while (this.#messages.length > 0 && this.#channel.active) {
       const messages = this.#messages;
       this.#messages = [];
-      await this.#handOver(messages);
+      await this.#handle(messages);
       const last = messages.at(-1);
       if (last && this.#channel.active) {
         this.#channel.basicAck({ deliveryTag: last.deliveryTag, multiple: true });
@@ -113,8 +112,8 @@ class Turn {
   }
 }
 
-/** Messages that waited while this instance was away: it is ready only after they have been handed over. */
-export class Backlog {
+/** Counts the messages that were in the queues before consuming began; the instance is ready after they are handled. */
+export class QueuedAtStart {
   #count = 0;
   #onEmpty: (() => void) | undefined;
 
@@ -126,7 +125,7 @@ export class Backlog {
     this.#count += count;
   }
 
-  arrived(count: number): void {
+  handled(count: number): void {
     if (this.#count === 0) return;
     this.#count = Math.max(0, this.#count - count);
     if (this.#count === 0) this.#onEmpty?.();

@@ -1,7 +1,7 @@
 import type { Channel, Connection } from "rabbitmq-client";
 import type { BrokerLink } from "../broker-bus.ts";
 import type { BusMessage, Topic } from "../bus.ts";
-import { type Envelope, RabbitmqLane } from "./rabbitmq-lane.ts";
+import { ConfirmChannel, type Envelope } from "./rabbitmq-confirm-channel.ts";
 import { keyedHeaders } from "./rabbitmq-recall.ts";
 
 export interface PublisherOptions {
@@ -9,22 +9,22 @@ export interface PublisherOptions {
   isDurable: boolean;
 }
 
-/** Nobody may be there yet to read client messages; a full queue refuses instead of forgetting. */
+/** There may be no reader of client messages yet. A full queue refuses new messages and drops none. */
 const clientQueueMaxLength = 1_000_000;
 const clientQueueMaxBytes = 1024 * 1024 * 1024;
 
 /**
- * The instances talk over one lane; without it there is no session. What other services read goes over lanes of its
- * own: a right that is missing there must not keep the instances from talking.
+ * Topics between instances share one channel, whose failure ends the session. Topics for other services have their own
+ * channels: a missing permission there must not stop the instances.
  */
 export class RabbitmqPublisher {
   readonly #connection: Connection;
   readonly #options: PublisherOptions;
-  readonly #shared: RabbitmqLane;
-  readonly #events: RabbitmqLane;
-  readonly #client: RabbitmqLane;
+  readonly #shared: ConfirmChannel;
+  readonly #events: ConfirmChannel;
+  readonly #client: ConfirmChannel;
   readonly #returned = new Set<string>();
-  readonly #onRefused: BrokerLink["refused"];
+  readonly #onRefused: BrokerLink["topicRefused"];
   #clientQueue: Promise<void> | undefined;
 
   static async open(
@@ -34,7 +34,7 @@ export class RabbitmqPublisher {
   ): Promise<RabbitmqPublisher> {
     const publisher = new RabbitmqPublisher(connection, options, link);
     await publisher.#shared.open();
-    // Opened before there is an event, so that others find the exchange; a refusal has been told by then.
+    // Opened before the first event, so that readers find the exchange. A refusal was reported by `onRefused`.
     await publisher.#events.open().catch(() => {});
     return publisher;
   }
@@ -42,34 +42,34 @@ export class RabbitmqPublisher {
   private constructor(connection: Connection, options: PublisherOptions, link: BrokerLink) {
     this.#connection = connection;
     this.#options = options;
-    this.#onRefused = link.refused;
-    this.#shared = new RabbitmqLane({ connection, onRefused: (cause) => link.broken(cause) });
-    this.#events = new RabbitmqLane({
+    this.#onRefused = link.topicRefused;
+    this.#shared = new ConfirmChannel({ connection, onRefused: (cause) => link.broken(cause) });
+    this.#events = new ConfirmChannel({
       connection,
       prepare: (channel) => declareExchange(channel, options.prefix, "events"),
-      onRefused: (cause) => link.refused("events", cause),
+      onRefused: (cause) => link.topicRefused("events", cause),
     });
-    this.#client = new RabbitmqLane({
+    this.#client = new ConfirmChannel({
       connection,
-      onRefused: (cause) => link.refused("client", cause),
+      onRefused: (cause) => link.topicRefused("client", cause),
       onReturned: (messageId) => messageId && this.#returned.add(messageId),
     });
   }
 
-  /** Those that are open. */
+  /** The open channels. */
   get channels(): Channel[] {
     return [this.#shared, this.#events, this.#client].flatMap(({ channel }) => channel ?? []);
   }
 
   send(topic: Topic, { id, idempotencyKey }: BusMessage, body: string): Promise<void> {
     if (topic === "client") return this.#sendToClientQueue(id, body);
-    const lane = topic === "events" ? this.#events : this.#shared;
+    const channel = topic === "events" ? this.#events : this.#shared;
     const exchange = `${this.#options.prefix}.${topic}`;
     const route: Envelope = idempotencyKey === undefined ? { exchange } : { exchange, headers: keyedHeaders };
-    return lane.publish(this.#envelope(route, id), Buffer.from(body));
+    return channel.publish(this.#envelope(route, id), Buffer.from(body));
   }
 
-  /** `mandatory`, because the broker also confirms what reaches no queue at all. */
+  /** `mandatory`, because otherwise the broker confirms messages that reach no queue. */
   async #sendToClientQueue(id: string, body: string): Promise<void> {
     const queue = `${this.#options.prefix}.client`;
     this.#clientQueue ??= declareClientQueue(this.#connection, queue);
@@ -82,7 +82,7 @@ export class RabbitmqPublisher {
     }
     const envelope = this.#envelope({ routingKey: queue, mandatory: true }, id);
     await this.#client.publish(envelope, Buffer.from(body));
-    // The library reports a return one turn later than the confirmation that follows it.
+    // The library reports a returned message one turn after its confirmation.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.#returned.delete(id)) return;
     this.#clientQueue = undefined;
@@ -98,14 +98,14 @@ export function declareExchange(channel: Channel, prefix: string, topic: Topic):
   return channel.exchangeDeclare({ exchange: `${prefix}.${topic}`, type: "fanout", durable: true });
 }
 
-/** A queue that the operator has declared, with arguments of his own, is taken as it is. */
+/** Uses an existing queue as it is, because operators may declare it with other arguments. */
 async function declareClientQueue(connection: Connection, queue: string): Promise<void> {
   const probe = await connection.acquire({ emitErrorsFromChannel: true });
-  const isThere = await probe.queueDeclare({ queue, passive: true }).then(
+  const exists = await probe.queueDeclare({ queue, passive: true }).then(
     () => true,
     () => false,
   );
-  if (isThere) return await probe.close();
+  if (exists) return await probe.close();
   const channel = await connection.acquire();
   await channel.queueDeclare({
     queue,

@@ -1,9 +1,9 @@
 import { AMQPError, type Channel, type Connection } from "rabbitmq-client";
 import type { SharedTopic } from "../bus.ts";
 
-/** A queue outlives its instance this long, so that a restart or a lost connection loses nothing. */
+/** A queue without consumer is kept this long, so that a restart or a lost connection loses no message. */
 const queueExpiresMs = 10 * 60_000;
-/** An instance that hangs must not fill the broker: its oldest messages go first. */
+/** An instance that hangs must not fill the broker; the oldest messages are dropped first. */
 const queueMaxLength = 100_000;
 const queueMaxBytes = 256 * 1024 * 1024;
 
@@ -13,19 +13,16 @@ export interface QueueOptions {
   isDurable: boolean;
 }
 
-/** The queue of an instance, and the one beside it where RabbitMQ lays down what it threw out of the first. */
+/** The queue of an instance, and its dead-letter queue for messages that RabbitMQ dropped from it. */
 export interface InstanceQueue {
   name: string;
   droppedName: string;
   messageCount: number;
-  /** Something was thrown out since that was last looked at. */
+  /** Messages were dropped since the last session. */
   hasDropped: boolean;
 }
 
-/**
- * Declares what is missing, which is told first, and binds it. A queue that is there is taken as it is: to declare it
- * all the same would hide that it had to be made anew.
- */
+/** Declares and binds the queues. `onMissing` is called before a missing queue is declared, because messages may be lost. */
 export async function openQueue(
   connection: Connection,
   channel: Channel,
@@ -36,7 +33,7 @@ export async function openQueue(
   const exchange = `${options.prefix}.${topic}`;
   const droppedExchange = `${options.prefix}.dropped`;
   await channel.exchangeDeclare({ exchange: droppedExchange, type: "direct", durable: true });
-  const lifeOf = (queue: string) =>
+  const nameAndLifetime = (queue: string) =>
     options.isDurable ? { queue, durable: true } : { queue: "", exclusive: true };
   const expires = options.isDurable ? { "x-expires": queueExpiresMs } : {};
   const ensure = async (declaration: Declaration) => {
@@ -47,13 +44,13 @@ export async function openQueue(
     const declared = await channel.queueDeclare(declaration);
     return { name: declared.queue, messageCount: declared.messageCount };
   };
-  // One message is enough to know; a newer one takes its place.
+  // One message is enough to detect drops; a newer one replaces it.
   const dropped = await ensure({
-    ...lifeOf(`${droppedExchange}.${topic}.${options.instanceId}`),
+    ...nameAndLifetime(`${droppedExchange}.${topic}.${options.instanceId}`),
     arguments: { ...expires, "x-max-length": 1 },
   });
   const own = await ensure({
-    ...lifeOf(`${exchange}.${options.instanceId}`),
+    ...nameAndLifetime(`${exchange}.${options.instanceId}`),
     arguments: {
       ...expires,
       "x-max-length": queueMaxLength,
@@ -75,7 +72,7 @@ export async function openQueue(
 
 type Declaration = Exclude<Parameters<Channel["queueDeclare"]>[0], string | undefined>;
 
-/** Undefined: there is no such queue. The question costs its channel then, so that it has one of its own. */
+/** Undefined: the queue does not exist. RabbitMQ then closes the channel, so the check has its own. */
 async function messagesIn(connection: Connection, queue: string): Promise<number | undefined> {
   const probe = await connection.acquire({ emitErrorsFromChannel: true });
   const found = await probe.queueDeclare({ queue, passive: true }).catch((cause: unknown) => {

@@ -1,6 +1,6 @@
 import { AMQPError, type AsyncMessage, type Channel, type Connection } from "rabbitmq-client";
 import { pause } from "../../clock.ts";
-import type { BrokerLink, RecallOrder } from "../broker-bus.ts";
+import type { BrokerLink, RecallRequest } from "../broker-bus.ts";
 
 /** Header of messages with an idempotency key; the broker keeps a copy of messages with this header. */
 export const keyedHeaders = { idempotent: true };
@@ -66,23 +66,23 @@ async function declare(channel: Channel, prefix: string): Promise<void> {
 export async function recallKeyed(
   connection: Connection,
   prefix: string,
-  order: RecallOrder,
+  request: RecallRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!(await readAll(connection, queueOf(prefix), order))) {
-    order.take([]);
+  while (!(await readAll(connection, queueOf(prefix), request))) {
+    request.take([]);
     await pause(waitForTurnMs, signal);
     if (signal.aborted) throw signal.reason;
   }
-  order.end();
+  request.end();
 }
 
 /** False when another instance is reading the queue. */
-async function readAll(connection: Connection, queue: string, order: RecallOrder): Promise<boolean> {
+async function readAll(connection: Connection, queue: string, request: RecallRequest): Promise<boolean> {
   const channel = await connection.acquire({ emitErrorsFromChannel: true });
   channel.on("error", () => {});
   const { messageCount } = await channel.queueDeclare({ queue, passive: true });
-  const copies = new Copies(messageCount, order);
+  const copies = new Copies(messageCount, request);
   try {
     await channel.basicConsume({ queue, exclusive: true }, (message) => copies.add(message));
   } catch (cause) {
@@ -96,22 +96,22 @@ async function readAll(connection: Connection, queue: string, order: RecallOrder
 
 /** Collects copies until the expected number has arrived, or none arrives for a while. */
 class Copies {
-  readonly #order: RecallOrder;
+  readonly #request: RecallRequest;
   readonly #completed = Promise.withResolvers<void>();
   #missing: number;
   #part: AsyncMessage[] = [];
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(expected: number, order: RecallOrder) {
+  constructor(expected: number, request: RecallRequest) {
     this.#missing = expected;
-    this.#order = order;
+    this.#request = request;
   }
 
   add(message: AsyncMessage): void {
     this.#part.push(message);
     this.#missing -= 1;
     this.#silence?.refresh();
-    if (this.#part.length >= partSize) this.#handOver();
+    if (this.#part.length >= partSize) this.#passOn();
     if (this.#missing <= 0) this.#completed.resolve();
   }
 
@@ -121,11 +121,11 @@ class Copies {
       await this.#completed.promise;
       clearTimeout(this.#silence);
     }
-    this.#handOver();
+    this.#passOn();
   }
 
-  #handOver(): void {
-    this.#order.take(this.#part.map(({ body, messageId }) => ({ body, id: messageId })));
+  #passOn(): void {
+    this.#request.take(this.#part.map(({ body, messageId }) => ({ body, id: messageId })));
     this.#part = [];
   }
 }

@@ -2,7 +2,7 @@ import { type Channel, Connection } from "rabbitmq-client";
 import { pause } from "../../clock.ts";
 import type { Broker, BrokerLink } from "../broker-bus.ts";
 import type { SharedTopic, Topic } from "../bus.ts";
-import { type Backlog, consumeAll } from "./rabbitmq-consumer.ts";
+import { consumeAll, type QueuedAtStart } from "./rabbitmq-consumer.ts";
 import { declareExchange, RabbitmqPublisher } from "./rabbitmq-publisher.ts";
 import { declareKeyedQueue } from "./rabbitmq-recall.ts";
 
@@ -22,12 +22,12 @@ const catchUpLimitMs = 10_000;
 const frameMaxBytes = 128 * 1024;
 
 /**
- * Three durable fanout exchanges; per instance one queue per exchange that it consumes. Every session has connections
- * of its own: the library would reconnect by itself, but then two parties would decide when we are ready. One of them
- * only consumes, because RabbitMQ reads nothing from a publisher that it blocks, not even that it has gone.
+ * Three durable fanout exchanges, and per instance one queue for each exchange that it consumes. Every session has new
+ * connections, because the supervisor alone decides when to reconnect. Consuming has its own connection: RabbitMQ reads
+ * nothing from a publishing connection that it blocks, not even its close.
  */
 export function rabbitmqBroker(options: RabbitmqOptions): Broker {
-  const doubts = new Set<SharedTopic>();
+  const possibleLosses = new Set<SharedTopic>();
   return {
     name: "rabbitmq",
     async open(link) {
@@ -36,18 +36,23 @@ export function rabbitmqBroker(options: RabbitmqOptions): Broker {
         connect(options, link, "publishing"),
       ]);
       publishing.on("connection.blocked", (reason) =>
-        link.paused("blocked", `RabbitMQ takes no messages: ${reason}`),
+        link.paused("blocked", `RabbitMQ accepts no messages: ${reason}`),
       );
       publishing.on("connection.unblocked", () => link.resumed("blocked"));
       await declareExchanges(consuming, options.prefix);
       const publisher = await RabbitmqPublisher.open(publishing, options, link);
       const keepsKeyed = await declareKeyedQueue(consuming, options.prefix, link);
-      const { backlog, channels } = await consumeAll(consuming, { ...options, keepsKeyed }, link, doubts);
-      catchUp(backlog, link);
+      const { queuedAtStart, channels } = await consumeAll(
+        consuming,
+        { ...options, keepsKeyed },
+        link,
+        possibleLosses,
+      );
+      waitForQueued(queuedAtStart, link);
       return {
         send: (topic, _key, message, body) => publisher.send(topic, message, body),
         async close() {
-          await closeInOrder([...channels, ...publisher.channels]);
+          await closeChannels([...channels, ...publisher.channels]);
           consuming.unsafeDestroy();
           publishing.unsafeDestroy();
         },
@@ -79,7 +84,7 @@ function connect(options: RabbitmqOptions, link: BrokerLink, purpose: string): P
   });
 }
 
-/** The library would look an IPv6 address up as a name, because it leaves the brackets of the URL around it. */
+/** The library keeps the brackets of an IPv6 address and would resolve it as a name. */
 function addressIn(url: string): { host: string; port: number } {
   const { hostname, port, protocol } = new URL(url);
   const defaultPort = protocol === "amqps:" ? 5671 : 5672;
@@ -93,21 +98,22 @@ async function declareExchanges(connection: Connection, prefix: string): Promise
   await channel.close();
 }
 
-function catchUp(backlog: Backlog, link: BrokerLink): void {
-  if (backlog.count === 0) return;
-  link.paused("backlog", `catching up with ${backlog.count} messages`);
+/** The instance is not ready while it handles the messages that were queued before. */
+function waitForQueued(queuedAtStart: QueuedAtStart, link: BrokerLink): void {
+  if (queuedAtStart.count === 0) return;
+  link.paused("backlog", `catching up with ${queuedAtStart.count} messages`);
   const end = () => {
     clearTimeout(limit);
     link.resumed("backlog");
   };
-  // A queue that was purged meanwhile never delivers them.
+  // A queue that is purged meanwhile never delivers them.
   const limit = setTimeout(end, catchUpLimitMs);
   link.signal.addEventListener("abort", () => clearTimeout(limit), { once: true });
-  backlog.onEmpty(end);
+  queuedAtStart.onEmpty(end);
 }
 
-/** A channel that is closed sends first what it still has to say: what was handed over is acknowledged. */
-async function closeInOrder(channels: Channel[]): Promise<void> {
+/** Closing a channel first sends its pending acknowledgements. */
+async function closeChannels(channels: Channel[]): Promise<void> {
   const tooLong = new AbortController();
   const closing = Promise.all(channels.map((channel) => channel.close()));
   await Promise.race([closing, pause(closeTimeoutMs, tooLong.signal)]);

@@ -132,7 +132,7 @@ export class Publisher {
       v: 1,
       id,
       // Receivers report a missing number as a loss, so a message that the bus refuses gets no number.
-      seq: bus.takes("broadcast") ? ++this.#seq : 0,
+      seq: bus.accepts("broadcast") ? ++this.#seq : 0,
       ts: clock.now(),
       node,
       targetType,

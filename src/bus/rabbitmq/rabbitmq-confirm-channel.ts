@@ -3,11 +3,11 @@ import { Fault } from "../../errors.ts";
 
 export type Envelope = Exclude<Parameters<Channel["basicPublish"]>[0], string>;
 
-export interface LaneOptions {
+export interface ConfirmChannelOptions {
   connection: Connection;
-  /** Declares on each new channel what is published to. */
+  /** Declares the exchange or queue on each new channel. */
   prepare?(channel: Channel): Promise<void>;
-  /** The broker does not let us publish here. It is asked again with the next message. */
+  /** The broker refuses to publish. The next message tries again. */
   onRefused(cause: unknown): void;
   onReturned?(messageId: string | undefined): void;
 }
@@ -19,18 +19,18 @@ interface Opened {
 }
 
 /**
- * One channel in confirm mode: order is kept, confirmations are pipelined. RabbitMQ answers a message that is too large
- * by closing the channel: then a new one is opened, and all that was on its way is sent again, except what is as large.
- * What had arrived already arrives twice and is dropped by its id.
+ * A channel in confirm mode: order is kept, confirmations are pipelined. RabbitMQ closes the channel if a message is too
+ * large. Then a new channel is opened and the unconfirmed messages are sent again, except those over the size limit.
+ * Messages that had arrived are duplicates, which receivers drop.
  */
-export class RabbitmqLane {
-  readonly #options: LaneOptions;
+export class ConfirmChannel {
+  readonly #options: ConfirmChannelOptions;
   #opened: Opened | undefined;
   #opening: Promise<void> | undefined;
-  /** Known once the broker has refused something. */
+  /** Known once the broker has refused a message. */
   #maxBytes = Number.POSITIVE_INFINITY;
 
-  constructor(options: LaneOptions) {
+  constructor(options: ConfirmChannelOptions) {
     this.#options = options;
   }
 
@@ -42,7 +42,7 @@ export class RabbitmqLane {
     if (this.#opening) return this.#opening;
     const opening = this.#openChannel();
     this.#opening = opening;
-    // The first to hear of it: those that wait come next, in their order, and before any new one.
+    // Registered first, so that it runs before the waiting publishes, which then keep their order.
     const end = () => {
       this.#opening = undefined;
     };
@@ -60,9 +60,9 @@ export class RabbitmqLane {
   }
 
   #publishAgain(opened: Opened, cause: unknown, envelope: Envelope, body: Buffer): Promise<void> {
-    // Refused by itself, for a queue that is full.
+    // Only this message was refused, for example because a queue is full.
     if (opened.channel.active) throw cause;
-    // The first message on its way is told the reason, the others only that the channel is closed.
+    // Only the first unconfirmed message gets the reason; the others get "channel closed".
     opened.refusal ??= cause;
     const maxBytes = maxBytesIn(opened.refusal);
     if (maxBytes === undefined) throw opened.refusal;
@@ -81,7 +81,7 @@ export class RabbitmqLane {
       channel.on("error", (cause: unknown) => {
         opened.refusal ??= cause;
       });
-      // One turn later, when those that were on their way have been told the reason.
+      // One turn later, when the unconfirmed messages have been rejected with the reason.
       channel.on("close", () =>
         setImmediate(() => {
           if (maxBytesIn(opened.refusal) === undefined)
@@ -96,7 +96,7 @@ export class RabbitmqLane {
   }
 }
 
-/** The protocol has no code for it, only a sentence. */
+/** The protocol has no code for this refusal, only a text. */
 function maxBytesIn(refusal: unknown): number | undefined {
   if (!(refusal instanceof AMQPError) || refusal.code !== "PRECONDITION_FAILED") return undefined;
   const [, maxBytes] =
@@ -107,6 +107,6 @@ function maxBytesIn(refusal: unknown): number | undefined {
 function tooLarge(maxBytes: number): Fault {
   return new Fault(
     "too_large",
-    `The message is larger than the ${maxBytes} bytes that RabbitMQ takes: raise its max_message_size.`,
+    `The message is larger than the ${maxBytes} bytes that RabbitMQ accepts: raise its max_message_size.`,
   );
 }

@@ -1,13 +1,13 @@
 import type { Producer } from "@platformatic/kafka";
 import type { BrokerLink } from "../broker-bus.ts";
-import type { OutwardTopic } from "../bus.ts";
+import type { ExternalTopic } from "../bus.ts";
 import { KafkaProducer, type KafkaRecord } from "./kafka-producer.ts";
 
 export type TextProducer = Producer<string, string, string, string>;
 
-/** Writes one topic that other services read, with a client of its own: a failure costs that client, not the session. */
-export class OutwardLane {
-  readonly #topic: OutwardTopic;
+/** Writes one topic for other services, with its own client: a failure ends that client and not the session. */
+export class ExternalProducer {
+  readonly #topic: ExternalTopic;
   readonly #link: BrokerLink;
   readonly #build: () => TextProducer;
   readonly #ensureTopic: () => Promise<void>;
@@ -16,7 +16,7 @@ export class OutwardLane {
   #ensured: Promise<void> | undefined;
 
   constructor(
-    topic: OutwardTopic,
+    topic: ExternalTopic,
     link: BrokerLink,
     build: () => TextProducer,
     ensureTopic: () => Promise<void>,
@@ -52,11 +52,11 @@ export class OutwardLane {
 
   #fail(cause: unknown): void {
     this.#close();
-    this.#link.refused(this.#topic, cause);
+    this.#link.topicRefused(this.#topic, cause);
   }
 
   #close(): void {
-    // A client whose broker is gone says so when it is closed; there is nobody left to tell.
+    // Closing fails if the broker is gone, which does not matter.
     void this.#client?.close().catch(() => {});
     this.#client = undefined;
     this.#ensured = undefined;
