@@ -1,9 +1,9 @@
 /**
- * Client of the Slipway push gateway for browsers, Bun and Node (20 and later, with a global WebSocket). One file, no
- * dependencies. It speaks the subprotocol `slipway.v1`, so that messages have ids and a reconnect can resume.
+ * Client of the Slipway push gateway for browsers, Bun and Node 22 or later. One file, no dependencies. It uses the
+ * subprotocol `slipway.v1`, in which messages have ids and a reconnect can resume.
  */
 
-/** connecting: a handshake is under way · waiting: the next attempt is scheduled · closed: no further attempt by itself. */
+/** connecting: a handshake is running · waiting: the next attempt is scheduled · closed: no attempt before `open()`. */
 export type PushState = "connecting" | "open" | "waiting" | "closed";
 
 export interface PushMessage {
@@ -17,7 +17,7 @@ export interface PushMessage {
 
 export interface PushStatus {
   state: PushState;
-  /** For people: why it waits or closed. */
+  /** Why the client waits or is closed, as a readable text. */
   reason: string;
   /** Close code of the last connection; null before the first close. */
   closeCode: number | null;
@@ -30,7 +30,7 @@ export interface PushOpened {
   userId: string;
   /** False on the first connection, true on each later one. */
   reconnected: boolean;
-  /** True only when nothing can have been missed since the connection before. When false: fetch your data again. */
+  /** True only if no message since the last connection can be missing. If false, load your data again. */
   recovered: boolean;
 }
 
@@ -52,15 +52,15 @@ export interface PushEvents {
 export interface PushOptions {
   /** `wss://host/ws`; `https://…` is read as `wss://…`. */
   url: string;
-  /** Called for each attempt: codes are single-use. Null ends the attempts (nobody is signed in). */
+  /** Called for each attempt, because codes are single-use. Null ends the attempts: no user is signed in. */
   code: () => Promise<string | null> | string | null;
   temporary?: boolean;
   channels?: string[];
-  /** First and longest pause between attempts, each jittered between a half and the whole of it. */
+  /** First and longest pause between attempts; the actual pause is a random time between half of it and all of it. */
   minDelayMs?: number;
   maxDelayMs?: number;
   connectTimeoutMs?: number;
-  /** After this much silence a heartbeat text is sent; without any answer for heartbeatTimeoutMs the connection is given up. */
+  /** After this long without a frame a heartbeat is sent; without a reply within heartbeatTimeoutMs the client reconnects. */
   heartbeatIntervalMs?: number;
   heartbeatTimeoutMs?: number;
   heartbeatContent?: string;
@@ -69,17 +69,17 @@ export interface PushOptions {
 }
 
 const protocol = "slipway.v1";
-/** The overlap of a resume is small; older ids than this many are forgotten. */
+/** Ids for dropping duplicates. A resume repeats only a few messages. */
 const rememberedIds = 2000;
-/** Longest query of joined channels; HTTP servers cut longer request lines. The rest is joined after the welcome. */
+/** HTTP servers limit the request line. Channels that do not fit into the query are joined after the welcome. */
 const maxChannelQueryLength = 8000;
-/** A connection that lasted this long proves that the server is well: pauses start small again. */
-const steadyMs = 10_000;
+/** After a connection of this length the pauses start with the shortest again. */
+const stableMs = 10_000;
 
-/** Refused codes in a row after which the client stops: a further code would be refused too. */
+/** After this many refused codes in a row the client stops, because the next would be refused too. */
 const maxRefusedCodes = 3;
 
-/** 4001: reconnect with a new code · other 40xx: do not reconnect unchanged · 42xx and 1012: within a second · all else: back off. */
+/** 4001: reconnect with a new code · other 40xx: stop · 42xx and 1012: reconnect within a second · all others: back off. */
 export function closeRuleOf(code: number): "newCode" | "stop" | "backOff" | "soon" {
   if (code === 4001) return "newCode";
   if (code >= 4000 && code < 4100) return "stop";
@@ -94,7 +94,7 @@ export class SlipwayPush {
   readonly #seenIds = new Set<string>();
   #status: PushStatus = { state: "closed", reason: "not opened yet", closeCode: null, retryAt: null };
   #socket: WebSocket | null = null;
-  /** Counts attempts, so that what an older attempt still reports is ignored. */
+  /** Number of the attempt; events of older attempts are ignored. */
   #attempt = 0;
   #failures = 0;
   #refusedCodes = 0;
@@ -102,9 +102,9 @@ export class SlipwayPush {
   #lastId: string | null = null;
   #wasOpen = false;
   #openedAt = 0;
-  /** The one timer: of the handshake, of the pause, or of the heartbeat, by state. */
+  /** Timer of the handshake, of the pause or of the heartbeat, depending on the state. */
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** A browser that comes back online need not sit out the pause. */
+  /** When the browser comes back online, the pause ends. */
   readonly #retryNow = () => {
     if (this.#status.state === "waiting") void this.#connect();
   };
@@ -134,14 +134,14 @@ export class SlipwayPush {
     return [...this.#channels];
   }
 
-  /** Answers the function that removes the listener. */
+  /** Returns a function that removes the listener. */
   on<E extends keyof PushEvents>(event: E, listener: (event: PushEvents[E]) => void): () => void {
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners.add(listener));
     return () => listeners.delete(listener);
   }
 
-  /** Starts to connect, and stays connected until `close` or a close code that forbids it. */
+  /** Connects, and reconnects until `close` or a close code that forbids it. */
   open(): void {
     if (this.#status.state !== "closed") return;
     this.#failures = 0;
@@ -155,12 +155,12 @@ export class SlipwayPush {
     this.#end("closed by the application", 1000);
   }
 
-  /** False when the connection is not open, or the gateway accepts no client messages: nothing is queued here. */
+  /** False: the connection is not open, or the gateway accepts no client messages. Messages are not queued. */
   send(data: string): boolean {
     return this.#acceptsMessages && this.#write({ type: "message", data });
   }
 
-  /** Remembered and restored after each reconnect; a refusal comes as `problem`. */
+  /** The channel is joined again after each reconnect. A refusal is emitted as `problem`. */
   join(channel: string): void {
     if (!this.#channels.has(channel)) this.#write({ type: "join", channel });
     this.#channels.add(channel);
@@ -172,27 +172,27 @@ export class SlipwayPush {
 
   async #connect(): Promise<void> {
     const attempt = ++this.#attempt;
-    this.#become("connecting", "connecting");
+    this.#setStatus("connecting", "connecting");
     const { connectTimeoutMs: ms } = this.#options;
     this.#restartTimer(ms, () => this.#lost(attempt, 1006, `no answer within ${ms} ms`));
     try {
       const code = await this.#options.code();
       if (attempt !== this.#attempt) return;
       if (code === null) this.#end("no code to connect with", null);
-      else this.#dial(attempt, code);
+      else this.#openSocket(attempt, code);
     } catch (error) {
       this.#lost(attempt, 1006, `no code: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
-  #dial(attempt: number, code: string): void {
-    const asked = this.#channelsThatFit();
-    const socket = new this.#options.webSocket(this.#address(code, asked), [protocol]);
+  #openSocket(attempt: number, code: string): void {
+    const requested = this.#channelsThatFit();
+    const socket = new this.#options.webSocket(this.#urlOf(code, requested), [protocol]);
     this.#socket = socket;
     socket.onmessage = (event: MessageEvent) => {
       if (attempt !== this.#attempt) return;
       this.#watchHeartbeat(attempt);
-      if (typeof event.data === "string") this.#receive(event.data, asked);
+      if (typeof event.data === "string") this.#receive(event.data, requested);
     };
     socket.onclose = (event: CloseEvent) => this.#lost(attempt, event.code, event.reason);
   }
@@ -206,7 +206,7 @@ export class SlipwayPush {
     return new Set(this.channels.filter(fits));
   }
 
-  #address(code: string, channels: Set<string>): string {
+  #urlOf(code: string, channels: Set<string>): string {
     const url = new URL(this.#options.url.replace(/^http/, "ws"));
     url.searchParams.set("code", code);
     if (this.#options.temporary) url.searchParams.set("temp", "1");
@@ -215,29 +215,30 @@ export class SlipwayPush {
     return url.href;
   }
 
-  #receive(text: string, asked: Set<string>): void {
+  #receive(text: string, requested: Set<string>): void {
     if (text === this.#options.heartbeatContent) return;
     const frame = parseFrame(text);
-    if (frame.type === "welcome") this.#welcome(frame, asked);
+    if (frame.type === "welcome") this.#welcome(frame, requested);
     else if (frame.type === "message") this.#deliver(frame);
     else if (frame.type === "position") this.#lastId = textOf(frame.lastId);
     else if (frame.type === "joined" || frame.type === "left") this.#emit(frame.type, textOf(frame.channel));
     else if (frame.type === "error") this.#refused(frame);
   }
 
-  #welcome(frame: Frame, asked: Set<string>): void {
+  #welcome(frame: Frame, requested: Set<string>): void {
     const reconnected = this.#wasOpen;
-    const unasked = this.channels.filter((channel) => !asked.has(channel));
+    const unrequested = this.channels.filter((channel) => !requested.has(channel));
     this.#wasOpen = true;
     this.#refusedCodes = 0;
     this.#acceptsMessages = frame.acceptsMessages !== false;
     this.#openedAt = Date.now();
     if (frame.recovered !== true && typeof frame.lastId === "string") this.#lastId = frame.lastId;
-    this.#become("open", "connected");
-    // What was joined or left while the handshake was under way, and what did not fit into its address.
-    for (const channel of unasked) this.#write({ type: "join", channel });
-    for (const channel of asked) if (!this.#channels.has(channel)) this.#write({ type: "leave", channel });
-    const recovered = !reconnected || (frame.recovered === true && unasked.length === 0);
+    this.#setStatus("open", "connected");
+    // Channels that were joined or left during the handshake, or did not fit into its query.
+    for (const channel of unrequested) this.#write({ type: "join", channel });
+    for (const channel of requested)
+      if (!this.#channels.has(channel)) this.#write({ type: "leave", channel });
+    const recovered = !reconnected || (frame.recovered === true && unrequested.length === 0);
     const [connectionId, userId] = [textOf(frame.connectionId), textOf(frame.userId)];
     this.#emit("open", { connectionId, userId, reconnected, recovered });
   }
@@ -255,7 +256,7 @@ export class SlipwayPush {
 
   #refused(frame: Frame): void {
     const channel = typeof frame.channel === "string" ? frame.channel : null;
-    if (channel !== null) this.#channels.delete(channel); // Otherwise each reconnect would ask for it again.
+    if (channel !== null) this.#channels.delete(channel); // Otherwise each reconnect would request it again.
     this.#emit("problem", { code: textOf(frame.code), message: textOf(frame.message), channel });
   }
 
@@ -264,22 +265,22 @@ export class SlipwayPush {
     this.#attempt++;
     this.#dropSocket();
     const rule = closeRuleOf(code);
-    const why = reason || `the connection ended (${code})`;
+    const text = reason || `the connection ended (${code})`;
     const isLastCode = rule === "newCode" && ++this.#refusedCodes >= maxRefusedCodes;
-    if (rule === "stop" || isLastCode) this.#end(why, code);
-    else this.#waitAfter(rule, why, code);
+    if (rule === "stop" || isLastCode) this.#end(text, code);
+    else this.#waitAfter(rule, text, code);
   }
 
-  #waitAfter(rule: ReturnType<typeof closeRuleOf>, why: string, closeCode: number): void {
-    if (this.#openedAt > 0 && Date.now() - this.#openedAt >= steadyMs) this.#failures = 0;
+  #waitAfter(rule: ReturnType<typeof closeRuleOf>, reason: string, closeCode: number): void {
+    if (this.#openedAt > 0 && Date.now() - this.#openedAt >= stableMs) this.#failures = 0;
     this.#openedAt = 0;
     const { minDelayMs, maxDelayMs, random } = this.#options;
     const pauseMs = Math.min(maxDelayMs, minDelayMs * 2 ** this.#failures);
-    // "Soon" spreads over the whole second, so that a drained server's clients do not come back as one.
+    // A random moment within the second, so that the clients of a drained server do not all reconnect at once.
     const delayMs = rule === "soon" ? 1000 * random() : pauseMs * (0.5 + random() / 2);
     if (rule !== "soon") this.#failures = Math.min(this.#failures + 1, 30);
     this.#restartTimer(delayMs, () => void this.#connect());
-    this.#become("waiting", why, { closeCode, retryAt: Date.now() + delayMs });
+    this.#setStatus("waiting", reason, { closeCode, retryAt: Date.now() + delayMs });
   }
 
   #end(reason: string, code: number | null): void {
@@ -287,7 +288,7 @@ export class SlipwayPush {
     this.#dropSocket();
     globalThis.removeEventListener?.("online", this.#retryNow);
     const more = code === null ? {} : { closeCode: code };
-    if (this.#status.state !== "closed") this.#become("closed", reason, more);
+    if (this.#status.state !== "closed") this.#setStatus("closed", reason, more);
   }
 
   #dropSocket(): void {
@@ -296,13 +297,13 @@ export class SlipwayPush {
     this.#socket = null;
   }
 
-  /** Any frame proves life; browsers hide native pings, so silence is broken with a heartbeat text. */
+  /** Browsers hide WebSocket pings, so the client sends its own heartbeat when no frame has arrived for a while. */
   #watchHeartbeat(attempt: number): void {
     const { heartbeatIntervalMs, heartbeatTimeoutMs, heartbeatContent } = this.#options;
     this.#restartTimer(heartbeatIntervalMs, () => {
       this.#socket?.send(heartbeatContent);
       this.#restartTimer(heartbeatTimeoutMs, () =>
-        this.#lost(attempt, 4201, `no sign of life for ${heartbeatIntervalMs + heartbeatTimeoutMs} ms`),
+        this.#lost(attempt, 4201, `nothing received for ${heartbeatIntervalMs + heartbeatTimeoutMs} ms`),
       );
     });
   }
@@ -318,7 +319,7 @@ export class SlipwayPush {
     this.#timer = setTimeout(then, delayMs);
   }
 
-  #become(state: PushState, reason: string, more: Partial<PushStatus> = {}): void {
+  #setStatus(state: PushState, reason: string, more: Partial<PushStatus> = {}): void {
     this.#status = { closeCode: this.#status.closeCode, retryAt: null, ...more, state, reason };
     this.#emit("status", this.#status);
   }
@@ -328,7 +329,7 @@ export class SlipwayPush {
       try {
         (listener as (event: PushEvents[E]) => void)(value);
       } catch (error) {
-        queueMicrotask(() => Promise.reject(error)); // A failing listener is reported and does not stop reconnects.
+        queueMicrotask(() => Promise.reject(error)); // A listener that throws is reported and does not stop reconnects.
       }
     }
   }
