@@ -5,7 +5,7 @@ import { wholeSeconds } from "../rate-limit.ts";
 import { hashToken } from "../secrets.ts";
 
 export interface AttemptLimitOptions {
-  /** What the keys are; two limits do not share them. */
+  /** Kind of the keys. Limits with different names count separately. */
   name: string;
   /** Attempts that may fail within the window. */
   attempts: number;
@@ -15,11 +15,11 @@ export interface AttemptLimitOptions {
 }
 
 export interface AttemptLimit {
-  /** Counts an attempt and answers 0, or the seconds to wait when there were too many. */
+  /** Counts an attempt. Returns 0, or the seconds to wait after too many. */
   take(key: string): Promise<number>;
-  /** The attempt was good: it does not count. */
+  /** The attempt succeeded: removes it from the count. */
   giveBack(key: string): Promise<void>;
-  /** The attempt was good, and so the key is: forget what it did before. */
+  /** The attempt succeeded and proves that the key is trusted: resets the count. */
   forgive(key: string): Promise<void>;
   size(): number;
 }

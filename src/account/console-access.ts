@@ -4,14 +4,15 @@ import { channelsOfProjects, consoleUserId } from "../model/console-names.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Role } from "../model/user.ts";
 
-/** "Come back soon": the console does, with a fresh code if it still gets one. */
+/** Close code 1012: the console reconnects, with a new code if it still gets one. */
 const serviceRestart = 1012;
 
-/** How soon an order that did not reach the gateway is made good. */
+/** Delay before a failed call to the gateway is repeated. */
 const retryMs = 2_000;
-/** More than have the console open anywhere; those beyond keep their grants until their session ends. */
-const maxOwed = 10_000;
-const notTold = "console connections could not be told of a change; they are sent away as soon as that works";
+/** Far more than open consoles. Further users keep their grants until their session ends. */
+const maxPending = 10_000;
+const notApplied =
+  "a change of access did not reach the console connections; they will be disconnected later";
 
 export interface ConsoleAccessParts {
   keepers: Pick<Keepers, "users" | "permissions" | "pushCodes">;
@@ -21,26 +22,26 @@ export interface ConsoleAccessParts {
 }
 
 /**
- * Makes open console connections follow their users, in both directions. It remembers nobody: whoever changes a
- * permission names the users, and the order reaches their connections on whatever instance they are.
+ * Applies changes of permissions, sessions and tokens to open console connections, on all instances. Keeps no list of
+ * users: each change names the users that it affects.
  */
 export interface ConsoleAccess {
   /**
-   * Names and globs for a new connection. They follow from the user alone: the scopes of a token say what it may do, not
-   * which projects it sees, so that a later change can grant all connections of a user the same.
+   * Channel names and globs for a new connection. They depend only on the user, not on the scopes of a token, so that a
+   * later change can grant the same channels to all connections of the user.
    */
   channelsFor(userId: number, role: Role): Promise<string[]>;
-  /** What these users may view has changed: their connections are granted anew; who was disabled is sent away. */
+  /** The permissions of these users changed: updates the grants of their connections; disconnects disabled users. */
   permissionsChanged(userIds: readonly number[]): void;
-  /** A session or token of the user was ended: the connections end too, and those of the others come back. */
+  /** A session or token of the user ended: disconnects the user. Connections of other sessions reconnect. */
   sessionEnded(userId: number): void;
   close(): Promise<void>;
 }
 
 export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts): ConsoleAccess {
-  let inHand: Promise<void> = Promise.resolve();
-  /** Users whose connections may still hear what they no longer should. */
-  const owed = new Set<number>();
+  let inProgress: Promise<void> = Promise.resolve();
+  /** Users whose connections may still have revoked grants, because a call to the gateway failed. */
+  const pending = new Set<number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isClosed = false;
 
@@ -48,62 +49,62 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
     return channelsOfProjects(role === "admin" ? "all" : await keepers.permissions.visibleProjectIds(userId));
   }
 
-  /** Codes that are out hold what their user might view when they were made. */
-  async function recall(userId: number): Promise<void> {
+  /** An unused code has the channels of the time when it was issued. */
+  async function revokeCodes(userId: number): Promise<void> {
     await keepers.pushCodes.deleteOfUser(consoleUserId(userId));
   }
 
-  async function follow(userId: number): Promise<void> {
-    await recall(userId);
+  async function updateGrants(userId: number): Promise<void> {
+    await revokeCodes(userId);
     const user = await keepers.users.byId(userId);
     if (!user || user.disabled) await disconnect({ userId: consoleUserId(userId) });
     else await grant(consoleUserId(userId), await channelsFor(userId, user.role));
   }
 
-  async function sendAway(userId: number): Promise<void> {
-    await recall(userId);
+  async function reconnect(userId: number): Promise<void> {
+    await revokeCodes(userId);
     await disconnect({ userId: consoleUserId(userId) }, serviceRestart);
   }
 
-  /** One after another, so that of two changes the later one is also told later. */
+  /** One after another, so that changes are applied in their order. */
   function inOrder(userId: number, work: () => Promise<void>): void {
-    inHand = inHand.then(work).catch((error: unknown) => {
-      // Without a gateway there is nobody to tell.
+    inProgress = inProgress.then(work).catch((error: unknown) => {
+      // "conflict": there is no gateway, so there are no connections.
       if (error instanceof Fault && error.code === "conflict") return;
-      log.warn({ userId, error: messageOf(error) }, notTold);
-      if (owed.size < maxOwed) owed.add(userId);
-      makeGoodSoon();
+      log.warn({ userId, error: messageOf(error) }, notApplied);
+      if (pending.size < maxPending) pending.add(userId);
+      retryLater();
     });
   }
 
-  function makeGoodSoon(): void {
+  function retryLater(): void {
     if (isClosed) return;
     timer ??= setTimeout(() => {
       timer = undefined;
-      inHand = inHand.then(makeGood).catch(makeGoodSoon);
+      inProgress = inProgress.then(retry).catch(retryLater);
     }, retryMs);
   }
 
-  /** Whatever it was that they missed: who comes back is granted what is right by then. */
-  async function makeGood(): Promise<void> {
-    for (const userId of owed) {
-      await sendAway(userId);
-      owed.delete(userId);
+  /** Reconnecting repairs any missed change, because a new connection gets the current grants. */
+  async function retry(): Promise<void> {
+    for (const userId of pending) {
+      await reconnect(userId);
+      pending.delete(userId);
     }
   }
 
   return {
     channelsFor,
     permissionsChanged(userIds) {
-      for (const userId of new Set(userIds)) inOrder(userId, () => follow(userId));
+      for (const userId of new Set(userIds)) inOrder(userId, () => updateGrants(userId));
     },
     sessionEnded(userId) {
-      inOrder(userId, () => sendAway(userId));
+      inOrder(userId, () => reconnect(userId));
     },
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await inHand;
+      await inProgress;
     },
   };
 }

@@ -6,29 +6,29 @@ import type { Keepers } from "../model/store.ts";
 import type { User } from "../model/user.ts";
 import { hashToken, randomToken } from "../secrets.ts";
 
-/** What a token is for stands in its prefix, so that people and secret scanners recognise it. */
+/** The prefix names the kind of a token, so that people and secret scanners recognise it. */
 export const tokenPrefixes = { session: "sls_", api: "slp_", runner: "slr_" } as const;
 
-/** 32 random bytes: opaque, looked up by its hash, and so revocable at once. */
+/** 32 random bytes. A token is looked up by its hash, so it can be revoked immediately. */
 export function newToken(kind: keyof typeof tokenPrefixes): string {
   return tokenPrefixes[kind] + randomToken(32);
 }
 
-/** "Last seen" is told to the minute; a write per request would buy nothing. */
+/** "Last seen" is exact to the minute, which avoids a write per request. */
 const touchEveryMs = 60_000;
 
-/** Of a runner that has another token now: good for what it holds, not to ask for work. */
+/** The previous token of a runner: valid for the tasks that it holds, not for new ones. */
 export interface FormerRunnerToken {
   tokenHash: string;
   runnerId: number;
 }
 
 export interface Credentials {
-  /** The caller behind a session token or an API token; throws 401 when it is unknown, expired or its user disabled. */
+  /** The caller of a session token or API token; throws 401 if it is unknown, expired or its user disabled. */
   callerOf(token: string): Promise<Caller>;
-  /** The runner behind its token, also a disabled one: what it holds it may finish. Throws 401. */
+  /** The runner of a token, also a disabled one, which may finish its tasks. Throws 401 if the token is unknown. */
   runnerOf(token: string | null): Promise<Runner>;
-  /** The same for one that asks for work; throws 401 when it is disabled, too. */
+  /** As `runnerOf`, for calls that ask for work; throws 401 for a disabled runner too. */
   activeRunnerOf(token: string | null): Promise<Runner>;
 }
 
@@ -102,7 +102,7 @@ export function buildCredentials(
   };
 }
 
-/** One text for every reason, so that a guess learns nothing. */
+/** The same text for every reason, so that it does not help guessing. */
 function refused(): Fault {
   return new Fault("unauthenticated", "The credential is unknown, expired or revoked; sign in again.");
 }

@@ -8,13 +8,13 @@ const lockWaitMs = 30_000;
 
 export interface FirstAdmin {
   username: string;
-  /** To be shown once; null when the operator chose it. */
+  /** To be shown once; null if the operator chose the password. */
   generatedPassword: string | null;
 }
 
 /**
- * Makes the user `admin` in an empty database. Null when there are users already. When several instances start together
- * one makes it and the others find it: the lock decides, and the unique username where the lock does not reach.
+ * Creates the user `admin` in an empty database. Null if there are users already. If several instances start together,
+ * the lock or the unique username lets one of them create it.
  */
 export async function ensureFirstAdmin(
   store: Store,

@@ -1,15 +1,15 @@
 import { Fault } from "../errors.ts";
 
 export interface GateOptions {
-  /** How many run side by side. */
+  /** How many run at the same time. */
   atOnce: number;
-  /** How many wait for their turn; the next one is told to come back. */
+  /** How many may wait; further calls are refused. */
   waiting: number;
 }
 
 export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Lets costly work through a few at a time, in order, and refuses what would queue up behind it without end. */
+/** Limits costly work: runs a few calls at a time, in order, with a bounded queue. */
 export function buildGate({ atOnce, waiting }: GateOptions): Gate {
   let running = 0;
   const queue: (() => void)[] = [];
@@ -23,7 +23,7 @@ export function buildGate({ atOnce, waiting }: GateOptions): Gate {
     try {
       return await work();
     } finally {
-      // A place is handed on, not freed and taken again, so that nobody slips in between.
+      // The slot passes to the next in the queue, so that a new call cannot take it.
       const next = queue.shift();
       if (next) next();
       else running--;

@@ -4,7 +4,7 @@ import { buildGate } from "./gate.ts";
 /** OWASP's parameters for argon2id: 19 MiB, two passes. */
 const argon2id = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
-/** Long enough to guess badly, short enough that hashing it is no attack. */
+/** The minimum makes guessing hard; the maximum limits the cost of hashing. */
 export const passwordMinLength = 8;
 export const passwordMaxLength = 256;
 
@@ -14,17 +14,17 @@ export interface Passwords {
   matches(password: string, hash: string | null): Promise<boolean>;
 }
 
-/** Hashing runs off the loop, a few at a time: each takes memory and a core for a while. */
+/** Hashing runs outside of the event loop, a few at a time, because each takes memory and CPU time. */
 export function buildPasswords(): Passwords {
   const run = buildGate({ atOnce: 4, waiting: 64 });
   const hash = (password: string) => run(() => Bun.password.hash(password, argon2id));
-  let nobody: Promise<string> | null = null;
+  let dummyHash: Promise<string> | null = null;
   return {
     hash,
     async matches(password, stored) {
-      nobody ??= hash(randomToken(16));
-      const against = stored ?? (await nobody);
-      // The runtime throws at an empty password, which nobody has; another one takes the same time.
+      dummyHash ??= hash(randomToken(16));
+      const against = stored ?? (await dummyHash);
+      // The runtime throws for an empty password; checking another one takes the same time.
       const isRight = await run(() => Bun.password.verify(password || "none", against));
       return isRight && stored !== null && password !== "";
     },

@@ -5,13 +5,13 @@ import type { Project } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
 import type { TokenScope } from "../model/user.ts";
 
-/** What an endpoint asks of its caller. */
+/** What an endpoint requires of its caller. */
 export type Needed = "signed-in" | "session" | "admin" | { project: Permission } | { group: Permission };
 
 export interface Permissions {
   /**
-   * Throws 401, 403 or, for what the caller may not even see, 404. Answers the project or group that was asked for,
-   * so that nobody reads it twice. `id` is the project's or group's.
+   * Throws 401, 403, or 404 for a project or group that the caller may not see. Returns the project or group with this
+   * `id`, so that the endpoint does not read it again.
    */
   authorize(
     caller: Caller | null,
@@ -19,12 +19,12 @@ export interface Permissions {
     scope: TokenScope,
     id?: number,
   ): Promise<{ caller: Caller; project?: Project; group?: Group }>;
-  /** As `authorize`, for a project that is known only after a look-up (of a task, of a delivery). */
+  /** As `authorize`, for the project of a task or delivery that the endpoint has read. */
   authorizeProject(caller: Caller, permission: Permission, projectId: number): Promise<Project>;
   /** Projects that lists may show; undefined: all. */
   visibleProjectIds(caller: Caller): Promise<number[] | undefined>;
   visibleGroupIds(caller: Caller): Promise<number[] | undefined>;
-  /** Tells of each project (or group) that the caller may view what they may do with it. */
+  /** Returns a function that maps the id of a visible project or group to the caller's permission. */
   permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission>;
 }
 

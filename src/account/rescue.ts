@@ -6,8 +6,8 @@ import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
 import { type Passwords, passwordMaxLength, passwordMinLength } from "./password.ts";
 
 /**
- * Lets a user back in with a new password, for whoever holds the database itself: nobody may be left who can sign in
- * and do it through the API. The user is enabled, all sessions end, API tokens too unless they are kept, and the audit log says that it was done from here.
+ * Sets a new password directly in the database, for the case that nobody can sign in. Enables the user, ends all sessions,
+ * revokes the API tokens unless they are kept, and writes an audit entry.
  */
 export async function rescueUser(
   store: Store,

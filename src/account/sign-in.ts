@@ -14,7 +14,7 @@ import type { Passwords } from "./password.ts";
 
 const windowMs = 5 * 60_000;
 const maxKeys = 10_000;
-/** Tight for one address; looser for one username, or a stranger could lock its owner out with a handful of guesses. */
+/** The limit per username is higher, because an attacker could otherwise lock its owner out with a few guesses. */
 const perAddress = { name: "address", attempts: 20, windowMs, maxKeys };
 const perUsername = { name: "username", attempts: 50, windowMs, maxKeys };
 
@@ -23,12 +23,12 @@ export interface SignInRequest {
   password: string;
   remoteIp: string;
   userAgent: string;
-  /** What failures are counted by: the address, or the network that one client has to choose from. */
+  /** Failures are counted by this key: the address, or the IPv6 network of a client. */
   limitKey: string;
 }
 
 export interface SignIn {
-  /** Makes a session. Throws 401 without saying what was wrong, and 429 after too many failures. */
+  /** Creates a session. Throws 401 without a detailed reason, and 429 after too many failures. */
   signIn(request: SignInRequest): Promise<{ token: string; session: Session; user: User }>;
   signOut(caller: Caller): Promise<void>;
   /** Needs the old password; ends every other session of the user and, unless they are kept, all API tokens. */
@@ -44,7 +44,7 @@ export interface PasswordChange {
 
 export interface SignInOptions {
   store: Pick<Store, "users" | "sessions" | "transaction">;
-  /** Counts failures over all instances; null where there is only this one. */
+  /** Counts failures over all instances; null if there is only one. */
   attempts: AttemptKeeper | null;
   passwords: Passwords;
   clock: Clock;
@@ -54,7 +54,7 @@ export interface SignInOptions {
 
 export function buildSignIn(options: SignInOptions): SignIn {
   const { store, attempts, passwords, clock, metrics, sessionMs } = options;
-  // Counted, not logged by name: people type their password where the username belongs.
+  // Failed usernames are not logged, because people mistype their password into that field.
   const checks = new Counter({
     name: "slipway_password_checks_total",
     help: "Passwords that were tried, at sign-in or to change one.",
@@ -64,7 +64,7 @@ export function buildSignIn(options: SignInOptions): SignIn {
   const byAddress = buildAttemptLimit(perAddress, clock, attempts);
   const byUsername = buildAttemptLimit(perUsername, clock, attempts);
 
-  /** Counts before the check, so that guesses sent side by side count too; takes it back when the password is right. */
+  /** Counts before the check, so that parallel guesses count too; a right password is not counted. */
   async function check(
     username: string,
     password: string,
@@ -83,7 +83,7 @@ export function buildSignIn(options: SignInOptions): SignIn {
     const isRight = await passwords.matches(password, isUsable ? user.passwordHash : null);
     checks.inc({ result: isRight ? "right" : "wrong" });
     if (!isRight || !user) return null;
-    // Not more than that: whoever has an account could else guess at those of others from there without end.
+    // Only this attempt is given back: a reset would let the owner of one account guess others without limit.
     await byAddress.giveBack(limitKey);
     await byUsername.forgive(name);
     return user;

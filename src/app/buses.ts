@@ -21,7 +21,7 @@ export interface Buses {
   node: string;
 }
 
-/** One instance talks to itself. Several, or one whose client messages go to other services, need the queue. */
+/** A single instance uses the local bus. A cluster, or an instance that forwards client messages, uses the queue. */
 export async function openBuses({ config, log, metrics }: AppContext): Promise<Buses> {
   const url = config["push.queue.url"];
   const isCluster = config["push.cluster-enabled"];
@@ -40,7 +40,7 @@ export async function openBuses({ config, log, metrics }: AppContext): Promise<B
   return { bus: isCluster ? queue : localBus(), outbound: queue, node };
 }
 
-/** Mistakes in the settings of the queue that show only when they are held against each other, and against files. */
+/** Mistakes in the queue settings that depend on several settings or on files. */
 export async function queueFaults(config: Config): Promise<ConfigFault[]> {
   const url = config["push.queue.url"];
   if (!url) return [];
@@ -85,7 +85,7 @@ async function brokerOf(url: string, instanceId: string, config: Config): Promis
     isDurable: config["push.queue.durability"] === "durable",
     tlsCa: authority === undefined ? undefined : await readFile(authority, "utf8"),
   };
-  // Only the client that is used is loaded: Kafka's alone is most of the start-up time and half of the memory.
+  // Imported only if used: the Kafka client takes most of the start-up time and half of the memory.
   if (url.startsWith("amqp")) {
     const { rabbitmqBroker } = await import("../bus/rabbitmq/rabbitmq.ts");
     return rabbitmqBroker(options);

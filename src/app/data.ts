@@ -17,7 +17,7 @@ export function databaseUrlOf(config: Config): string {
   return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;
 }
 
-/** Writes database and key file into one file, while the product runs. */
+/** Writes database and key file into one file, also while the server runs. */
 export async function backUpData(config: Config, path: string): Promise<{ rows: number }> {
   const usesKeyFile = config["data.encryptionKey"] === undefined;
   return backUp({
@@ -33,14 +33,14 @@ export interface RestoreChoices {
   keepQueue: boolean;
 }
 
-/** Brings a backup back into an empty database, and its key file into data.dir. */
+/** Restores a backup into an empty database, and its key file into data.dir. */
 export async function restoreData(
   config: Config,
   path: string,
   { keepQueue }: RestoreChoices,
 ): Promise<Restored> {
   const databaseUrl = databaseUrlOf(config);
-  // Opened once for its schema alone.
+  // Opening the store creates the schema.
   const store = await openStore({ url: databaseUrl, log: quietLog() });
   await store.close();
   return restore({
@@ -63,7 +63,7 @@ function canceledByRestore(stages: TaskStage[], now: Date): Partial<Task> {
   };
 }
 
-/** A new key file; or, where the key is a setting, all secrets sealed with `nextKey`, which the setting must name next. */
+/** Encrypts all secrets again: with a new key file, or with `nextKey` if the key is a setting, which must be changed then. */
 export async function rotateDataKey(
   config: Config,
   nextKey: string | undefined,
@@ -84,7 +84,7 @@ export async function rotateDataKey(
   }
 }
 
-/** A new password for a user, in the database itself. */
+/** Sets a new password directly in the database. */
 export async function resetPassword(
   config: Config,
   username: string,

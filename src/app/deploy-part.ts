@@ -26,15 +26,15 @@ import { buildTaskPart } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
 
 export interface DeployPart extends Part {
-  /** Verifies the codes that this service gave out. */
+  /** Verifies the codes that this service issued. */
   ownCodes: OwnCodes;
 }
 
 const rootDir = join(import.meta.dir, "..", "..");
 
 /**
- * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process, with
- * which a local runner comes too; null where the deploy service runs alone.
+ * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process; null:
+ * the deploy service runs alone, also without a local runner.
  */
 export async function buildDeployPart(context: AppContext, push: PushPart | null): Promise<DeployPart> {
   const { config, log, clock } = context;
@@ -106,7 +106,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
       async started(server) {
         for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
-        facts.push(...(await management.welcome()));
+        facts.push(...(await management.createFirstAdmin()));
         webhook.start();
         expiredSessions.start();
         await tasks.start();
@@ -144,7 +144,7 @@ function isolationWarnings({ isExposed, notIsolated }: Isolation): string[] {
 
 function baseUrlWarnings(baseUrl: string | undefined): string[] {
   if (baseUrl) return [];
-  return ["server.baseUrl is not set: webhook addresses are good for this machine only."];
+  return ["server.baseUrl is not set: webhook addresses can be reached only from this machine."];
 }
 
 function publisherFor(config: AppContext["config"], push: PushPart | null): PublishToChannel | null {

@@ -5,8 +5,8 @@ import { queueName } from "../config/setting-kinds.ts";
 import { Fault } from "../errors.ts";
 
 /**
- * The stable name of this instance at the broker: the setting, or one kept in the data folder since the first start.
- * Stable, because the queue of this name keeps what is published while the instance restarts.
+ * The name of this instance at the broker: the setting, or a name stored in the data folder at the first start. It must be
+ * stable, because the queue of this name keeps messages while the instance restarts.
  */
 export async function stableInstanceId(dataDir: string, setting: string | undefined): Promise<string> {
   if (setting !== undefined) return setting;

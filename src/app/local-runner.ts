@@ -22,17 +22,17 @@ import { version } from "../version.ts";
 import type { AppContext } from "./part.ts";
 import { runnerFolders } from "./runner-folder.ts";
 
-/** The runner on this machine: a process of its own, so that a crash of the server does not end what it runs. */
+/** The runner on this machine: a separate process, so that tasks survive a crash of the server. */
 export interface LocalRunner {
-  /** Finds the runner that an earlier server left, or starts one, and keeps one running. */
+  /** Adopts the runner of an earlier server process or starts one, and restarts it when it ends. */
   start(serverUrl: string): Promise<void>;
-  /** Tells it to take no more work: idle it ends, else it finishes its tasks first and ends by itself. */
+  /** Makes the runner finish its tasks and exit. */
   drain(): void;
-  /** Null unless a runner of an earlier version may still be at work. */
+  /** Null unless a runner of an earlier version may still run. */
   formerToken(): FormerRunnerToken | null;
 }
 
-/** The files by which server and local runner know each other, in `<data.dir>/runner`. */
+/** Files that server and local runner share, in `<data.dir>/runner`. */
 export function localRunnerFiles(dataDir: string) {
   const root = resolve(dataDir, "runner");
   return {
@@ -43,7 +43,7 @@ export function localRunnerFiles(dataDir: string) {
   };
 }
 
-/** The runner that was started last, as the next server finds it. */
+/** The last started runner, stored for the next server process. */
 interface KnownRunner extends ProcessIdentity {
   version: string;
   /** Missing for runners of earlier versions, which read their token in `local.json` for each call. */
@@ -238,7 +238,7 @@ function settingsOf(config: AppContext["config"]): string[] {
   ].flat();
 }
 
-/** Keys and passwords of the server are none of the runner's business, nor of the scripts it runs. */
+/** Without keys and passwords of the server, which the runner and its scripts must not see. */
 function withoutOwnSettings(env: Record<string, string | undefined>): Record<string, string | undefined> {
   const isOurs = (name: string) => name.startsWith("SLIPWAY_") || startSecrets.variables.includes(name);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isOurs(name)));

@@ -17,8 +17,8 @@ import type { WebhookPart } from "./webhook-part.ts";
 export interface Management {
   /** Answers `/api/*` and `/docs`. */
   handle: Handler;
-  /** Makes the first admin where there is nobody yet, and tells its password if that was made up. */
-  welcome(): Promise<string[]>;
+  /** Creates the first admin in an empty database; returns a line for the start text if the password was generated. */
+  createFirstAdmin(): Promise<string[]>;
 }
 
 export interface ManagementOptions {
@@ -68,7 +68,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
   return {
     handle: (request, server) =>
       api.fetch(withAddress(request), { peerAddress: server.requestIP(request)?.address ?? "" }),
-    async welcome() {
+    async createFirstAdmin() {
       const chosen = process.env.SLIPWAY_ADMIN_PASSWORD || undefined;
       const password = (await ensureFirstAdmin(store, passwords, clock, chosen))?.generatedPassword;
       return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];

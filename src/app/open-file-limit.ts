@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** Files that the program itself needs: database, broker, requests in flight. */
 const reservedFiles = 500;
 
-/** How many sockets this process can hold; infinite where the system does not tell. */
+/** How many sockets this process can open; infinite if the system has no /proc. */
 export function socketLimit(): number {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");

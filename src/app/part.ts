@@ -16,21 +16,21 @@ export interface AppContext {
   clock: Clock;
 }
 
-/** What a part (push gateway, deploy service) brings to the program. */
+/** A part of the program: the push gateway or the deploy service. */
 export interface Part {
   routes: Routes;
-  /** Answers what no route matched, or undefined to leave it to the next part. */
+  /** Answers a request that matches no route; undefined leaves it to the next part. */
   fetch?: Handler;
   websocket?: WebSocketHandler<never>;
   /** Called once the server listens. Requests are already answered; /readyz answers 503 until every part has started. */
   started?(server: Server<unknown>): void | Promise<void>;
-  /** Null while it can do its work; otherwise what is missing, for /readyz. */
+  /** Null while it is ready; otherwise what is missing, for /readyz. */
   missing(): Promise<string | null>;
-  /** Facts for the lines printed at start: "database: SQLite, data/slipway.db". */
+  /** Lines of the start text: "database: SQLite, data/slipway.db". */
   facts: string[];
-  /** What an operator should know at start: "no api key although …". */
+  /** Warnings of the start text: "no api key although …". */
   warnings: string[];
-  /** Takes no more work and finishes what is in hand, while the server still serves. */
+  /** Accepts no more work and finishes the work in progress, while the server still answers. */
   drain?(): Promise<void>;
   /** Answers long-polling requests right before the server closes, which would otherwise wait for them. */
   release?(): void;

@@ -29,7 +29,7 @@ const maxPendingVerifications = 1000;
 /** Instances see the messages of different publishers in slightly different order. */
 const clusterOverlapMs = 2000;
 
-/** The push gateway: bus, hub, admission and its routes. `ownCodes` is null where no deploy service gives codes out. */
+/** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
   const { config, log, metrics, clock } = context;
   const verifyUri = config["push.verify-uri"];
@@ -38,7 +38,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       {
         key: "push.verify-uri",
         source: "settings",
-        message: "must be set where `slipway push` runs alone: nobody else could verify a code",
+        message: "must be set if `slipway push` runs alone: nothing else can verify a code",
       },
     ]);
   const { bus, outbound, node } = await openBuses(context);
@@ -76,7 +76,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       const state = bus.state();
       return state.ready ? null : `queue: ${state.detail}`;
     },
-    facts: [`push: ${verifyUri ? "codes verified by verify-uri" : "codes of our own"}, bus ${bus.name}`],
+    facts: [`push: codes verified by ${verifyUri ? "verify-uri" : "Slipway"}, bus ${bus.name}`],
     warnings: warningsOf(config, maxConnections, console),
     async drain() {
       await gateway.drain.start();
@@ -155,7 +155,7 @@ function gatewayOptions(
   };
 }
 
-/** Neither address nor code reaches the log: only how many failed, and why the last one did. */
+/** Logs only the number of failures and the last reason, never an address or a code. */
 function verifyRemote(uri: string, config: Config, log: Log) {
   let reason = "";
   const complain = oncePerSecond(steadyClock, (failed) =>

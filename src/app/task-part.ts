@@ -30,7 +30,7 @@ export interface TaskPart {
   events: TaskEvents;
   waitingOf: WaitingOf;
   start(): Promise<void>;
-  /** Gives out no more work; what runs stays with its runner. */
+  /** Hands out no more tasks; running tasks stay with their runners. */
   drain(): void;
   /** Answers long-polling calls of runners. */
   release(): void;
@@ -49,7 +49,7 @@ export interface TaskPartOptions {
 const outgoingTimeoutMs = 10_000;
 const closeWithinMs = 3000;
 
-/** Tasks of the deploy service: the queue, the server's half of the runner protocol, and who is told. */
+/** Tasks of the deploy service: queue, runner protocol, live events and notifications. */
 export function buildTaskPart(
   { config, log, metrics, clock }: AppContext,
   options: TaskPartOptions,

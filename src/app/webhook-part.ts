@@ -27,9 +27,9 @@ export interface WebhookPart {
   tests: TestDeliveries;
   replays: Replays;
   samples: Samples;
-  /** Begins to clean up old records. */
+  /** Starts the deletion of old records. */
   start(): void;
-  /** Resolves when no clean-up is under way. */
+  /** Resolves when no deletion is in progress. */
   cleaned(): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface WebhookPartOptions {
   ownUrl: () => string;
 }
 
-/** The webhook of the deploy service: the delivery endpoint and what manages it. */
+/** The webhook of the deploy service: the delivery endpoint and its management. */
 export function buildWebhookPart(
   { config, log, metrics, clock }: AppContext,
   options: WebhookPartOptions,
@@ -76,7 +76,8 @@ export function buildWebhookPart(
     clock,
     limitPerMinute,
     maxBodyKB,
-    onFloodWriteFailed: (error) => log.error({ error: messageOf(error) }, "a flood could not be counted"),
+    onFloodWriteFailed: (error) =>
+      log.error({ error: messageOf(error) }, "refused deliveries could not be counted"),
   });
   const retention = buildRetention({
     what: "deliveries",

@@ -1,13 +1,17 @@
 import type { Command } from "commander";
 import { askPassword } from "./ask.ts";
 import { type OutputOptions, print, type Row, table } from "./output.ts";
-import { addRemote, apiRemote, endSignIn, keepSignIn, loginPath, type RemoteOptions } from "./remote.ts";
+import {
+  addRemote,
+  apiRemote,
+  endSignIn,
+  type List,
+  loginPath,
+  type RemoteOptions,
+  segment,
+  storeSignIn,
+} from "./remote.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
-
-interface List<T> {
-  items: T[];
-  total: number;
-}
 
 /** `login`, `logout`, `user` and `token`. */
 export function addAccountCommands(program: Command): void {
@@ -20,7 +24,7 @@ export function addAccountCommands(program: Command): void {
         username: username ?? "admin",
         password,
       });
-      keepSignIn({ url: api.url, token: session.token });
+      storeSignIn({ url: api.url, token: session.token });
       const { expiresAt } = session;
       print(options, { url: api.url, expiresAt }, () => `Signed in at ${api.url} until ${expiresAt}.`);
     });
@@ -53,12 +57,12 @@ export function addAccountCommands(program: Command): void {
   addRemote(user.command("remove <id>"))
     .description("delete a user with all sessions and tokens")
     .action(async (id: string, options: RemoteOptions) => {
-      await apiRemote(options).send("DELETE", `/api/users/${encodeURIComponent(id)}`);
+      await apiRemote(options).send("DELETE", `/api/users/${segment(id)}`);
       print(options, { id }, () => `Removed user ${id}.`);
     });
 
   addSettings(user.command("reset-password <username>"))
-    .description("let a user back in, in the database itself: for when nobody can sign in any more")
+    .description("set a new password directly in the database, if nobody can sign in any more")
     .option("--json", "print JSON")
     .option("--keep-tokens", "keep the user's API tokens; without it they are revoked")
     .action(
@@ -100,7 +104,7 @@ export function addAccountCommands(program: Command): void {
   addRemote(token.command("revoke <id>"))
     .description("make a token invalid at once")
     .action(async (id: string, options: RemoteOptions) => {
-      await apiRemote(options).send("DELETE", `/api/tokens/${encodeURIComponent(id)}`);
+      await apiRemote(options).send("DELETE", `/api/tokens/${segment(id)}`);
       print(options, { id }, () => `Revoked token ${id}.`);
     });
 }

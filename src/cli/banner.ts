@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { version } from "../version.ts";
 
-/** The few lines a person reads after `npm start`. They go to stderr, so that logs on stdout stay one JSON a line. */
+/** The text after a start. It goes to stderr, so that stdout contains only log lines. */
 export function banner(app: App): string {
   const facts = app.facts.map((fact) => `  ${fact}`);
   const warnings = app.warnings.map((warning) => `  ! ${warning}`);

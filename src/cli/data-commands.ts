@@ -17,7 +17,7 @@ export function addDataCommands(program: Command): void {
       print(options, { file: resolve(file), rows }, () => `Backed up ${rows} rows into ${file}.`);
     });
   addSettings(program.command("restore"))
-    .description("bring a backup back into an empty database, SQLite or PostgreSQL")
+    .description("restore a backup into an empty database, SQLite or PostgreSQL")
     .argument("<file>", "a file that `slipway backup` wrote")
     .option(
       "--keep-queue",

@@ -25,14 +25,14 @@ export function exitCodeOf(thrown: unknown): number {
   return exitCodes.failed;
 }
 
-/** What stands on stderr before the program ends. */
+/** The error text for stderr. */
 export function explain(thrown: unknown): string {
   if (thrown instanceof ConfigError) {
     const lines = thrown.faults.map((fault) => `  ${fault.key}: ${fault.message} [from ${fault.source}]`);
     const count = lines.length === 1 ? "One setting is wrong" : `${lines.length} settings are wrong`;
     return `${count}:\n${lines.join("\n")}`;
   }
-  // The message names the first field itself.
+  // With one field, the message already names it.
   if (thrown instanceof Fault && thrown.fields && thrown.fields.length > 1)
     return [thrown.message, ...thrown.fields.map(({ field, message }) => `  ${field}: ${message}`)].join(
       "\n",

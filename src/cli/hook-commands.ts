@@ -26,7 +26,7 @@ export function addHookCommands(program: Command): void {
     .option("--page-size <number>", "deliveries on a page, at most 200", "20")
     .action(listDeliveries);
   addRemote(hook.command("show <deliveryId>"))
-    .description("one delivery: what became of it and, step by step, why")
+    .description("one delivery: its outcome and the steps of the decision")
     .action(showDelivery);
   addRemote(hook.command("test <projectId>"))
     .description("send a sample delivery; without --real it only shows the decision, step by step")
@@ -77,7 +77,7 @@ function filterOf({ project, group, status, code, from, to, search }: Filters): 
   );
 }
 
-/** Totals of lists are not counted further. */
+/** Lists count their total up to this number. */
 const totalCap = 10_000;
 
 async function listDeliveries(
@@ -190,7 +190,7 @@ interface BulkReplay {
   items: { delivery: Row; response: { status: string; reason: string } | null; problem: string | null }[];
 }
 
-/** A preview shows the first hundred; a replay goes on until nothing is left. */
+/** A preview shows the first hundred; a replay continues until no delivery is left. */
 async function replayMany(filter: Record<string, string>, options: ReplayOptions): Promise<void> {
   const { projectId, groupId, ...rest } = filter;
   const ids = Object.entries({ projectId, groupId }).flatMap(([name, id]) =>
@@ -224,7 +224,7 @@ function traceTable(trace: TraceStep[]): string {
   return table(trace, ["step", "result", "value", "pattern", "detail"]);
 }
 
-/** `ignored (skip_keyword): …`; a code that says the same once more is left out. */
+/** `ignored (skip_keyword): …`; a code equal to the status is left out. */
 function outcomeText({ status, code, reason }: Row): string {
   return `${status}${code === status ? "" : ` (${code})`}: ${visible(reason)}`;
 }

@@ -1,11 +1,11 @@
 import { visibleText } from "../visible-text.ts";
 
-/** What commands print: a table for people, or with --json one JSON value for programs. */
+/** Commands print a table for people, or with --json one JSON value for programs. */
 export interface OutputOptions {
   json?: boolean;
 }
 
-/** Text from the server may contain text of strangers: control characters are escaped for the terminal. */
+/** Text from the server may be untrusted, so control characters are escaped. */
 export function print(options: OutputOptions, value: unknown, forPeople: () => string): void {
   process.stdout.write(`${options.json ? jsonLine(value) : visibleText(forPeople(), "\n\t")}\n`);
 }
@@ -54,10 +54,10 @@ function hidesText(parameters: string): boolean {
 
 export type Row = Record<string, string | number | boolean | null | undefined>;
 
-/** Longer cells would push all that follows out of sight; the last column has nothing behind it. */
+/** Longer cells are cut, except in the last column, so that all columns stay visible. */
 const maxCellLength = 72;
 
-/** Columns as wide as their widest cell; control characters in cells are shown, never sent to the terminal. */
+/** Columns as wide as their widest cell, with control characters escaped. */
 export function table(rows: Row[], columns: string[]): string {
   if (rows.length === 0) return "(none)";
   const cells = rows.map((row) =>

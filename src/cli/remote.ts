@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { Fault, type FaultCode, type FieldFault, httpStatusOf } from "../errors.ts";
 import type { OutputOptions } from "./output.ts";
 
-/** Where a command finds the server, and as whom it asks. */
+/** Address and credentials of the server that a command calls. */
 export interface RemoteOptions extends OutputOptions {
   url?: string;
   token?: string;
@@ -27,7 +27,7 @@ export interface List<T> {
   pageSize: number;
 }
 
-/** An id as it stands in a path. */
+/** An id as a segment of a path. */
 export function segment(id: string): string {
   return encodeURIComponent(id);
 }
@@ -36,26 +36,28 @@ export interface Remote {
   url: string;
   get<T>(path: string): Promise<T>;
   send<T>(method: "POST" | "PUT" | "DELETE" | "PATCH", path: string, body?: unknown): Promise<T>;
-  /** The answer as it comes, for streams. */
+  /** The response itself, for streams. */
   open(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** Talks to the management API. */
+/** Calls the management API. */
 export function apiRemote(options: RemoteOptions): Remote {
-  const kept = readSignIn();
-  const url = baseOf(options, kept);
-  const token = options.token ?? process.env.SLIPWAY_TOKEN ?? (kept?.url === url ? kept.token : undefined);
+  const stored = readSignIn();
+  const url = baseOf(options, stored);
+  const token =
+    options.token ?? process.env.SLIPWAY_TOKEN ?? (stored?.url === url ? stored.token : undefined);
   return remote(url, token ? { authorization: `Bearer ${token}` } : {});
 }
 
-/** Talks to /feign: with --api-key, or from inside the internal networks without. */
+/** Calls /feign, which needs no key inside the internal networks. */
 export function feignRemote(options: RemoteOptions): Remote {
   const apiKey = options.apiKey ?? process.env.SLIPWAY_API_KEY;
   return remote(baseOf(options, readSignIn()), apiKey ? { "x-api-key": apiKey } : {});
 }
 
-function baseOf(options: RemoteOptions, kept: SignIn | null): string {
-  return (options.url ?? process.env.SLIPWAY_URL ?? kept?.url ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
+function baseOf(options: RemoteOptions, stored: SignIn | null): string {
+  const url = options.url ?? process.env.SLIPWAY_URL ?? stored?.url ?? "http://127.0.0.1:8080";
+  return url.replace(/\/+$/, "");
 }
 
 function remote(url: string, headers: Record<string, string>): Remote {
@@ -82,7 +84,7 @@ function remote(url: string, headers: Record<string, string>): Remote {
     return (await response.json().catch((cause: unknown) => {
       throw new Fault(
         "unavailable",
-        `What answers at ${url} is not Slipway, or something on the way to it answers instead. Name another with --url or SLIPWAY_URL.`,
+        `The server at ${url} is not Slipway, or a proxy answered instead. Name another with --url or SLIPWAY_URL.`,
         { cause },
       );
     })) as T;
@@ -98,7 +100,7 @@ function remote(url: string, headers: Record<string, string>): Remote {
 
 export const loginPath = "/api/auth/login";
 
-/** The server's own words: `{error:{…}}` of the API, the failure envelope of /feign, or the delivery response. */
+/** The error of the server: `{error:{…}}` of the API, the failure envelope of /feign, or a delivery response. */
 async function faultOf(response: Response, url: string, headers: Record<string, string>): Promise<Fault> {
   const body = (await response.json().catch(() => ({}))) as {
     error?: { message?: string; fields?: FieldFault[] };
@@ -130,35 +132,35 @@ function readSignIn(): SignIn | null {
   try {
     return JSON.parse(readFileSync(signInFile(), "utf8")) as SignIn;
   } catch {
-    // A damaged file means signed out; `slipway login` writes it anew.
+    // A damaged file counts as signed out; `slipway login` replaces it.
     return null;
   }
 }
 
-export function keepSignIn(signIn: SignIn): void {
+export function storeSignIn(signIn: SignIn): void {
   mkdirSync(dirname(signInFile()), { recursive: true });
   writeFileSync(signInFile(), JSON.stringify(signIn), { mode: 0o600 });
-  // The mode above counts only for a new file.
+  // The mode above applies only to a new file.
   chmodSync(signInFile(), 0o600);
 }
 
 /**
- * Ends the session that is kept, at the server where it was made, whatever else options or environment name. Answers
- * that server's address, or null when none is kept. A session that is over already is as good as ended.
+ * Ends the stored session at its own server, whatever options and environment name. Returns the address of that server,
+ * or null if no session is stored. An expired session counts as ended.
  */
 export async function endSignIn(): Promise<string | null> {
-  const kept = readSignIn();
-  if (kept !== null)
-    await remote(kept.url, { authorization: `Bearer ${kept.token}` })
+  const stored = readSignIn();
+  if (stored !== null)
+    await remote(stored.url, { authorization: `Bearer ${stored.token}` })
       .send("POST", "/api/auth/logout")
       .catch((error: unknown) => {
         if (!(error instanceof Fault && error.code === "unauthenticated")) throw error;
       });
   rmSync(signInFile(), { force: true });
-  return kept?.url ?? null;
+  return stored?.url ?? null;
 }
 
-/** Lines of a stream as they come. */
+/** Yields the lines of a stream as they arrive. */
 export async function* linesOf(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -13,14 +13,14 @@ import { credentialFile, readTokenFile } from "../runner/server/token-file.ts";
 import { version } from "../version.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
-/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
 
-/** A local runner outlives its server, but not for ever. */
+/** How long a local runner runs without a server. */
 const localEndsAloneAfterMs = 5 * 60_000;
 const lookEveryMs = 5000;
 
-/** `runner`: the execution side alone, on this or another machine. */
+/** `runner`: executes tasks, on this or another machine. */
 export function addRunnerCommand(program: Command): void {
   addSettings(program.command("runner"))
     .description("run tasks for a deploy service: slipway runner --server URL --token T")
@@ -82,10 +82,10 @@ async function run(config: Config, local: string | null): Promise<void> {
     if (!drain.signal.aborted) beginDrain();
     else if (performance.now() - drainingSince > sameSignalMs) abandon.abort();
   };
-  const giveWay = () => {
+  const drainIfReplaced = () => {
     if (local !== null && isReplaced(local) && !drain.signal.aborted) beginDrain();
   };
-  setInterval(giveWay, lookEveryMs).unref();
+  setInterval(drainIfReplaced, lookEveryMs).unref();
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   await runRunner({
@@ -101,14 +101,14 @@ async function run(config: Config, local: string | null): Promise<void> {
     clock: systemClock,
     log,
     endsAloneAfterMs: local === null ? null : localEndsAloneAfterMs,
-    // A server gives its local runner a token that is right; one that is not yet may become it.
+    // The server registers the token of its local runner, so a refused token may become valid.
     endsWhenRefused: local === null,
     drain: drain.signal,
     abandon: abandon.signal,
   });
 }
 
-/** Another process is written down as the local runner: two would do each other's work. */
+/** Whether `local.pid` names another process as the local runner; two would interfere with each other. */
 function isReplaced(addressFile: string): boolean {
   try {
     const { pid } = JSON.parse(readFileSync(join(dirname(addressFile), "local.pid"), "utf8")) as {

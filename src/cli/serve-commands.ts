@@ -19,9 +19,9 @@ export function addServeCommands(program: Command): void {
       .description(roles[role])
       .action(async (options: Record<string, unknown>) => {
         const config = await configFrom(options);
-        // Before other modules are loaded, which takes long: until then other processes of this user can read the environment.
+        // Before the slow imports: until this call, other processes of this user can read the environment.
         const { fault } = await hideOwnProcess(startSecrets);
-        // Loaded only now: the other commands start in a fraction of the time without the server's code.
+        // Imported only here: the other commands start faster without the server's code.
         const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
         const log = buildLog(config["log.level"], config["log.format"]);
         if (fault !== null)
@@ -33,10 +33,10 @@ export function addServeCommands(program: Command): void {
   }
 }
 
-/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
 
-/** The first SIGTERM or SIGINT stops in order; a second one ends at once. */
+/** The first SIGTERM or SIGINT stops gracefully; a second one exits immediately. */
 function stopOnSignals(app: App): void {
   let stoppingSince: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {

@@ -4,7 +4,7 @@ import { loadConfig } from "../config/config-load.ts";
 
 const defaultFile = "slipway.yaml";
 
-/** Shown in --help; the other settings are flags too, but a list of seventy helps nobody. */
+/** Shown in --help. The other settings are flags too, but a list of seventy would be unreadable. */
 const prominent = new Set<SettingKey>(["server.listen", "server.baseUrl", "data.dir", "database.url"]);
 
 /** Every setting as a flag, and --config. */

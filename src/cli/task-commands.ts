@@ -22,7 +22,7 @@ export interface FollowOptions extends RemoteOptions {
 export const followFlags = "-f, --follow";
 export const followHelp = "print the log until the task ends; its result is the exit code";
 
-/** `task` and `logs`: what runs, what ran, and how to end or repeat it. */
+/** `task` and `logs`: list, show, cancel and repeat tasks. */
 export function addTaskCommands(program: Command): void {
   const task = program.command("task").description("what runs, and what ran");
   addRemote(task.command("list"))
@@ -33,7 +33,7 @@ export function addTaskCommands(program: Command): void {
     .action(listTasks);
   addRemote(task.command("show <taskId>")).description("one task and its stages").action(showTask);
   addRemote(task.command("cancel <taskId>"))
-    .description("end it; what it has already deployed stays")
+    .description("cancel a task; what it has already deployed stays")
     .action(async (taskId: string, options: RemoteOptions) => {
       const canceled = await actOn(options, taskId, "cancel");
       print(options, canceled, () => `Task ${canceled.id} is ${canceled.state}.`);
@@ -50,7 +50,7 @@ export function addTaskCommands(program: Command): void {
     .action((taskId: string, options: FollowOptions) => printLog(apiRemote(options), taskId, options));
 }
 
-/** Says which task was made and, if asked to, prints its log until it ends. */
+/** Prints the new task and, with --follow, its log until it ends. */
 export async function announce(task: { id: number; state: string }, options: FollowOptions): Promise<void> {
   print(options, task, () => `Task ${task.id} is ${task.state}.`);
   if (options.follow) await printLog(apiRemote(options), String(task.id), options);
@@ -127,6 +127,6 @@ async function printLog(api: Remote, taskId: string, options: FollowOptions): Pr
   );
   const ending = `Task ${taskId} ended as ${state}.${reason ? ` ${visible(reason)}` : ""}`;
   if (state !== "success") throw new Fault("internal", ending);
-  // Beside the log, not in it: the log may be on its way into a file.
+  // Not on stdout, which may be redirected to a file for the log.
   process.stderr.write(`${visible(ending)}\n`);
 }

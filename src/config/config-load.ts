@@ -12,7 +12,7 @@ import {
 } from "./config.ts";
 import type { Kind, Reading } from "./setting-kinds.ts";
 
-/** What `config print` shows of a secret; no secret itself. */
+/** `config print` shows this in place of a secret. It is not accepted as a secret. */
 const mask = "********";
 
 export interface ConfigSources {
@@ -23,7 +23,7 @@ export interface ConfigSources {
   flags: Partial<Record<SettingKey, string>>;
 }
 
-/** What is wrong with one setting, and the way out. */
+/** A problem with one setting; the message says how to solve it. */
 export interface ConfigFault {
   key: string;
   source: string;
@@ -39,7 +39,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads file, environment and flags, later ones winning, and reports every mistake at once as a ConfigError. */
+/** Reads file, environment and flags, of which the later ones win. Throws a ConfigError with all mistakes. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const faults: ConfigFault[] = [];
   const given = new Map<SettingKey, { raw: unknown; source: string }>();
@@ -60,7 +60,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const values: Record<string, unknown> = {};
   for (const key of settingKeys) {
     const stated = given.get(key);
-    // An empty value is how a file or an environment leaves a setting as it is.
+    // An empty value in a file or in the environment means: not set.
     const isStated = stated && stated.raw !== null && stated.raw !== undefined && stated.raw !== "";
     const entry = isStated ? stated : { raw: settings[key].default, source: "default" };
     if (entry.raw === undefined) {
@@ -103,7 +103,7 @@ export function configOf(values: Partial<Config> = {}): Config {
 /** Rules that tie several settings together. */
 function contradictions(config: Config, wrong: ReadonlySet<string>): ConfigFault[] {
   const faults: ConfigFault[] = [];
-  /** A rule says nothing about settings that could not be read. */
+  /** Skips rules about settings that are invalid themselves. */
   const fault = (key: SettingKey, message: string, other: SettingKey = key) => {
     if (!wrong.has(key) && !wrong.has(other)) faults.push({ key, source: "settings", message });
   };
@@ -155,7 +155,7 @@ function flatten(tree: Record<string, unknown>, prefix: string): [string, unknow
   });
 }
 
-/** Variables of ours that are no settings. */
+/** Variables with our prefix that are not settings. */
 const otherVariables = new Set([
   "SLIPWAY_CONFIG",
   "SLIPWAY_ADMIN_PASSWORD",
@@ -188,7 +188,7 @@ function readEnvironment(
       });
   }
   if (env.PORT !== undefined && env.PORT !== "") {
-    // Of an address that is wrong itself, the mistake is told, not the port.
+    // If the address is invalid, that mistake is reported instead.
     const { kind, default: unset } = settings["server.listen"];
     const address = kind.read(given.get("server.listen")?.raw ?? unset);
     if ("value" in address)

@@ -71,7 +71,7 @@ export const settings = {
   "push.verify-uri": setting(
     url("http", "https"),
     undefined,
-    "Address that verifies a connection's `code` and answers its userId. Unset in `start`: only codes of our own.",
+    "Address that verifies a connection's `code` and answers its userId. Unset in `start`: only codes that Slipway issued.",
   ),
   "push.verify-method": setting(oneOf("GET", "POST"), "GET", "How verify-uri is called."),
   "push.allowed-origins": setting(
@@ -169,7 +169,7 @@ export const settings = {
   "push.send-buffer-total": setting(
     positiveBytes,
     "256 MiB",
-    "Unsent bytes of all connections; above it the largest go.",
+    "Unsent bytes of all connections; above it, the connections with the most are closed.",
   ),
   "push.slow-consumer-timeout": setting(
     positiveDuration,
@@ -215,12 +215,12 @@ export const settings = {
   "tasks.lease": setting(
     durationFrom(5000, 3_600_000),
     "60s",
-    "How long a silent runner keeps its task. It beats four times in it and gives up after three quarters of it.",
+    "How long a runner keeps its task without contact. It sends four heartbeats in this time and stops the task after three quarters of it.",
   ),
   "tasks.stopGrace": setting(
     duration,
     "10s",
-    "Time between SIGTERM and SIGKILL; a runner that lost its lease takes less, so that all has ended before the server decides.",
+    "Time between SIGTERM and SIGKILL; shorter for a runner that lost its lease, so that its processes end before the server gives the task up.",
   ),
   "tasks.logMaxBytes": setting(
     bytes,
@@ -230,7 +230,7 @@ export const settings = {
   "tasks.retentionDays": setting(
     days(0),
     365,
-    "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task of a project and the one that is live stay.",
+    "How long finished tasks and their logs are kept; 0 keeps them for ever. The last task and the live task of a project are always kept.",
   ),
   "tasks.allowLocalRepositories": setting(
     boolean,
@@ -250,7 +250,7 @@ export const settings = {
     "`auto`: the console's cookie is `Secure` if server.baseUrl is https or the client used https. `never`: for a console that is also opened over plain http.",
   ),
   "metrics.token": secret(text, undefined, "Bearer token for /metrics. Unset: internal networks only."),
-  "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Least level that is logged."),
+  "log.level": setting(oneOf("debug", "info", "warn", "error"), "info", "Lowest level that is logged."),
   "log.format": setting(
     oneOf("auto", "json", "pretty"),
     "auto",

@@ -1,6 +1,6 @@
 import { environmentName, flagName, settingKeys, settings } from "./config.ts";
 
-/** docs/configuration.md, made from the table of settings so that it cannot go stale. */
+/** docs/configuration.md, generated from the table of settings. */
 export function configurationPage(): string {
   const sections = new Map<string, string[]>();
   for (const key of settingKeys) {

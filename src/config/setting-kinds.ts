@@ -1,23 +1,21 @@
 import { hostAndPort, type ListenAddress } from "../listen-address.ts";
 import { decodeKey, keyBytes } from "../secrets.ts";
 
-/**
- * The kinds of value a setting can have. A kind reads what stands in the file, the environment or a flag
- * and answers the value or, as a plain sentence, what is wrong and how to write it instead.
- */
+/** A value from the file, the environment or a flag; or what is wrong with it, as a sentence that continues its name. */
 export type Reading<T> = { value: T } | { wrong: string };
 
+/** A kind of value that a setting can have. */
 export interface Kind<T> {
   /** How the kind is named in docs/configuration.md. */
   name: string;
   read(raw: unknown): Reading<T>;
-  /** The value as people write it, so that `read` gives the same again; without it the value stands as it is. */
+  /** Writes a value as `read` accepts it; absent: the value itself. */
   write?(value: T): unknown;
 }
 
 export interface Setting<T> {
   kind: Kind<T>;
-  /** As it would be written in the file; undefined where the setting is unset by default. */
+  /** As written in the file; undefined: unset by default. */
   default: unknown;
   meaning: string;
   secret: boolean;
@@ -46,7 +44,7 @@ export const text: Kind<string> = {
         : wrong("must be text; put it in quotes"),
 };
 
-/** A key that admits callers: an empty one would admit those who send an empty header. */
+/** A key that admits callers. An empty one would admit callers that send an empty header. */
 export const accessKey: Kind<string> = {
   name: "text",
   read(raw) {
@@ -71,8 +69,7 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Kind<number
   return {
     name: `whole number, ${range}`,
     read(raw) {
-      const number =
-        typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() ? Number(raw) : NaN;
+      const number = numberOf(raw);
       if (!Number.isInteger(number) || number < min || number > max)
         return wrong(`must be a whole number, ${range}`);
       return ok(number);
@@ -80,13 +77,17 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER): Kind<number
   };
 }
 
+function numberOf(raw: unknown): number {
+  if (typeof raw === "number") return raw;
+  return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : Number.NaN;
+}
+
 /** Days, also fractions: 0.5 is twelve hours. */
 export function days(min: number): Kind<number> {
   return {
     name: `days, ${min} or more`,
     read(raw) {
-      const number =
-        typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() ? Number(raw) : NaN;
+      const number = numberOf(raw);
       if (!Number.isFinite(number) || number < min)
         return wrong(`must be a number of days, ${min} or more; 0.5 is twelve hours`);
       return ok(number);
@@ -108,7 +109,7 @@ export const duration: Kind<number> = {
   write: (ms) => (ms === 0 ? "0s" : inLargestUnit(ms, durationUnitMs, "")),
 };
 
-/** For what would never happen, or always, with 0. */
+/** For settings that 0 would disable or apply always. */
 export const positiveDuration: Kind<number> = positive(duration, '"1s"');
 
 export function durationFrom(minMs: number, maxMs: number): Kind<number> {
@@ -151,7 +152,7 @@ function positive(kind: Kind<number>, example: string): Kind<number> {
   };
 }
 
-/** In the largest unit that leaves no fraction; the units stand from small to large. */
+/** In the largest unit without a fraction. `units` are ordered from small to large. */
 function inLargestUnit(value: number, units: Record<string, number>, space: string): string {
   const found = Object.entries(units).findLast(([, size]) => value % size === 0);
   return found ? `${value / found[1]}${space}${found[0]}` : String(value);
@@ -168,7 +169,7 @@ export const perSecond: Kind<number> = {
   write: (rate) => `${rate}/s`,
 };
 
-/** What may stand in the name of a queue or topic without quoting. */
+/** A name that brokers accept for queues and topics without quoting. */
 export const queueName: Kind<string> = {
   name: "1 to 64 letters, digits, `.`, `_` or `-`",
   read: (raw) =>
@@ -261,7 +262,7 @@ export const originPattern: Kind<string> = {
       : wrong('must be "*", an origin such as "https://app.example.com", or "https://*.example.com"'),
 };
 
-/** A scheme of its own, as desktop programs have, has no origin to the parser. */
+/** By a pattern, because the URL parser knows no origin of the custom schemes of desktop programs. */
 function isOrigin(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+$/i.test(text) && URL.canParse(text);
 }
