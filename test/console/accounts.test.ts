@@ -1,24 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { afterAll, expect, test } from "bun:test";
+import { openConsole } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-let view: ConsolePage;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-  view = await openConsole(browser, server.url);
-}, 120_000);
-
-afterAll(async () => {
-  expect(view.faults).toEqual([]);
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole();
+const view = await openConsole(browser, server.url);
+afterAll(() => expect(view.faults).toEqual([]));
 
 test("a user is added, and what the server refuses stands at its field", async () => {
   const { page, go } = view;

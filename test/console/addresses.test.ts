@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
+import { expect, test } from "bun:test";
 import { openConsole } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-  await server.admin.expect(201, "POST", "/api/projects", {
-    name: "shop",
-    git: { url: "https://git.example.com/shop.git" },
-  });
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole();
+await server.admin.expect(201, "POST", "/api/projects", {
+  name: "shop",
+  git: { url: "https://git.example.com/shop.git" },
+});
 
 const noIds = [
   "abc",

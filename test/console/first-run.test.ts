@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { adminPassword } from "../support/api-server.ts";
-import { collectFaults, startBrowser } from "../support/browser.ts";
+import { collectFaults } from "../support/browser.ts";
 import { wide } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole();
 
 test("by the keyboard alone a newcomer signs in, tries it, watches a deploy live, and deletes it without a trace", async () => {
   const context = await browser.newContext(wide);

@@ -1,12 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { type ConsoleScene, startScene } from "../support/console-scene.ts";
-
-let browser: Browser;
-let scene: ConsoleScene;
-let view: ConsolePage;
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { openConsole } from "../support/console-page.ts";
+import { setUpScene } from "../support/console-setup.ts";
 
 /** Reverses what follows it, on a page and in the title of a browser's tab. */
 const reversal = "\u202e\u2066\u200ffdp.exe";
@@ -21,26 +16,19 @@ const foreignFields = new Set([
 /** Lists of such text. */
 const foreignLists = new Set(["labels", "users", "notIsolated"]);
 
-beforeAll(async () => {
-  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
-  view = await openConsole(browser, scene.server.url);
-  const { id } = await scene.server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
-    name: "open",
-    git: { url: "https://git.example.com/open.git" },
-  });
-  await scene.server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: true });
-  await view.page.route("**/api/**", async (route) => {
-    const response = await route.fetch();
-    const isJson = response.headers()["content-type"]?.includes("json") ?? false;
-    if (!isJson) return route.fulfill({ response });
-    await route.fulfill({ response, json: poisoned(await response.json()) });
-  });
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await scene.close();
-}, 60_000);
+const { browser, scene } = await setUpScene();
+const view = await openConsole(browser, scene.server.url);
+const { id } = await scene.server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+  name: "open",
+  git: { url: "https://git.example.com/open.git" },
+});
+await scene.server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: true });
+await view.page.route("**/api/**", async (route) => {
+  const response = await route.fetch();
+  const isJson = response.headers()["content-type"]?.includes("json") ?? false;
+  if (!isJson) return route.fulfill({ response });
+  await route.fulfill({ response, json: poisoned(await response.json()) });
+});
 
 /** The answer as if strangers had written all that they can write. */
 function poisoned(value: unknown, field = ""): unknown {

@@ -1,29 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import { expect, test } from "bun:test";
 import { userPassword } from "../support/api-server.ts";
-import { startBrowser } from "../support/browser.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
 /** Only the deploy service may close connections of the console with a code of its choice. */
 const deployKey = "the key of the deploy service";
 
-let browser: Browser;
-let server: DeployServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([
-    startBrowser(),
-    startDeployServer({ "push.deploy-key": deployKey }),
-  ]);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole({ "push.deploy-key": deployKey });
 
 const gitUrl = "https://git.example.com/shop.git";
 

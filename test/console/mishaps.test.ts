@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { adminPassword } from "../support/api-server.ts";
-import { collectFaults, plainHost, startBrowser } from "../support/browser.ts";
+import { collectFaults, plainHost } from "../support/browser.ts";
 import { openConsole, wide } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole();
 
 /** Signed in over http under a name that is not localhost, where browsers offer neither clipboard nor random ids. */
 async function openPlainly(path: string): Promise<{ page: Page; faults: string[] }> {

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { Browser, Page } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
-import { becomesLive, type ConsolePage, openConsole, wide } from "../support/console-page.ts";
-import { type ConsoleScene, hostile, startScene } from "../support/console-scene.ts";
+import type { Page } from "playwright-core";
+import { becomesLive, openConsole, wide } from "../support/console-page.ts";
+import { type ConsoleScene, hostile } from "../support/console-scene.ts";
+import { setUpScene } from "../support/console-setup.ts";
 import { pick } from "../support/length.ts";
 
-let browser: Browser;
-let scene: ConsoleScene;
-let console_: ConsolePage;
-
-beforeAll(async () => {
-  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
-  console_ = await openConsole(browser, scene.server.url);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await scene.close();
-}, 60_000);
+const { browser, scene } = await setUpScene();
+const console_ = await openConsole(browser, scene.server.url);
 
 const axe = readFileSync(new URL(import.meta.resolve("axe-core")).pathname, "utf8");
 

@@ -1,29 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
-import { startBrowser } from "../support/browser.ts";
-import { type ConsolePage, openConsole, wide } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { makeRepository } from "../support/git-repository.ts";
 
-let browser: Browser;
-let server: DeployServer;
-let repository: GitRepository;
-let view: ConsolePage;
-
-beforeAll(async () => {
-  [browser, server, repository] = await Promise.all([startBrowser(), startDeployServer(), makeRepository()]);
-  await repository.push({ "index.html": "<h1>Shop</h1>" }, { message: "Open the shop" });
-  view = await openConsole(browser, server.url);
-}, 120_000);
-
-afterAll(async () => {
+const { browser, server } = await setUpConsole();
+const repository = await makeRepository();
+await repository.push({ "index.html": "<h1>Shop</h1>" }, { message: "Open the shop" });
+const view = await openConsole(browser, server.url);
+afterAll(() => {
   expect(view.faults).toEqual([]);
-  await browser.close();
-  await server.stop();
-  server.remove();
   repository.remove();
-}, 60_000);
+});
 
 const notice = (page: Page) => page.getByRole("note", { name: "Scripts are not isolated" });
 

@@ -1,33 +1,24 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
+import type { Page } from "playwright-core";
 import { becomesLive, openConsole } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { startDeployServer } from "../support/deploy-server.ts";
+import { makeRepository } from "../support/git-repository.ts";
 import { pick } from "../support/length.ts";
 import { pageTasks } from "../support/page-tasks.ts";
 
-let browser: Browser;
-let server: DeployServer;
-let repository: GitRepository;
 const gate = mkdtempSync(join(tmpdir(), "slipway-gate-"));
 
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-  repository = await makeRepository();
-  await repository.push({ "readme.md": "hello" });
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
+const { browser, server } = await setUpConsole();
+const repository = await makeRepository();
+await repository.push({ "readme.md": "hello" });
+afterAll(() => {
   repository.remove();
   rmSync(gate, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** A script that writes a numbered line each time a gate is opened. */
 function gated(name: string, count: number): string {

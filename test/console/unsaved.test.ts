@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-let view: ConsolePage;
 let path: string;
 let count = 0;
 
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-  view = await openConsole(browser, server.url);
-}, 120_000);
+const { browser, server } = await setUpConsole();
+const view = await openConsole(browser, server.url);
+afterAll(() => expect(view.faults).toEqual([]));
 
 beforeEach(async () => {
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
@@ -22,13 +17,6 @@ beforeEach(async () => {
   });
   path = `/projects/${id}`;
 });
-
-afterAll(async () => {
-  expect(view.faults).toEqual([]);
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
 
 const saved = <T = Record<string, unknown>>(of = "") =>
   server.admin.expect<T>(200, "GET", `/api${path}${of}`);

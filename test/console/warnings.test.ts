@@ -1,22 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { userPassword } from "../support/api-server.ts";
-import { startBrowser } from "../support/browser.ts";
 import { openConsole, wide } from "../support/console-page.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpConsole } from "../support/console-setup.ts";
 
-let browser: Browser;
-let server: DeployServer;
-
-beforeAll(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startDeployServer()]);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  server.remove();
-}, 60_000);
+const { browser, server } = await setUpConsole();
 
 /** A project whose webhook is enabled. */
 async function project(name: string, webhook: object = {}): Promise<number> {

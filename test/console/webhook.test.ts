@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { startBrowser } from "../support/browser.ts";
-import { becomesLive, type ConsolePage, openConsole } from "../support/console-page.ts";
-import { type ConsoleScene, startScene } from "../support/console-scene.ts";
+import { expect, test } from "bun:test";
+import { becomesLive, openConsole } from "../support/console-page.ts";
+import { setUpScene } from "../support/console-setup.ts";
 import { makeHook, sha } from "../support/hook.ts";
 
-let browser: Browser;
-let scene: ConsoleScene;
-let view: ConsolePage;
-
-beforeAll(async () => {
-  [browser, scene] = await Promise.all([startBrowser(), startScene()]);
-  view = await openConsole(browser, scene.server.url);
-}, 120_000);
-
-afterAll(async () => {
-  await browser.close();
-  await scene.close();
-}, 60_000);
+const { browser, scene } = await setUpScene();
+const view = await openConsole(browser, scene.server.url);
 
 test("a real signed delivery appears live without a reload, and its trace explains why it was ignored", async () => {
   const { page, go } = view;

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { buildSignIn } from "../../src/account/sign-in.ts";
 import { manualClock } from "../../src/clock.ts";
 import { buildMetrics } from "../../src/metrics.ts";
-import type { Store } from "../../src/model/store.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTime } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
 const firstPage = { page: 1, pageSize: 20 };
 
-describe.each(await availableDatabases())("accounts on $name", ({ make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-  });
-  afterAll(() => database.remove());
+describe.each(await availableDatabases())("accounts on $name", async ({ make }) => {
+  const { store } = await setUpStore(make);
 
   const addUser = (username: string, role: "admin" | "user" = "user") =>
     store.users.create({ username, passwordHash: `hash of ${username}`, role, createdAt: sampleTime });

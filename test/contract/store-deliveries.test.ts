@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Delivery, DeliveryCode, DeliveryFilter, RateBucket } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
 import type { NewTask } from "../../src/model/task.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {
   sampleDelivery,
@@ -11,17 +11,12 @@ import {
   sampleTime,
   sampleWebhookConfig,
 } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const at = (seconds: number) => new Date(sampleTime.getTime() + seconds * 1000);
 
-describe.each(await availableDatabases())("projects and deliveries on $name", ({ make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-  });
-  afterAll(() => database.remove());
+describe.each(await availableDatabases())("projects and deliveries on $name", async ({ make }) => {
+  const { store } = await setUpStore(make);
 
   const addProject = async () => (await store.projects.create(sampleProject())).id;
 

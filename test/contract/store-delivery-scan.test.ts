@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Delivery, DeliveryPlace, ScannedDelivery } from "../../src/model/delivery.ts";
-import type { Store } from "../../src/model/store.ts";
 import { normalized } from "../../src/webhook/host/normalized.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { sampleDelivery, sampleProject, sampleTime } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const at = (seconds: number) => new Date(sampleTime.getTime() + seconds * 1000);
 
 describe.each(await availableDatabases())(
   "deliveries as a bulk replay looks at them on $name",
-  ({ make }) => {
-    let database: TestDatabase;
-    let store: Store;
-    beforeAll(async () => {
-      database = await make();
-      store = await database.open();
-    });
-    afterAll(() => database.remove());
+  async ({ make }) => {
+    const { store } = await setUpStore(make);
 
     const addProject = async () => (await store.projects.create(sampleProject())).id;
 

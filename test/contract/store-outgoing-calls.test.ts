@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { OutgoingCall } from "../../src/model/outgoing-call.ts";
-import type { Store } from "../../src/model/store.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTime } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const later = (seconds: number) => new Date(sampleTime.getTime() + seconds * 1000);
 
-describe.each(await availableDatabases())("outgoing calls on $name", ({ make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  let projectId: number;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-    projectId = (await store.projects.create(sampleProject())).id;
-  });
-  afterAll(() => database.remove());
+describe.each(await availableDatabases())("outgoing calls on $name", async ({ make }) => {
+  const { database, store } = await setUpStore(make);
+  const projectId = (await store.projects.create(sampleProject())).id;
 
   const call = (more: Partial<OutgoingCall> = {}): Omit<OutgoingCall, "id"> => ({
     projectId,

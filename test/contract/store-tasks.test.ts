@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Store } from "../../src/model/store.ts";
 import type { ClaimRequest, LogLine, Task } from "../../src/model/task.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
 
-describe.each(await availableDatabases())("tasks on $name", ({ make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-  });
-  afterAll(() => database.remove());
+describe.each(await availableDatabases())("tasks on $name", async ({ make }) => {
+  const { database, store } = await setUpStore(make);
 
   const addProject = async (labels: string[] = []) =>
     (await store.projects.create(sampleProject({ labels }))).id;

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Store } from "../../src/model/store.ts";
-import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { describe, expect, test } from "bun:test";
+import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleDelivery, sampleProject, sampleTask, sampleWebhookConfig } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
-describe.each(await availableDatabases())("transactions and locks on $name", ({ name, make }) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await make();
-    store = await database.open();
-  });
-  afterAll(() => database.remove());
+describe.each(await availableDatabases())("transactions and locks on $name", async ({ name, make }) => {
+  const { store } = await setUpStore(make);
 
   test("a transaction does all of its work or none of it", async () => {
     const { id: projectId } = await store.projects.create(sampleProject());

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import type { Store } from "../../src/model/store.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
 const settings = { "server.trustedProxies": ["127.0.0.0/8"] };
@@ -11,13 +11,7 @@ const settings = { "server.trustedProxies": ["127.0.0.0/8"] };
 const mostRecords = 601;
 const senders = 700;
 
-let database: TestDatabase;
-let store: Store;
-beforeAll(async () => {
-  database = await makeSqlite();
-  store = await database.open();
-});
-afterAll(() => database.remove());
+const { store } = await setUpStore(makeSqlite);
 
 const from = (address: string) => ({ ...push, headers: { "x-forwarded-for": address } });
 const addresses: [string, (n: number) => string][] = [

@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
 import type { NewOutgoingCall, OutgoingCallKeeper } from "../../src/model/outgoing-call.ts";
-import type { Store } from "../../src/model/store.ts";
 import { ForbiddenAddress } from "../../src/task/notify/guarded-request.ts";
 import { buildOutbox } from "../../src/task/notify/outbox.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleProject } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
-let database: TestDatabase;
-let store: Store;
+const { store } = await setUpStore(makeSqlite);
 let projectId: number;
-beforeAll(async () => {
-  database = await makeSqlite();
-  store = await database.open();
-});
-afterAll(async () => {
-  await database.remove();
-});
 beforeEach(async () => {
   if (projectId !== undefined) await store.projects.delete(projectId);
   projectId = (await store.projects.create(sampleProject())).id;

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import type { Store } from "../../src/model/store.ts";
-import { makeSqlite, type TestDatabase } from "../support/databases.ts";
+import { makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
 import { sampleDelivery } from "../support/samples.ts";
+import { setUpStore } from "../support/store-setup.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
 
-let database: TestDatabase;
-let store: Store;
-beforeAll(async () => {
-  database = await makeSqlite();
-  store = await database.open();
-});
-afterAll(() => database.remove());
+const { store } = await setUpStore(makeSqlite);
 
 async function withServer<T>(over: Store, work: (server: HookServer) => Promise<T>): Promise<T> {
   const server = await startHookServer(over);
