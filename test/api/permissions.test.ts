@@ -1,20 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Answer, type ApiClient, type ApiServer, startApiServer } from "../support/api-server.ts";
-import {
-  apiAccess,
-  expectedOutcome,
-  type Held,
-  type Outcome,
-  outcomeOf,
-  type Side,
-} from "../support/endpoint-access.ts";
-import {
-  buildPermissionScene,
-  destroys,
-  endsTheSession,
-  missing,
-  type PermissionScene,
-} from "../support/permission-scene.ts";
+import { apiAccess, type Held } from "../support/endpoint-access.ts";
+import { testEveryEndpoint } from "../support/endpoint-matrix.ts";
+import { buildPermissionScene, missing, type PermissionScene } from "../support/permission-scene.ts";
 
 /** What each role holds: of the own project, of the own group; of the foreign ones nobody but an admin holds anything. */
 const roles = {
@@ -35,10 +23,12 @@ const roles = {
 } as const satisfies Record<string, Omit<Held, "account">>;
 type RoleName = keyof typeof roles;
 
-function heldBy(role: RoleName): Held {
-  const isNobody = role === "anonymous" || role === "runner";
-  return { ...roles[role], account: isNobody ? "none" : role.startsWith("admin") ? "admin" : "user" };
-}
+const heldByRole = Object.fromEntries(
+  Object.entries(roles).map(([role, held]) => {
+    const hasNoAccount = role === "anonymous" || role === "runner";
+    return [role, { ...held, account: hasNoAccount ? "none" : role.startsWith("admin") ? "admin" : "user" }];
+  }),
+) as Record<RoleName, Held>;
 
 let server: ApiServer;
 const clients = {} as Record<RoleName, ApiClient>;
@@ -75,32 +65,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server.stop());
 
-test("every endpoint has an expectation, and every expectation an endpoint", () => {
-  expect(Object.keys(apiAccess).sort()).toEqual(scene.endpoints.map(({ key }) => key).sort());
-});
-
-describe("each endpoint admits exactly whom it should", () => {
-  const sides: Side[] = ["own", "foreign"];
-  for (const [key, expectation] of Object.entries(apiAccess)) {
-    test(`${key}: ${expectation}`, async () => {
-      const [method = "", path = ""] = key.split(" ");
-      const seen: Record<string, Outcome> = {};
-      const wanted: Record<string, Outcome> = {};
-      for (const side of sides) {
-        for (const role of Object.keys(roles) as RoleName[]) {
-          const outcome = expectedOutcome(heldBy(role), method, expectation, side);
-          if (endsTheSession.has(key) && outcome === "allowed") continue;
-          wanted[`${role}, ${side}`] = outcome;
-          seen[`${role}, ${side}`] = outcomeOf(
-            await clients[role].request(method, scene.concrete(path, side)),
-          );
-          if (destroys.has(key) && outcome === "allowed") await scene.make(side);
-        }
-      }
-      expect(seen).toEqual(wanted);
-    }, 30_000);
-  }
-});
+testEveryEndpoint(
+  heldByRole,
+  () => scene,
+  (role, method, path) => clients[role].request(method, path),
+);
 
 test("lists show only what the caller may view", async () => {
   const lists = ["/api/projects", "/api/groups", "/api/tasks", "/api/webhooks/deliveries"];

@@ -1,20 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { type ApiServer, startApiServer, userPassword } from "../support/api-server.ts";
-import {
-  apiAccess,
-  expectedOutcome,
-  type Held,
-  type Outcome,
-  outcomeOf,
-  type Side,
-} from "../support/endpoint-access.ts";
-import {
-  buildPermissionScene,
-  destroys,
-  endsTheSession,
-  type PermissionScene,
-} from "../support/permission-scene.ts";
+import type { Held } from "../support/endpoint-access.ts";
+import { testEveryEndpoint } from "../support/endpoint-matrix.ts";
+import { buildPermissionScene, type PermissionScene } from "../support/permission-scene.ts";
 import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
 
 const apiKey = "the-key-of-a-service";
@@ -140,10 +129,6 @@ test("every route of the server has an expectation, and every expectation a rout
   expect(Object.keys(routeAccess).sort()).toEqual([...server.app.routes].sort());
 });
 
-test("every endpoint of the management API has an expectation, and every expectation an endpoint", () => {
-  expect(Object.keys(apiAccess).sort()).toEqual(scene.endpoints.map(({ key }) => key).sort());
-});
-
 describe("each route admits exactly whom it should, by any method", () => {
   for (const [route, access] of Object.entries(routeAccess)) {
     if (access === "api" || access === "code" || access === "hook") continue;
@@ -166,31 +151,11 @@ describe("each route admits exactly whom it should, by any method", () => {
   }
 });
 
-describe("each endpoint of the management API admits exactly whom it should", () => {
-  const sides: Side[] = ["own", "foreign"];
-  for (const [key, expectation] of Object.entries(apiAccess)) {
-    test(`${key}: ${expectation}`, async () => {
-      const [method = "", path = ""] = key.split(" ");
-      const seen: Record<string, Outcome> = {};
-      const wanted: Record<string, Outcome> = {};
-      for (const side of sides)
-        for (const caller of callerNames) {
-          const outcome = expectedOutcome(callers[caller], method, expectation, side);
-          if (endsTheSession.has(key) && outcome === "allowed") continue;
-          const answer = await server.anonymous.request(
-            method,
-            scene.concrete(path, side),
-            undefined,
-            headersOf(caller),
-          );
-          wanted[`${caller}, ${side}`] = outcome;
-          seen[`${caller}, ${side}`] = outcomeOf(answer);
-          if (destroys.has(key) && outcome === "allowed") await scene.make(side);
-        }
-      expect(seen).toEqual(wanted);
-    }, 30_000);
-  }
-});
+testEveryEndpoint(
+  callers,
+  () => scene,
+  (caller, method, path) => server.anonymous.request(method, path, undefined, headersOf(caller)),
+);
 
 test("a WebSocket is opened by a code alone, once, and by no other secret", async () => {
   const opened: Record<string, number> = {};

@@ -4,11 +4,6 @@ import type { Side } from "./endpoint-access.ts";
 /** An id that nothing has. */
 export const missing = 2_000_000_000;
 
-/** These end what other calls need; the scene makes it anew. */
-export const destroys = new Set(["DELETE /api/projects/{id}", "DELETE /api/groups/{id}"]);
-/** These succeed without a body and would end the session that the other calls need. */
-export const endsTheSession = new Set(["POST /api/auth/logout"]);
-
 interface Member {
   noun: "project" | "group";
   userId: number;

@@ -8,7 +8,6 @@ const memoryAlarm: FaultKind = {
     await broker?.raiseAlarm?.();
     await Bun.sleep(random.between(1_000, 5_000));
     await broker?.clearAlarm?.();
-    return undefined;
   },
 };
 
@@ -20,7 +19,6 @@ const closedConnections: FaultKind = {
     await broker?.closeConnections?.();
     // The command returns before the gateways have learned of it.
     await Bun.sleep(random.between(1_500, 3_000));
-    return undefined;
   },
 };
 
@@ -32,7 +30,6 @@ const revokedBroker: FaultKind = {
     await broker?.revoke();
     await Bun.sleep(random.between(1_500, 4_000));
     await broker?.grant();
-    return undefined;
   },
 };
 
@@ -47,7 +44,6 @@ const killedLeader: FaultKind = {
     await part?.ended(10_000);
     await Bun.sleep(random.between(0, 6_000));
     await part?.start();
-    return undefined;
   },
 };
 

@@ -9,7 +9,6 @@ const disabledRunner: FaultKind = {
     await token?.setDisabled(true);
     await Bun.sleep(random.between(1_000, 4_000));
     await token?.setDisabled(false);
-    return undefined;
   },
 };
 
@@ -24,7 +23,6 @@ const revokedRunnerToken: FaultKind = {
     token?.part.signal("SIGKILL");
     await token?.part.ended(10_000);
     await token?.part.start();
-    return undefined;
   },
 };
 

@@ -12,7 +12,6 @@ const immediateRestart: FaultKind = {
     part.signal("SIGQUIT");
     await part.ended(10_000);
     await part.start();
-    return undefined;
   },
 };
 
@@ -25,7 +24,6 @@ const terminatedBackends: FaultKind = {
       await database?.terminateBackends(target === "all" ? "all" : "lock holders");
       await Bun.sleep(random.between(50, 800));
     }
-    return undefined;
   },
 };
 
@@ -37,7 +35,6 @@ const revokedDatabase: FaultKind = {
     await database?.revoke();
     await Bun.sleep(random.between(1_500, 4_000));
     await database?.grant();
-    return undefined;
   },
 };
 

@@ -1,4 +1,5 @@
 import { request } from "../load/http.ts";
+import type { Random } from "../random.ts";
 import { type Violation, violation } from "../reconciler/violation.ts";
 import { type Part, signalSafely, until } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
@@ -8,74 +9,66 @@ const endLimitMs = 60_000;
 const aloneLimitMs = 30_000;
 const readyLimitMs = 90_000;
 
-const everyPart = (world: World) => world.parts.map(({ name }) => name);
 const ourParts = (world: World) =>
   world.parts.filter(({ role }) => role === "server" || role === "gateway").map(({ name }) => name);
 
-const kill: FaultKind = {
-  name: "kill",
-  about: "kill -9, started again after up to 2.5 s",
-  targets: everyPart,
-  async inject(world, target, random) {
-    const part = partNamed(world, target);
+/** A fault of one component. */
+function componentFault(
+  head: Pick<FaultKind, "name" | "about" | "isSilent">,
+  act: (part: Part, random: Random, world: World) => ReturnType<FaultKind["inject"]>,
+): FaultKind {
+  return {
+    ...head,
+    targets: (world) => world.parts.map(({ name }) => name),
+    inject: (world, target, random) => act(partNamed(world, target), random, world),
+  };
+}
+
+const kill = componentFault(
+  { name: "kill", about: "kill -9, started again after up to 2.5 s" },
+  async (part, random) => {
     await killNow(part);
     await Bun.sleep(random.between(0, 2_500));
     await part.start();
-    return undefined;
   },
-};
+);
 
-const terminate: FaultKind = {
-  name: "terminate",
-  about: "SIGTERM (PostgreSQL: SIGINT), started again at its end",
-  targets: everyPart,
-  async inject(world, target) {
-    const part = partNamed(world, target);
+const terminate = componentFault(
+  { name: "terminate", about: "SIGTERM (PostgreSQL: SIGINT), started again at its end" },
+  async (part) => {
     const found = await endInOrder(part);
     await part.start();
     return found;
   },
-};
+);
 
-const killStarting: FaultKind = {
-  name: "kill-starting",
-  about: "kill -9 once more while it starts",
-  targets: everyPart,
-  async inject(world, target, random) {
-    const part = partNamed(world, target);
+const killStarting = componentFault(
+  { name: "kill-starting", about: "kill -9 once more while it starts" },
+  async (part, random) => {
     await killNow(part);
     // A service starts until it serves; the second kill comes in the middle.
     void part.start().catch(() => {});
     await Bun.sleep(random.between(30, 1_500));
     await killNow(part);
     await part.start();
-    return undefined;
   },
-};
+);
 
-const stop: FaultKind = {
-  name: "stop",
-  about: "SIGSTOP for 1 to 4 s",
-  isSilent: true,
-  targets: everyPart,
-  async inject(world, target, random) {
-    await pause(partNamed(world, target), random.between(1_000, 4_000));
-    return undefined;
-  },
-};
+const stop = componentFault({ name: "stop", about: "SIGSTOP for 1 to 4 s", isSilent: true }, (part, random) =>
+  pause(part, random.between(1_000, 4_000)),
+);
 
-const stopBeyondLease: FaultKind = {
-  name: "stop-beyond-lease",
-  about: "SIGSTOP longer than a lease, or than others wait for a sign of life; of a runner the runner alone",
-  isSilent: true,
-  targets: everyPart,
-  async inject(world, target, random) {
-    const part = partNamed(world, target);
-    const silenceMs = part.role === "gateway" ? 16_000 : world.leaseMs + 1_000;
-    await pause(part, silenceMs + random.between(500, 3_000));
-    return undefined;
+const stopBeyondLease = componentFault(
+  {
+    name: "stop-beyond-lease",
+    about: "SIGSTOP longer than a lease or than the eviction of an instance; of a runner only its process",
+    isSilent: true,
   },
-};
+  (part, random, { leaseMs }) => {
+    const silenceMs = part.role === "gateway" ? 16_000 : leaseMs + 1_000;
+    return pause(part, silenceMs + random.between(500, 3_000));
+  },
+);
 
 const rollingRestart: FaultKind = {
   name: "rolling-restart",
@@ -112,7 +105,6 @@ const startAlone: FaultKind = {
       if (!instance.part.isRunning()) await instance.part.start();
       return instance.part.isReady();
     }, readyLimitMs);
-    return undefined;
   },
 };
 
@@ -137,7 +129,7 @@ async function endInOrder(part: Part): Promise<Violation[]> {
   ];
 }
 
-async function pause(part: Part, ms: number): Promise<void> {
+async function pause(part: Part, ms: number): Promise<undefined> {
   const pids = part.pids();
   for (const pid of pids) signalSafely(pid, "SIGSTOP");
   await Bun.sleep(ms);

@@ -57,7 +57,6 @@ const fewFiles: FaultKind = {
     limitFiles(pid, lowestFreeFile(pid) + random.between(0, 1));
     await Bun.sleep(random.between(2_000, 5_000));
     limitFiles(pid, Number(before));
-    return undefined;
   },
 };
 
