@@ -16,6 +16,7 @@ import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishToChannel, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
+import { sealEarlierTargets } from "../task/notify/seal-targets.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { databaseUrlOf } from "./data.ts";
 import { buildLocalRunner } from "./local-runner.ts";
@@ -49,6 +50,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
       store,
     );
+    await sealEarlierTargets(store, secrets, log);
     const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
     const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
     const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
@@ -67,7 +69,10 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       secrets,
       announcer: tasks.events,
       waitingOf: tasks.waitingOf,
-      onDelivery: live.delivery,
+      onDelivery(delivery) {
+        live.delivery(delivery);
+        tasks.deliveryNews.recorded(delivery);
+      },
       baseUrl: baseUrl.current,
       ownUrl: () => ownUrl.current().url,
     });

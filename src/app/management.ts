@@ -54,6 +54,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     gitUrlRules: gitUrlRulesOf(config),
     trigger: tasks.trigger,
     waitingOf: tasks.waitingOf,
+    testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },

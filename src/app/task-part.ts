@@ -14,11 +14,16 @@ import { buildWakeups } from "../task/events/wakeups.ts";
 import { buildDispatch } from "../task/hand-out/dispatch.ts";
 import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
-import { postGuarded } from "../task/notify/guarded-request.ts";
+import { buildAttemptRecord } from "../task/notify/attempt-record.ts";
+import { buildDeliveryNews, type DeliveryNews } from "../task/notify/delivery-news.ts";
+import { sendGuarded } from "../task/notify/guarded-request.ts";
 import { buildNotifier } from "../task/notify/notifier.ts";
 import { buildOutbox } from "../task/notify/outbox.ts";
-import { buildOutgoingProof } from "../task/notify/outgoing-proof.ts";
+import type { AttemptOptions } from "../task/notify/outgoing-attempt.ts";
+import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
+import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildStatusTokens } from "../task/notify/status-tokens.ts";
+import { buildTestMessages, type TestMessages } from "../task/notify/test-message.ts";
 import { buildWaiting, type WaitingOf } from "../task/queue/waiting.ts";
 import { expiredTasks } from "../task/retention.ts";
 import { buildTrigger, type Trigger } from "../task/trigger.ts";
@@ -29,6 +34,9 @@ export interface TaskPart {
   trigger: Trigger;
   events: TaskEvents;
   waitingOf: WaitingOf;
+  /** Reports recorded deliveries. */
+  deliveryNews: DeliveryNews;
+  testMessages: TestMessages;
   start(): Promise<void>;
   /** Hands out no more tasks; running tasks stay with their runners. */
   drain(): void;
@@ -64,21 +72,39 @@ export function buildTaskPart(
   const wakeups = buildWakeups();
   const taskMetrics = buildTaskMetrics(metrics, store);
   const allowInternal = config["tasks.allowInternalNotifications"];
+  const now = () => store.now();
+  const attempt: AttemptOptions = {
+    prepare: buildOutgoingRequests({ projects: store.projects, secrets, clock }),
+    send: (request) => sendGuarded(request, { allowInternal, timeoutMs: outgoingTimeoutMs }),
+  };
+  const record = buildAttemptRecord({ attempts: store.outgoingAttempts, now, log });
   const outbox = buildOutbox({
+    ...attempt,
     calls: store.outgoingCalls,
-    now: () => store.now(),
-    headersOf: buildOutgoingProof({ projects: store.projects, secrets, clock }),
-    post: (request) => postGuarded(request, { allowInternal, timeoutMs: outgoingTimeoutMs }),
+    now,
     log,
     counted: taskMetrics.outgoing,
+    record,
   });
+  const hasStatusToken = buildStatusTokens(store);
+  const notifier = buildNotifier({ outbox, tasks: store.tasks, clock, consoleUrl });
+  const deliveryNews = buildDeliveryNews({
+    keepers: store,
+    notifier,
+    outbox,
+    hasStatusToken,
+    elapsedMs: clock.elapsed,
+    consoleUrl,
+    log,
+  });
+  const runnerWatch = buildRunnerWatch({ store, notifier, clock, log });
   const waitingOf = buildWaiting();
   const events = buildTaskEvents({
     keepers: store,
-    hasStatusToken: buildStatusTokens(store),
+    hasStatusToken,
     wakeups,
     live: options.live,
-    notifier: buildNotifier({ outbox, clock, consoleUrl }),
+    notifier,
     outbox,
     metrics: taskMetrics,
     noteWaiting: buildWaitingNote({ store, waitingOf, log }),
@@ -102,7 +128,10 @@ export function buildTaskPart(
     trigger: buildTrigger({ store, events }),
     events,
     waitingOf,
+    deliveryNews,
+    testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),
     async start() {
+      runnerWatch.start();
       reaper.start();
       outbox.start();
       if (config["tasks.retentionDays"] > 0) retention.start();
@@ -112,9 +141,11 @@ export function buildTaskPart(
     async close() {
       dispatch.close();
       reaper.stop();
+      runnerWatch.stop();
       await retention.close();
       wakeups.close();
       await events.flushed();
+      await deliveryNews.flushed();
       await outbox.close(closeWithinMs);
     },
   };

@@ -1,5 +1,20 @@
-/** How a call is authenticated; the secret is read for each attempt. */
-export type OutgoingProof = "signature" | "bearer" | "token" | "private-token";
+import type { NotifyFormat } from "./project.ts";
+
+/** How a commit status carries the project's token, and with that the API of which Git host takes it. */
+export type StatusProof =
+  | "bearer"
+  | "token"
+  | "private-token"
+  | "yunxiao-token"
+  | "gitee-token"
+  | "bitbucket"
+  | "bitbucket-server";
+
+/**
+ * How the receiver recognises the sender. `signature` is the one of Standard Webhooks; a chat service has its own rule. The
+ * secret itself is looked up for each attempt.
+ */
+export type OutgoingProof = "signature" | Exclude<NotifyFormat, "slipway"> | StatusProof;
 
 /** A stored HTTP call to an external service: a notification or a commit status. It is retried until it succeeds. */
 export interface OutgoingCall {
@@ -7,9 +22,14 @@ export interface OutgoingCall {
   projectId: number;
   /** For logs and metrics. */
   kind: "notification" | "commit status";
+  /** What it reports: the name of an event, or the state of a commit. */
+  event: string;
   /** A later call with the same subject replaces a waiting one, because only the newest state matters. */
   subject: string | null;
+  /** Of a notification only its origin: the address is a credential and is looked up for each attempt. */
   url: string;
+  /** The notification target; null for a commit status. */
+  targetId: string | null;
   /** The same in every attempt, so that a receiver detects duplicates. */
   messageId: string;
   proof: OutgoingProof;
@@ -27,7 +47,7 @@ export type NewOutgoingCall = Omit<OutgoingCall, "id" | "attempts" | "nextTryAt"
 export interface OutgoingLimits {
   /** Limit of calls of all projects; beyond it the project with the most calls loses one to a project with fewer. */
   total: number;
-  /** Limit of calls of one project to one address. */
+  /** Limit of calls of one project to one target or address. */
   perTarget: number;
 }
 
@@ -57,6 +77,10 @@ export interface OutgoingCallKeeper {
   putOff(call: Pick<OutgoingCall, "id" | "attempts">, nextTryAt: Date): Promise<boolean>;
   /** Time of the next attempt; null if no call waits. */
   nextDue(): Promise<Date | null>;
+  /** Notifications of earlier versions name the address `url`: they name the target from now on. */
+  assign(projectId: number, url: string, targetId: string): Promise<void>;
+  /** Deletes notifications of earlier versions whose target is gone: their addresses are credentials. */
+  deleteUnassigned(): Promise<void>;
   delete(id: number): Promise<void>;
   count(): Promise<number>;
 }

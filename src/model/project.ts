@@ -27,10 +27,40 @@ export type TaskEvent =
   | "task.timeout"
   | "task.lost";
 
+/** Events that a target receives only if it names them. */
+export type OptionalEvent = "approval.requested" | "delivery.rejected" | "delivery.failed" | "runner.gone";
+
+export type NotifyEvent = TaskEvent | OptionalEvent;
+
+export const notifyFormats = [
+  "slipway",
+  "slack",
+  "discord",
+  "dingtalk",
+  "feishu",
+  "wecom",
+  "telegram",
+] as const;
+export type NotifyFormat = (typeof notifyFormats)[number];
+
 export interface NotifyTarget {
+  id: string;
+  format: NotifyFormat;
+  /** Host and last four characters. The whole address is a credential and is stored encrypted, among the project's secrets. */
   url: string;
-  /** Empty: all. */
-  events: TaskEvent[];
+  /** Empty: all task events. */
+  events: NotifyEvent[];
+  /** How many of the last log lines a message has; 0: none. */
+  logLines: number;
+  /** Whether a signing secret is stored with the address. */
+  hasSecret: boolean;
+}
+
+export interface CommitStatusSettings {
+  /** Name of the status at the Git host; statuses of one commit with the same context replace each other. */
+  context: string;
+  /** Whether a push that a filter excluded gets a status that says why. */
+  skipped: boolean;
 }
 
 /** Cancels older tasks of the same ref when a newer one is created: none, those queued, or running ones too. */
@@ -44,6 +74,7 @@ export interface Project {
   stages: Record<StageName, Stage>;
   env: Record<string, string>;
   notify: NotifyTarget[];
+  commitStatus: CommitStatusSettings;
   /** Labels a runner must have to take its tasks. */
   labels: string[];
   supersede: Supersede;
@@ -71,6 +102,7 @@ export interface ProjectChange {
   stages?: Project["stages"];
   env?: Project["env"];
   notify?: NotifyTarget[];
+  commitStatus?: CommitStatusSettings;
   labels?: string[];
   supersede?: Supersede;
 }
@@ -92,10 +124,16 @@ export interface ProjectKeeper {
   setLiveTask(id: number, taskId: number): Promise<void>;
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */
   delete(id: number): Promise<boolean>;
+  /** Other projects whose commit statuses have this context, at most `limit`. */
+  withStatusContext(
+    context: string,
+    exceptId: number,
+    limit: number,
+  ): Promise<Pick<Project, "id" | "name" | "git">[]>;
   secrets(id: number): Promise<ProjectSecret[]>;
   /** Names of the secrets of many projects at once, for lists. */
   secretNames(ids: number[]): Promise<{ projectId: number; name: string }[]>;
-  /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token) carry a leading `:`. */
+  /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token), `notify-target …` (address of a target) carry a leading `:`. */
   setSecret(id: number, name: string, ciphertext: string): Promise<void>;
   deleteSecret(id: number, name: string): Promise<boolean>;
 }

@@ -54,5 +54,7 @@ export interface RunnerKeeper {
       Pick<Runner, "name" | "labels" | "groupIds" | "disabled" | "concurrency" | "tokenHash" | Reported>
     >,
   ): Promise<Runner | null>;
+  /** Marks a runner as gone since its last call; false when it is marked already or has called again. */
+  markGone(id: number, lastSeenAt: Date): Promise<boolean>;
   delete(id: number): Promise<boolean>;
 }

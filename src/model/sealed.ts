@@ -18,6 +18,11 @@ export const reservedSecrets = {
   status: ":status",
 } as const;
 
+/** Name of the secret that holds the address of a notification target and its signing secret. */
+export function targetSecretName(targetId: string): string {
+  return `:notify-target ${targetId}`;
+}
+
 export function isReservedSecret(name: string): boolean {
   return name.startsWith(":");
 }

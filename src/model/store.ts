@@ -3,6 +3,7 @@ import type { AuditKeeper } from "./audit.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
 import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
+import type { OutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import type { OutgoingCallKeeper } from "./outgoing-call.ts";
 import type { PermissionKeeper } from "./permission.ts";
 import type { ProjectKeeper } from "./project.ts";
@@ -29,6 +30,7 @@ export interface Keepers {
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;
   outgoingCalls: OutgoingCallKeeper;
+  outgoingAttempts: OutgoingAttemptKeeper;
   /** Small named values of the installation: key check, schema notes. */
   meta: MetaKeeper;
 }

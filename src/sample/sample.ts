@@ -107,6 +107,7 @@ export function buildSamples(options: SamplesOptions): Samples {
         stages,
         env: { SAMPLE_LIVE: join(folder, "live") },
         notify: [],
+        commitStatus: { context: `slipway/${name}`, skipped: false },
         labels: [],
         supersede: "none",
         sample: true,

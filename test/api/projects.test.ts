@@ -40,6 +40,7 @@ describe("a project", () => {
       env: {},
       secretNames: [],
       notify: [],
+      commitStatus: { context: "slipway/bare", skipped: false },
       labels: [],
       supersede: "none",
       liveTaskId: null,

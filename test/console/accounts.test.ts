@@ -97,7 +97,7 @@ test("a project is added, its stages, environment, secrets and notifications are
     stages: { build: { script: "make" } },
     env: { NODE_ENV: "production" },
     secretNames: ["DEPLOY_TOKEN"],
-    notify: [{ url: "https://chat.example.com/hook", events: [] }],
+    notify: [{ url: "https://chat.example.com/…", format: "slipway", events: [] }],
   });
 }, 90_000);
 

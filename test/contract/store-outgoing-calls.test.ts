@@ -14,6 +14,8 @@ describe.each(await availableDatabases())("outgoing calls on $name", async ({ ma
   const call = (more: Partial<OutgoingCall> = {}): Omit<OutgoingCall, "id"> => ({
     projectId,
     kind: "notification",
+    event: "task.failed",
+    targetId: null,
     subject: null,
     url: "https://hooks.example/",
     messageId: "msg_1",

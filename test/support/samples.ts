@@ -17,7 +17,17 @@ export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id"
       start: { script: "", timeout: null, healthCheck: null },
     },
     env: { NODE_ENV: "production" },
-    notify: [{ url: "https://hooks.example/task", events: ["task.failed"] }],
+    notify: [
+      {
+        id: "target",
+        format: "slipway",
+        url: "https://hooks.example/…task",
+        events: ["task.failed"],
+        logLines: 0,
+        hasSecret: false,
+      },
+    ],
+    commitStatus: { context: "slipway/shop", skipped: false },
     labels: [],
     supersede: "none",
     sample: false,

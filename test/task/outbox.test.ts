@@ -19,6 +19,8 @@ beforeEach(async () => {
 const call = (more: Partial<NewOutgoingCall> = {}): NewOutgoingCall => ({
   projectId,
   kind: "notification",
+  event: "task.failed",
+  targetId: null,
   subject: null,
   url: "https://hooks.example/",
   messageId: "msg_1",
@@ -44,16 +46,17 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
   const outbox = buildOutbox({
     calls,
     now: async () => new Date(clock.now()),
-    headersOf: async () => ({}),
+    prepare: async ({ url, body }) => ({ request: { url, headers: {}, body }, secrets: [] }),
+    record: async () => {},
     log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
     retryAfterMs,
     counted: (_kind, result) => results.push(result),
-    async post({ body }) {
+    async send({ body }) {
       posted.push(body);
-      if (scene.answer) return scene.answer(body);
+      if (scene.answer) return { status: await scene.answer(body), body: "" };
       const answer = answers.shift() ?? 200;
       if (answer instanceof Error) throw answer;
-      return answer;
+      return { status: answer, body: "" };
     },
   });
   outbox.start();

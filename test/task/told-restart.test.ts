@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { webhookHeaders } from "../../src/task/notify/outgoing-proof.ts";
+import { webhookHeaders } from "../../src/task/notify/outgoing-request.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 import { startServerProcess } from "../support/server-process.ts";

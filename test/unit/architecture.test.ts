@@ -54,7 +54,11 @@ const parts: Part[] = [
   // It starts git and knows the folders of runners, which webhooks do not.
   { name: "sample", files: /^src\/sample\//, imports: ["webhook", "model", "git rules", "base"] },
   { name: "webhook", files: /^src\/webhook\//, imports: ["task", "model", "git rules", "base"] },
-  { name: "task", files: /^src\/task\//, imports: ["runner protocol", "model", "git rules", "base"] },
+  {
+    name: "task",
+    files: /^src\/task\//,
+    imports: ["runner protocol", "model", "git rules", "text rules", "base"],
+  },
   { name: "account", files: /^src\/account\//, imports: ["model", "git rules", "base"] },
   { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
   { name: "bus interface", files: /^src\/bus\/bus\.ts$/, imports: ["base"] },

@@ -118,9 +118,12 @@ describe("every program reads the same server from an address that may be used:"
   const hostOf = (url: string) => /^\w+:\/\/(.*):\d+$/.exec(gitOriginOf(url))?.[1] ?? "";
   const task = { id: 1, projectId: 1, commit: "a".repeat(40), state: "queued", reason: "" } as Task;
 
+  const project = (url: string) =>
+    ({ id: 1, git: { url }, commitStatus: { context: "slipway", skipped: false } }) as Project;
+
   test("the call that carries the status token", () => {
     const check = (url: string) => {
-      const call = commitStatusCall(task, { id: 1, git: { url } } as Project, "gitea", "https://here");
+      const call = commitStatusCall(task, project(url), "gitea", "https://here");
       if (call !== null) expect(new URL(call.url).hostname).toBe(hostOf(url));
     };
     check("git.example.com:b@evil.example.com:team/shop.git");

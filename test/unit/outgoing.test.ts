@@ -6,9 +6,14 @@ import { sealedPurpose } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
 import { buildSecrets } from "../../src/secrets.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";
-import { ForbiddenAddress, postGuarded } from "../../src/task/notify/guarded-request.ts";
+import { ForbiddenAddress, sendGuarded } from "../../src/task/notify/guarded-request.ts";
 import { isInternalAddress } from "../../src/task/notify/internal-address.ts";
-import { buildOutgoingProof, webhookHeaders } from "../../src/task/notify/outgoing-proof.ts";
+import {
+  buildOutgoingRequests,
+  type OutgoingRequestParts,
+  type Sendable,
+  webhookHeaders,
+} from "../../src/task/notify/outgoing-request.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 
@@ -56,13 +61,16 @@ describe("an outgoing call", () => {
   test("to an internal address is not made, by number or by name", async () => {
     const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("reached") });
     for (const host of ["127.0.0.1", "localhost", "[::1]", "0x7f000001", "2130706433"])
-      await expect(postGuarded(request(`http://${host}:${server.port}/`), options)).rejects.toBeInstanceOf(
+      await expect(sendGuarded(request(`http://${host}:${server.port}/`), options)).rejects.toBeInstanceOf(
         ForbiddenAddress,
       );
-    await expect(postGuarded(request("file:///etc/passwd"), options)).rejects.toBeInstanceOf(
+    await expect(sendGuarded(request("file:///etc/passwd"), options)).rejects.toBeInstanceOf(
       ForbiddenAddress,
     );
-    expect(await postGuarded(request(server.url.href), { ...options, allowInternal: true })).toBe(200);
+    expect(await sendGuarded(request(server.url.href), { ...options, allowInternal: true })).toEqual({
+      status: 200,
+      body: "reached",
+    });
     server.stop(true);
   });
 
@@ -76,7 +84,9 @@ describe("an outgoing call", () => {
         return Response.redirect("/inside", 307);
       },
     });
-    expect(await postGuarded(request(server.url.href), { ...options, allowInternal: true })).toBe(307);
+    expect(await sendGuarded(request(server.url.href), { ...options, allowInternal: true })).toMatchObject({
+      status: 307,
+    });
     expect(followed).toBe(false);
     server.stop(true);
   });
@@ -116,31 +126,44 @@ describe("the proof that a call is ours", () => {
     ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),
   };
   const byId = async () => ({ ...project, id: 7, liveTaskId: null });
-  const call = { projectId: 7, url: "https://api.github.com/repos/a/b", messageId: "msg_1", body: "{}" };
+  const call = {
+    projectId: 7,
+    url: "https://api.github.com/repos/a/b",
+    targetId: null,
+    subject: null,
+    messageId: "msg_1",
+    body: "{}",
+  };
+  const notification = { ...call, targetId: "abc", proof: "signature" } as const;
+  const target = { ":notify-target abc": JSON.stringify({ url: "https://hooks.example/x", secret: null }) };
+  const headersBy = (projects: OutgoingRequestParts["projects"]) => {
+    const prepare = buildOutgoingRequests({ projects, secrets, clock });
+    return async (call: Sendable) => (await prepare(call)).request.headers;
+  };
 
   test("is made anew for each try: a receiver refuses an old time, and a key may have been replaced", async () => {
-    let values: Record<string, string> = { ":notify": "first key" };
-    const headersOf = buildOutgoingProof({
-      projects: { byId, secrets: async () => stored(values) },
-      secrets,
-      clock,
-    });
-    const first = await headersOf({ ...call, proof: "signature" });
+    let values: Record<string, string> = { ...target, ":notify": "first key" };
+    const headersOf = headersBy({ byId, secrets: async () => stored(values) });
+    const first = await headersOf(notification);
     clock.advance(600_000);
-    values = { ":notify": "second key" };
-    const second = await headersOf({ ...call, proof: "signature" });
+    values = { ...target, ":notify": "second key" };
+    const second = await headersOf(notification);
     expect(second["webhook-id"]).toBe(first["webhook-id"] ?? "");
     expect(Number(second["webhook-timestamp"]) - Number(first["webhook-timestamp"])).toBe(600);
     expect(second).toMatchObject(webhookHeaders("msg_1", Math.floor(clock.now() / 1000), "{}", "second key"));
   });
 
   test("is the token of the project where the host wants it", async () => {
-    const projects = { byId, secrets: async () => stored({ ":status": "t0ken" }) };
-    const headersOf = buildOutgoingProof({ projects, secrets, clock });
+    const headersOf = headersBy({ byId, secrets: async () => stored({ ...target, ":status": "t0ken" }) });
     expect(await headersOf({ ...call, proof: "bearer" })).toMatchObject({ authorization: "Bearer t0ken" });
     expect(await headersOf({ ...call, proof: "token" })).toMatchObject({ authorization: "token t0ken" });
     expect(await headersOf({ ...call, proof: "private-token" })).toMatchObject({ "private-token": "t0ken" });
-    expect(await headersOf({ ...call, proof: "signature" })).not.toHaveProperty("webhook-signature");
+    expect(await headersOf(notification)).not.toHaveProperty("webhook-signature");
+  });
+
+  test("is not sent to a target that was removed", async () => {
+    const headersOf = headersBy({ byId, secrets: async () => [] });
+    expect(String(await failureOf(headersOf(notification)))).toContain("was removed");
   });
 
   test.each([
@@ -149,10 +172,9 @@ describe("the proof that a call is ours", () => {
     "https://api.github.com:8443/repos/a/b",
     "https://api.github.com.evil.example.com/repos/a/b",
   ])("is not sent to %s, which is not the server of the repository", async (url) => {
-    const projects = { byId, secrets: async () => stored({ ":status": "t0ken" }) };
-    const headersOf = buildOutgoingProof({ projects, secrets, clock });
+    const headersOf = headersBy({ byId, secrets: async () => stored({ ":status": "t0ken" }) });
     expect(String(await failureOf(headersOf({ ...call, url, proof: "bearer" })))).toContain("another server");
-    const without = buildOutgoingProof({ projects: { byId, secrets: async () => [] }, secrets, clock });
+    const without = headersBy({ byId, secrets: async () => [] });
     expect(String(await failureOf(without({ ...call, proof: "bearer" })))).toContain("no status token");
   });
 });
@@ -206,7 +228,7 @@ describe("a commit status", () => {
         state: "failure",
         description: "build failed with exit code 1",
         target_url: "https://slipway.example/tasks/7",
-        context: "slipway",
+        context: "slipway/shop",
       }),
     });
     expect(statusOf("git@gitlab.example:group/sub/shop.git", "gitlab")).toMatchObject({

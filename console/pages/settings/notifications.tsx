@@ -1,15 +1,29 @@
-import { Button, Group, MultiSelect, PasswordInput, Text, TextInput } from "@mantine/core";
+import {
+  Button,
+  Group,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { useAct } from "../../act.ts";
+import { tell, useAct, warn } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { useUnsaved } from "../../unsaved.ts";
+import { CommitStatusSettings } from "./commit-status.tsx";
+import { NotificationAttempts } from "./notification-attempts.tsx";
 import { RowsForm } from "./rows-form.tsx";
 
 type Target = Project["notify"][number];
+
+/** A target as it is edited: a new one has no id, and its secret can be written but not read. */
+type Row = Omit<Target, "id"> & { id?: string; secret?: string };
 
 const events: Target["events"] = [
   "task.queued",
@@ -19,48 +33,154 @@ const events: Target["events"] = [
   "task.canceled",
   "task.timeout",
   "task.lost",
+  "approval.requested",
+  "delivery.rejected",
+  "delivery.failed",
+  "runner.gone",
 ];
 
-/** Outgoing webhooks: who is told of what. */
+const formats: { value: Target["format"]; label: string; address: string }[] = [
+  { value: "slipway", label: "Signed webhook", address: "https://example.com/hooks/deploys" },
+  { value: "slack", label: "Slack", address: "https://hooks.slack.com/services/…" },
+  { value: "discord", label: "Discord", address: "https://discord.com/api/webhooks/…" },
+  { value: "dingtalk", label: "DingTalk", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
+  { value: "feishu", label: "Feishu", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
+  { value: "wecom", label: "WeCom", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
+  {
+    value: "telegram",
+    label: "Telegram",
+    address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>",
+  },
+];
+
+const fresh: Row = { format: "slipway", url: "", events: [], logLines: 0, secretSet: false };
+
+const maxLogLines = 50;
+
+/** Messages about tasks, deliveries and runners, and commit statuses at the Git host. */
 export function NotificationSettings({ project }: { project: Project }) {
   return (
-    <Panel title="Notifications" about="Addresses that are told, by a signed POST, what happens to tasks.">
-      <RowsForm<Target>
+    <Panel
+      title="Notifications"
+      about="Addresses that receive what happens to tasks. An address is a credential: after it is saved, only its host and its last four characters are shown."
+    >
+      <RowsForm<Row>
         project={project}
         rowsOf={({ notify }) => notify}
-        fresh={{ url: "", events: [] }}
-        changeOf={(notify) => ({ notify })}
-        faultOf={(_, index, refused) => refused?.about(`notify.${index}.url`)}
+        fresh={fresh}
+        changeOf={(rows) => ({ notify: rows.map(sentOf) })}
+        faultOf={(_, index, refused) =>
+          ["url", "secret", "id"].map((field) => refused?.about(`notify.${index}.${field}`)).find(Boolean)
+        }
         addLabel="Add an address"
         removeLabelOf={() => "Remove the address"}
         isWide
       >
         {(target, change, fault) => (
-          <>
-            <TextInput
-              aria-label="Address"
-              placeholder="https://chat.example.com/hooks/deploys"
-              required
-              style={{ flex: "1 1 260px" }}
-              value={target.url}
-              error={fault}
-              onChange={(event) => change({ ...target, url: event.currentTarget.value })}
-            />
-            <MultiSelect
-              aria-label="Events"
-              placeholder={target.events.length === 0 ? "all events" : ""}
-              style={{ flex: "1 1 260px" }}
-              data={events}
-              value={target.events}
-              onChange={(chosen) =>
-                change({ ...target, events: events.filter((event) => chosen.includes(event)) })
-              }
-            />
-          </>
+          <TargetFields project={project} target={target} change={change} fault={fault} />
         )}
       </RowsForm>
       <Keys projectId={project.id} />
+      <CommitStatusSettings project={project} />
+      <ForManagers>
+        <NotificationAttempts project={project} />
+      </ForManagers>
     </Panel>
+  );
+}
+
+function sentOf({ secretSet: _secretSet, secret, ...target }: Row) {
+  return { ...target, ...(secret ? { secret } : {}) };
+}
+
+function TargetFields({
+  project,
+  target,
+  change,
+  fault,
+}: {
+  project: Project;
+  target: Row;
+  change: (target: Row) => void;
+  fault: string | undefined;
+}) {
+  const format = formats.find(({ value }) => value === target.format);
+  return (
+    <>
+      <Select
+        aria-label="Format"
+        allowDeselect={false}
+        style={{ flex: "0 1 150px" }}
+        data={formats}
+        value={target.format}
+        onChange={(chosen) =>
+          change({
+            ...target,
+            format: formats.find(({ value }) => value === chosen)?.value ?? "slipway",
+          })
+        }
+      />
+      <TextInput
+        aria-label="Address"
+        placeholder={format?.address ?? ""}
+        required
+        style={{ flex: "1 1 260px" }}
+        value={target.url}
+        error={fault}
+        onChange={(event) => change({ ...target, url: event.currentTarget.value })}
+      />
+      <MultiSelect
+        aria-label="Events"
+        placeholder={target.events.length === 0 ? "all task events" : ""}
+        style={{ flex: "1 1 260px" }}
+        data={events}
+        value={target.events}
+        onChange={(chosen) => change({ ...target, events: events.filter((event) => chosen.includes(event)) })}
+      />
+      <NumberInput
+        aria-label="Log lines"
+        title="How many of the last log lines a message has"
+        style={{ flex: "0 1 110px" }}
+        min={0}
+        max={maxLogLines}
+        suffix=" log lines"
+        value={target.logLines}
+        onChange={(lines) => change({ ...target, logLines: Number(lines) || 0 })}
+      />
+      <ForManagers>
+        {(target.format === "dingtalk" || target.format === "feishu") && (
+          <PasswordInput
+            aria-label="Signing secret"
+            placeholder={target.secretSet ? "signing secret is set" : "signing secret"}
+            style={{ flex: "0 1 200px" }}
+            autoComplete="off"
+            value={target.secret ?? ""}
+            onChange={(event) => change({ ...target, secret: event.currentTarget.value })}
+          />
+        )}
+        {target.id !== undefined && <TestButton projectId={project.id} targetId={target.id} />}
+      </ForManagers>
+    </>
+  );
+}
+
+function TestButton({ projectId, targetId }: { projectId: number; targetId: string }) {
+  const test = useAct(
+    () =>
+      answerOf(api.projects[":id"].notify[":targetId"].test.$post({ param: { id: projectId, targetId } })),
+    { refresh: ["project"] },
+  );
+  const send = () =>
+    test.mutate(undefined, {
+      onSuccess({ delivered, fault, response }) {
+        if (delivered) tell("The test message was delivered.");
+        else warn(`The test message was not delivered: ${fault}. ${response}`);
+      },
+    });
+  return (
+    <Button variant="default" title="Sends to the saved address" loading={test.isPending} onClick={send}>
+      Send a test
+    </Button>
   );
 }
 
@@ -69,15 +189,15 @@ const keyKinds = [
     kind: "notify-key",
     field: "notifyKeySet",
     label: "Signing key",
-    set: "A signing key is set: receivers can check that a notification is ours.",
-    unset: "No signing key is set: receivers cannot check that a notification is ours.",
+    set: "A signing key is set: receivers of signed webhooks can check where they come from.",
+    unset: "No signing key is set: receivers of signed webhooks cannot check where they come from.",
   },
   {
     kind: "status-token",
     field: "statusTokenSet",
     label: "Commit status token",
     set: "A token is set: the outcome of a task is reported to the commit at the Git host.",
-    unset: "No token is set: the Git host is not told how a commit fared.",
+    unset: "No token is set: the outcome of a task is not reported to the Git host.",
   },
 ] as const;
 

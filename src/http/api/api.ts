@@ -23,6 +23,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { TestMessages } from "../../task/notify/test-message.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
@@ -33,6 +34,7 @@ import { authApi } from "./auth.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
 import { membersApi } from "./members.ts";
+import { notificationsApi } from "./notifications.ts";
 import { describeApi } from "./openapi.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
@@ -56,6 +58,7 @@ export interface ApiDeps extends RequestDeps {
   gitUrlRules: GitUrlRules;
   trigger: Trigger;
   waitingOf: WaitingOf;
+  testMessages: TestMessages;
   /** The setting runner.labels, which the local runner is registered with. */
   localRunnerLabels: string[];
   taskRetentionDays: number;
@@ -82,9 +85,10 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", usersApi({ store, passwords, clock }))
     .route("/api", groupsApi({ store, clock }))
     .route("/api", membersApi("group", store))
-    .route("/api", projectsApi({ store, clock, gitUrlRules, samples: webhook.samples }))
+    .route("/api", projectsApi({ store, secrets, clock, gitUrlRules, samples: webhook.samples }))
     .route("/api", membersApi("project", store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
+    .route("/api", notificationsApi({ keepers: store, testMessages: deps.testMessages }))
     .route("/api", webhookApi({ keepers: store, secrets, clock, ...webhook }))
     .route("/api", unsignedWebhooksApi(store))
     .route("/api", deliveriesApi({ keepers: store, clock }))

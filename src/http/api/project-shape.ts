@@ -2,6 +2,14 @@ import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import {
+  commitStatusBody,
+  commitStatusShape,
+  httpUrl,
+  notifyTargetBody,
+  notifyTargetJson,
+  notifyTargetShape,
+} from "./notify-shape.ts";
 import { revision, revisionOf } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, listOf, name, ownPermission, strict, text, time, z } from "./shape.ts";
@@ -19,11 +27,6 @@ const stageTimeout = z
   .max(maxStageSeconds)
   .nullable()
   .openapi({ description: "Seconds; null: the setting tasks.timeout.", example: 600 });
-
-const httpUrl = text(2000).refine(
-  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
-  "must be a URL that starts with http:// or https://",
-);
 
 const healthCheck = z
   .discriminatedUnion("type", [
@@ -53,16 +56,6 @@ const stageBody = strict({
 });
 const startBody = strict({ ...stageBody.shape, healthCheck: healthCheck.optional() });
 
-const taskEvent = z.enum([
-  "task.queued",
-  "task.started",
-  "task.succeeded",
-  "task.failed",
-  "task.canceled",
-  "task.timeout",
-  "task.lost",
-]);
-
 /** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
 export const variableName = z
   .string()
@@ -80,11 +73,6 @@ const env = z
 const supersede = z.enum(["none", "queued", "running"]).openapi({
   description:
     "Which older tasks of the same ref a new one cancels: none, those queued, or running ones too.",
-});
-
-const notifyTarget = strict({
-  url: httpUrl.openapi({ example: "https://chat.example.com/hooks/deploys" }),
-  events: z.array(taskEvent).max(7).default([]).openapi({ description: "Empty: all." }),
 });
 
 /** The bodies of create and update; `rules` come from the settings. */
@@ -105,7 +93,8 @@ export function projectBodies(rules: GitUrlRules) {
       start: startBody.optional(),
     }).optional(),
     env: env.optional(),
-    notify: z.array(notifyTarget).max(20).optional(),
+    notify: z.array(notifyTargetBody).max(20).optional(),
+    commitStatus: commitStatusBody.optional(),
     labels: z.array(label).max(32).optional(),
     supersede: supersede.optional(),
   };
@@ -163,7 +152,8 @@ export const projectShape = z
     }),
     env: z.record(z.string(), z.string()),
     secretNames: z.array(z.string()).openapi({ description: "Values are never returned." }),
-    notify: z.array(z.object({ url: z.string(), events: z.array(taskEvent) })),
+    notify: z.array(notifyTargetShape),
+    commitStatus: commitStatusShape,
     labels: z.array(z.string()),
     supersede,
     liveTaskId: z
@@ -179,15 +169,15 @@ export const projectShape = z
   .openapi("Project");
 
 export function projectRevision(project: Project): string {
-  const { name, groupId, git, stages, env, notify, labels, supersede } = project;
-  return revisionOf({ name, groupId, git, stages, env, notify, labels, supersede });
+  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede } = project;
+  return revisionOf({ name, groupId, git, stages, env, notify, commitStatus, labels, supersede });
 }
 
 export const changedProjectShape = projectShape
   .extend({
-    warnings: z
-      .array(z.string())
-      .openapi({ description: "Secrets that the change deleted, as text for people." }),
+    warnings: z.array(z.string()).openapi({
+      description: "Secrets that the change deleted, and settings that harm each other, as text for people.",
+    }),
   })
   .openapi("ChangedProject");
 
@@ -213,7 +203,8 @@ export function projectJson(
     },
     env: project.env,
     secretNames: names.filter((secret) => !isReservedSecret(secret)),
-    notify: project.notify,
+    notify: project.notify.map(notifyTargetJson),
+    commitStatus: project.commitStatus,
     labels: project.labels,
     supersede: project.supersede,
     liveTaskId: project.liveTaskId,

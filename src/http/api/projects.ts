@@ -5,8 +5,11 @@ import type { GroupKeeper } from "../../model/group.ts";
 import type { Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../sample/sample.ts";
+import type { Secrets } from "../../secrets.ts";
+import { changeTargets, heldAddresses, storeAddresses } from "../../task/notify/change-targets.ts";
 import { dropBoundSecrets, droppedWarnings } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
+import { newCommitStatus } from "./notify-shape.ts";
 import {
   changedProjectShape,
   mergeStages,
@@ -30,6 +33,8 @@ import {
   strict,
   text,
 } from "./shape.ts";
+
+import { statusWarnings } from "./status-warnings.ts";
 
 const tags = ["projects"];
 
@@ -91,7 +96,7 @@ function changingRoutes(rules: GitUrlRules) {
     tags,
     summary: "Change a project",
     description:
-      "Omitted fields are unchanged; `env`, `notify` and `labels` are replaced as a whole. If `git.url` names another server, the clone " +
+      "Omitted fields are unchanged; `env`, `notify` and `labels` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
       "credential and the status token are deleted and listed in `warnings`.",
     access: { project: "manage" },
     faults: changedMeanwhile,
@@ -103,12 +108,13 @@ function changingRoutes(rules: GitUrlRules) {
 
 export interface ProjectsDeps {
   store: Pick<Store, "projects" | "groups" | "transaction">;
+  secrets: Secrets;
   clock: Clock;
   gitUrlRules: GitUrlRules;
   samples: Pick<Samples, "remove">;
 }
 
-export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps) {
+export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: ProjectsDeps) {
   const { projects, groups } = store;
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
@@ -137,17 +143,24 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       const body = c.req.valid("json");
       await mayPlaceIn(c, body.groupId ?? null);
       await mayAskFor(c, groups, { groupId: body.groupId ?? null, labels: body.labels ?? [] }, []);
-      const project = await projects.create({
+      const targets = changeTargets([], new Map(), body.notify ?? []);
+      const asked: Omit<Project, "id" | "liveTaskId"> = {
         name: body.name,
         groupId: body.groupId ?? null,
         git: { url: body.git.url, ref: body.git.ref ?? "main", submodules: body.git.submodules ?? false },
         stages: mergeStages(null, body.stages),
         env: body.env ?? {},
-        notify: body.notify ?? [],
+        notify: targets.notify,
+        commitStatus: newCommitStatus(body.name, body.commitStatus),
         labels: body.labels ?? [],
         supersede: body.supersede ?? "none",
         sample: false,
         createdAt: new Date(clock.now()),
+      };
+      const project = await store.transaction(async (held) => {
+        const created = await held.projects.create(asked);
+        await storeAddresses(held.projects, secrets, created.id, [], targets.addresses);
+        return created;
       });
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const detail = { git: project.git, groupId: project.groupId };
@@ -157,20 +170,25 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
     .openapi(getProject, async (c) => c.json(withTag(c, await written(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
-      const { git, stages, ...body } = c.req.valid("json");
+      const { git, stages, notify, commitStatus, ...body } = c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const { before, change, project, dropped } = await store.transaction(async (held) => {
         const before = found(await held.projects.hold(id), `project ${name}`);
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
         if (before.sample) refuseOtherAddress(before, git?.url);
+        const targets =
+          notify && changeTargets(before.notify, await heldAddresses(held.projects, secrets, before), notify);
         const change: ProjectChange = {
           ...onlyGiven(body),
+          ...(targets ? { notify: targets.notify } : {}),
+          ...(commitStatus ? { commitStatus: { ...before.commitStatus, ...onlyGiven(commitStatus) } } : {}),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
           ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
         };
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, held.groups, { ...before, ...change }, before.labels);
         const project = found(await held.projects.update(id, change), `project ${name}`);
+        if (targets) await storeAddresses(held.projects, secrets, id, before.notify, targets.addresses);
         return { before, change, project, dropped: await dropBoundSecrets(held.projects, before, project) };
       });
       if (project.groupId !== before.groupId)
@@ -181,7 +199,10 @@ export function projectsApi({ store, clock, gitUrlRules, samples }: ProjectsDeps
       const forgotten = dropped.length > 0 ? { forgotten: dropped } : {};
       const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}), ...forgotten };
       await auditProject(c, "project.update", before, detail);
-      const warnings = droppedWarnings(dropped, before, project);
+      const warnings = [
+        ...droppedWarnings(dropped, before, project),
+        ...(await statusWarnings(c, projects, project)),
+      ];
       return c.json({ ...withTag(c, await written(c, project)), warnings }, 200);
     })
     .openapi(deleteProject, async (c) => {

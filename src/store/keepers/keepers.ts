@@ -7,6 +7,7 @@ import { buildDeliveryKeeper } from "./delivery.ts";
 import { buildExpiredTaskKeeper } from "./expired-task.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildMetaKeeper } from "./meta.ts";
+import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
 import { buildPermissionKeeper } from "./permission.ts";
 import { buildProjectKeeper } from "./project.ts";
@@ -34,6 +35,7 @@ export function buildKeepers(scope: Scope): Keepers {
     audit: buildAuditKeeper(scope),
     pushCodes: buildPushCodeKeeper(scope),
     outgoingCalls: buildOutgoingCallKeeper(scope),
+    outgoingAttempts: buildOutgoingAttemptKeeper(scope),
     meta: buildMetaKeeper(scope),
   };
 }

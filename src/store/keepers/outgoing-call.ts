@@ -8,7 +8,9 @@ const shape = rowShape<OutgoingCall, "outgoing_calls">({
   projectId: plain(),
   kind: plain(),
   subject: plain(),
+  event: plain(),
   url: plain(),
+  targetId: plain(),
   messageId: plain(),
   proof: plain(),
   body: plain(),
@@ -35,7 +37,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
       scope.transact(async (inner) => {
         const replaced = call.subject === null ? [] : await deleteSubject(inner, call.subject);
         const none = { id: null, dropped: null, replaced };
-        if ((await countOf(inner, call.projectId, call.url)) >= perTarget) return none;
+        if ((await countOf(inner, call.projectId, call)) >= perTarget) return none;
         let dropped: OutgoingCall | null = null;
         if ((await count(inner)) >= total) {
           dropped = await makePlace(inner, call.projectId);
@@ -89,12 +91,31 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .executeTakeFirst();
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
+    async assign(projectId, url, targetId) {
+      await db
+        .updateTable("outgoing_calls")
+        .set({ url: new URL(url).origin, target_id: targetId })
+        .where("project_id", "=", projectId)
+        .where("kind", "=", "notification")
+        .where("url", "=", url)
+        .where("target_id", "is", null)
+        .execute();
+    },
+    async deleteUnassigned() {
+      await db
+        .deleteFrom("outgoing_calls")
+        .where("kind", "=", "notification")
+        .where("target_id", "is", null)
+        .execute();
+    },
     async delete(id) {
       await db.deleteFrom("outgoing_calls").where("id", "=", id).execute();
     },
     count: () => count(scope),
   };
 }
+
+const receiverColumn = sql<string>`coalesce(target_id, url)`;
 
 function deleteSubject({ db }: Scope, subject: string): Promise<{ id: number; attempts: number }[]> {
   return db
@@ -104,12 +125,17 @@ function deleteSubject({ db }: Scope, subject: string): Promise<{ id: number; at
     .execute();
 }
 
-async function countOf({ db }: Scope, projectId: number, url?: string): Promise<number> {
+type Receiver = Pick<OutgoingCall, "url" | "targetId">;
+
+/** The calls of a project, or those to one receiver: a target, or an address where there is none. */
+async function countOf({ db }: Scope, projectId: number, receiver?: Receiver): Promise<number> {
   const { waiting } = await db
     .selectFrom("outgoing_calls")
     .select((eb) => eb.fn.countAll<number>().as("waiting"))
     .where("project_id", "=", projectId)
-    .$if(url !== undefined, (query) => query.where("url", "=", url ?? ""))
+    .$if(receiver !== undefined, (query) =>
+      query.where(receiverColumn, "=", receiver?.targetId ?? receiver?.url ?? ""),
+    )
     .executeTakeFirstOrThrow();
   return Number(waiting);
 }
@@ -132,9 +158,9 @@ async function makePlace(scope: Scope, projectId: number): Promise<OutgoingCall 
   if (Number(heaviest.waiting) <= (await countOf(scope, projectId)) + 1) return null;
   const busiest = await db
     .selectFrom("outgoing_calls")
-    .select(["url", waiting])
+    .select([receiverColumn.as("receiver"), waiting])
     .where("project_id", "=", heaviest.project_id)
-    .groupBy("url")
+    .groupBy("receiver")
     .orderBy("waiting", "desc")
     .limit(1)
     .executeTakeFirstOrThrow();
@@ -142,7 +168,7 @@ async function makePlace(scope: Scope, projectId: number): Promise<OutgoingCall 
     .selectFrom("outgoing_calls")
     .selectAll()
     .where("project_id", "=", heaviest.project_id)
-    .where("url", "=", busiest.url)
+    .where(receiverColumn, "=", busiest.receiver)
     .orderBy("id")
     .limit(1)
     .executeTakeFirstOrThrow();

@@ -14,6 +14,7 @@ const shape = rowShape<Project, "projects">({
   stages: json(),
   env: json(),
   notify: json(),
+  commitStatus: json(),
   labels: json(),
   supersede: plain(),
   liveTaskId: plain(),
@@ -72,7 +73,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       if (ids !== undefined) found = found.where(dialect.isAmong("id", ids));
       if (groupId !== undefined) found = found.where("group_id", "=", groupId);
       if (search !== undefined && search !== "") {
-        const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
+        const pattern = `%${likePattern(search.toLowerCase())}%`;
         found = found.where(sql<SqlBool>`lower(name) like ${pattern} escape '\\'`);
       }
       return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
@@ -91,6 +92,18 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       await deleteTasks(scope, id);
       const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
+    },
+    async withStatusContext(context, exceptId, limit) {
+      const held = `%${likePattern(JSON.stringify({ context }).slice(1, -1))},%`;
+      const rows = await db
+        .selectFrom("projects")
+        .selectAll()
+        .where(sql<SqlBool>`commit_status like ${held} escape '\\'`)
+        .where("id", "!=", exceptId)
+        .orderBy("id")
+        .limit(limit)
+        .execute();
+      return rows.map(shape.read).filter((project) => project.commitStatus.context === context);
     },
     secrets: (id) => selectSecrets(scope, { id }),
     secretNames: (ids) =>
@@ -137,6 +150,10 @@ async function deleteTasks({ db, dialect }: Scope, projectId: number): Promise<v
     await db.deleteFrom("tasks").where(dialect.isAmong("id", ids)).execute();
     await nextTurn();
   }
+}
+
+function likePattern(text: string): string {
+  return text.replaceAll(/[\\%_]/g, "\\$&");
 }
 
 /** Lets other writes run between two batches. */

@@ -78,6 +78,17 @@ export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
       const row = await named(change.name, update.executeTakeFirst());
       return row === undefined ? null : shape.read(row);
     },
+    async markGone(id, lastSeenAt) {
+      const since = lastSeenAt.getTime();
+      const result = await db
+        .updateTable("runners")
+        .set({ gone_since: since })
+        .where("id", "=", id)
+        .where("last_seen_at", "=", since)
+        .where((eb) => eb.or([eb("gone_since", "is", null), eb("gone_since", "!=", since)]))
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
     async delete(id) {
       const result = await db.deleteFrom("runners").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;

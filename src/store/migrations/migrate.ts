@@ -16,6 +16,7 @@ import { attempts } from "./0006-attempts.ts";
 import { queueIndex } from "./0007-queue-index.ts";
 import { replacedDeliveries } from "./0008-replaced-deliveries.ts";
 import { runnerRights } from "./0009-runner-rights.ts";
+import { notifications } from "./0010-notifications.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -27,6 +28,7 @@ const migrations = {
   "0007-queue-index": () => queueIndex,
   "0008-replaced-deliveries": () => replacedDeliveries,
   "0009-runner-rights": () => runnerRights,
+  "0010-notifications": notifications,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -101,7 +101,10 @@ export async function moveWaiting({ db }: Scope, ms: number): Promise<void> {
     .execute();
   await db
     .updateTable("runners")
-    .set((eb) => ({ last_seen_at: eb("last_seen_at", "+", moved) }))
+    .set((eb) => ({
+      last_seen_at: eb("last_seen_at", "+", moved),
+      gone_since: eb("gone_since", "+", moved),
+    }))
     .execute();
   await db
     .updateTable("outgoing_calls")

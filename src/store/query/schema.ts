@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Supersede } from "../../model/project.ts";
@@ -63,6 +64,7 @@ export interface ProjectTable {
   stages: Json;
   env: Json;
   notify: Json;
+  commit_status: Json;
   labels: Json;
   supersede: Supersede;
   live_task_id: number | null;
@@ -210,6 +212,7 @@ export interface RunnerTable {
   offered_labels: Json | null;
   also_unlabelled: Flag;
   isolated: Flag;
+  gone_since: Milliseconds | null;
   last_seen_at: Milliseconds | null;
   created_at: Milliseconds;
 }
@@ -247,12 +250,29 @@ export interface OutgoingCallTable {
   kind: OutgoingCall["kind"];
   subject: string | null;
   url: string;
+  target_id: string | null;
+  event: string;
   message_id: string;
   proof: OutgoingCall["proof"];
   body: string;
   attempts: number;
   next_try_at: Milliseconds;
   created_at: Milliseconds;
+}
+
+export interface OutgoingAttemptTable {
+  id: Generated<number>;
+  project_id: number;
+  at: Milliseconds;
+  kind: OutgoingAttempt["kind"];
+  event: string;
+  target_id: string | null;
+  host: string;
+  attempt: number;
+  is_delivered: Flag;
+  status: number | null;
+  fault: string;
+  response: string;
 }
 
 export interface MetaTable {
@@ -279,6 +299,7 @@ export interface Schema {
   audit: AuditTable;
   push_codes: PushCodeTable;
   outgoing_calls: OutgoingCallTable;
+  outgoing_attempts: OutgoingAttemptTable;
   attempts: AttemptTable;
   meta: MetaTable;
 }
@@ -286,10 +307,14 @@ export interface Schema {
 export type TableName = keyof Schema;
 
 /**
- * Not in a backup. The original sends the outgoing calls that wait, and a copy must not send them twice. Attempts count
- * for minutes.
+ * Not in a backup. The original sends the outgoing calls that wait, and a copy must not send them twice; their attempts are
+ * the original's. Attempts to sign in count for minutes.
  */
-export const transientTables = ["outgoing_calls", "attempts"] as const satisfies TableName[];
+export const transientTables = [
+  "outgoing_calls",
+  "outgoing_attempts",
+  "attempts",
+] as const satisfies TableName[];
 
 /** The tables of a backup, each after those it refers to. */
 export const backupTables = [

@@ -6,6 +6,7 @@ import type { LogLine, Task, TaskState } from "../../model/task.ts";
 import { commitStatusCall } from "../notify/commit-status.ts";
 import type { Notifier } from "../notify/notifier.ts";
 import type { Outbox } from "../notify/outbox.ts";
+import type { StatusState } from "../notify/status-hosts.ts";
 import type { HasStatusToken } from "../notify/status-tokens.ts";
 import type { TaskAnnouncer } from "../queue/queue.ts";
 import type { Live } from "./live.ts";
@@ -61,9 +62,13 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   function tellLater(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
+    later(task, event, () => tellOutside(event, task, known));
+  }
+
+  function later(task: Task, event: string, work: () => Promise<void>): void {
     const before = telling.get(task.projectId) ?? Promise.resolve();
     const told = before
-      .then(() => tellOutside(event, task, known))
+      .then(work)
       .catch((error: unknown) =>
         parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not told"),
       )
@@ -76,8 +81,16 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
-    if (event !== "task.changed") parts.notifier.tell(event, task, project);
+    if (event !== "task.changed") await parts.notifier.tell(event, task, project);
     if (event === "task.queued") await noteWaiting(task, project);
+    await report(task, project);
+  }
+
+  /** Reports the commit's status to the Git host. */
+  async function report(
+    task: Pick<Task, "id" | "commit" | "reason"> & { state: StatusState },
+    project: Project,
+  ): Promise<void> {
     if (!(await parts.hasStatusToken(project.id))) return;
     const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
@@ -117,9 +130,12 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     moved(task, from) {
       changed(task);
       if (task.commit === from.commit) return;
-      // Its commit is not built, at least not by this task; nothing else would ever end its status.
+      // Its commit is not built by this task, which is no error. Nothing else would ever end its status.
       const reason = `Not built: task ${task.id} took a later push instead.`;
-      tellLater("task.changed", { ...from, state: "canceled", reason });
+      later(from, "task.changed", async () => {
+        const project = await keepers.projects.byId(from.projectId);
+        if (project) await report({ ...from, state: "replaced", reason }, project);
+      });
       tellLater("task.changed", task);
     },
     started(task) {

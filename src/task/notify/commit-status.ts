@@ -1,108 +1,111 @@
 import { isCommit } from "../../model/git-ref.ts";
-import { gitAddressOf } from "../../model/git-url.ts";
-import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
+import type { NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
-import type { Task, TaskState } from "../../model/task.ts";
+import type { Task } from "../../model/task.ts";
 import type { ProviderName } from "../../model/webhook-config.ts";
+import { type RepositoryPlace, repositoryPlaceOf } from "./repository-place.ts";
+import {
+  bitbucketOrigin,
+  type StatusReport,
+  type StatusState,
+  statusHosts,
+  statusOriginsOf,
+} from "./status-hosts.ts";
 
-type StatusHost = "github" | "gitlab" | "gitea";
-
-const statusHostOf: Partial<Record<ProviderName, StatusHost>> = {
-  github: "github",
-  gitlab: "gitlab",
-  gitea: "gitea",
+const proofOfProvider: Partial<Record<ProviderName, StatusProof>> = {
+  github: "bearer",
+  gitlab: "private-token",
+  gitea: "token",
+  gitee: "gitee-token",
+  codeup: "yunxiao-token",
+  bitbucket: "bitbucket-server",
 };
 
-const context = "slipway";
+const proofOfHostname: Readonly<Record<string, StatusProof>> = {
+  "github.com": "bearer",
+  "gitlab.com": "private-token",
+  "codeberg.org": "token",
+  "gitea.com": "token",
+  "gitee.com": "gitee-token",
+  "codeup.aliyun.com": "yunxiao-token",
+};
 
-const stateWords = {
-  queued: { github: "pending", gitlab: "pending", gitea: "pending" },
-  dispatched: { github: "pending", gitlab: "pending", gitea: "pending" },
-  running: { github: "pending", gitlab: "running", gitea: "pending" },
-  canceling: { github: "pending", gitlab: "running", gitea: "pending" },
-  success: { github: "success", gitlab: "success", gitea: "success" },
-  failed: { github: "failure", gitlab: "failed", gitea: "failure" },
-  canceled: { github: "error", gitlab: "canceled", gitea: "error" },
-  timeout: { github: "failure", gitlab: "failed", gitea: "failure" },
-  lost: { github: "error", gitlab: "failed", gitea: "error" },
-} as const satisfies Record<TaskState, Record<StatusHost, string>>;
+type Reported = Pick<Project, "id" | "git" | "commitStatus">;
 
-/** The call that shows a task's state beside its commit at the Git host; null when there is nothing to tell it. */
+/** The call that shows a task's state beside its commit at the Git host; null when the host has no API for it. */
 export function commitStatusCall(
-  task: Task,
-  project: Project,
+  task: Pick<Task, "id" | "commit" | "reason"> & { state: StatusState },
+  project: Reported,
   provider: ProviderName,
-  taskUrl: string,
+  targetUrl: string,
 ): NewOutgoingCall | null {
-  const place = placeOf(project.git.url);
-  const host = statusHostOf[provider] ?? (place ? guessHost(place.origin) : null);
-  // The request carries a token, so only a commit id may become part of its URL.
-  if (!place || !host || task.commit === null || !isCommit(task.commit)) return null;
-  const state = stateWords[task.state][host];
-  const description = (task.reason || `Task ${task.id}: ${task.state}`).slice(0, 140);
-  const subject = `commit status ${task.projectId} ${task.commit}`;
-  const common = { projectId: project.id, kind: "commit status", subject, messageId: "" } as const;
-  if (host === "gitlab")
-    return {
-      ...common,
-      url: `${place.origin}/api/v4/projects/${encodeURIComponent(place.path)}/statuses/${task.commit}`,
-      proof: "private-token",
-      body: JSON.stringify({ state, description, target_url: taskUrl, name: context }),
-    };
-  const path = place.path.split("/").map(encodeURIComponent).join("/");
-  return {
-    ...common,
-    url: `${apiOf(host, place.origin)}/repos/${path}/statuses/${task.commit}`,
-    proof: host === "gitea" ? "token" : "bearer",
-    body: JSON.stringify({ state, description, target_url: taskUrl, context }),
-  };
+  const description = task.reason || `Task ${task.id}: ${task.state}`;
+  return callOf({ state: task.state, commit: task.commit, description, targetUrl }, project, provider);
+}
+
+/** The call that says why a filter excluded a push. It is sent only where the commit has no status of this context yet. */
+export function skippedStatusCall(
+  push: { commit: string; reason: string },
+  project: Reported,
+  provider: ProviderName,
+  targetUrl: string,
+): NewOutgoingCall | null {
+  const description = `Skipped: ${push.reason}`;
+  const call = callOf({ state: "skipped", commit: push.commit, description, targetUrl }, project, provider);
+  // A subject of its own: it must not replace a status of a task that waits to be sent.
+  return call && { ...call, subject: `${call.subject}${skippedSubject}` };
+}
+
+const skippedSubject = " skipped";
+
+/** Statuses of one commit are sent one after the other, those of excluded pushes included. */
+export function laneOf({ subject, targetId, url }: NewOutgoingCall): string {
+  return subject?.replace(skippedSubject, "") ?? targetId ?? url;
+}
+
+export function isSkippedStatus({ subject }: Pick<NewOutgoingCall, "subject">): boolean {
+  return subject?.endsWith(skippedSubject) ?? false;
+}
+
+/** Which API takes the statuses of a project; null: none. */
+export function statusProofOf(project: Pick<Project, "git">, provider: ProviderName): StatusProof | null {
+  const place = repositoryPlaceOf(project.git.url);
+  return place && proofFor(place, provider);
 }
 
 /** Whether a call goes to the current server of the project's repository; otherwise it must not carry the token. */
 export function isStatusAddressOf(project: Pick<Project, "git">, callUrl: string): boolean {
-  const place = placeOf(project.git.url);
+  const place = repositoryPlaceOf(project.git.url);
   if (place === null || !URL.canParse(callUrl)) return false;
-  const apis = [place.origin, new URL(apiOf("github", place.origin)).origin];
-  return apis.includes(new URL(callUrl).origin);
+  return statusOriginsOf(place.origin).includes(new URL(callUrl).origin);
 }
 
-function apiOf(host: "github" | "gitea", origin: string): string {
-  if (host === "gitea") return `${origin}/api/v1`;
-  return origin === "https://github.com" ? "https://api.github.com" : `${origin}/api/v3`;
+function callOf(
+  report: Omit<StatusReport, "context" | "commit"> & { commit: string | null },
+  project: Reported,
+  provider: ProviderName,
+): NewOutgoingCall | null {
+  const place = repositoryPlaceOf(project.git.url);
+  const proof = place && proofFor(place, provider);
+  const { commit } = report;
+  // The request carries a token, so only a commit id may become part of its URL.
+  if (!place || !proof || commit === null || !isCommit(commit)) return null;
+  const host = statusHosts[proof];
+  const whole = { ...report, commit, context: project.commitStatus.context };
+  return {
+    projectId: project.id,
+    kind: "commit status",
+    event: report.state,
+    subject: `commit status ${project.id} ${commit}`,
+    targetId: null,
+    messageId: "",
+    url: host.urlOf(place, whole),
+    proof,
+    body: JSON.stringify(host.bodyOf(whole)),
+  };
 }
 
-function guessHost(origin: string): StatusHost | null {
-  const { hostname } = new URL(origin);
-  if (hostname === "github.com") return "github";
-  if (hostname === "gitlab.com") return "gitlab";
-  return hostname === "codeberg.org" || hostname === "gitea.com" ? "gitea" : null;
-}
-
-/** Web address and path of the repository, from any form of its clone URL. */
-function placeOf(cloneUrl: string): { origin: string; path: string } | null {
-  const place = placeIn(cloneUrl);
-  return place === null || place.path.split("/").some((part) => part === "." || part === "..") ? null : place;
-}
-
-function placeIn(cloneUrl: string): { origin: string; path: string } | null {
-  const address = gitAddressOf(cloneUrl);
-  if (address === null || address.scheme === "git") return null;
-  const { scheme, host, port, path } = address;
-  const site = scheme === "ssh" ? `https://${host}` : `${scheme}://${host}:${port}`;
-  return URL.canParse(site) ? { origin: new URL(site).origin, path: trimmed(path) } : null;
-}
-
-function trimmed(path: string): string {
-  return decoded(path)
-    .replace(/^\/+|\/+$/g, "")
-    .replace(/\.git$/, "");
-}
-
-/** A path with invalid encoding is kept as it is. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+function proofFor({ origin }: RepositoryPlace, provider: ProviderName): StatusProof | null {
+  if (origin === bitbucketOrigin) return "bitbucket";
+  return proofOfProvider[provider] ?? proofOfHostname[new URL(origin).hostname] ?? null;
 }

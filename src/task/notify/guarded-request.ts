@@ -5,6 +5,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { isInternalAddress } from "./internal-address.ts";
 
 export interface GuardedRequest {
+  /** Absent: POST. */
+  method?: "GET" | "PATCH";
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -15,17 +17,22 @@ export class ForbiddenAddress extends Error {
   override readonly name = "ForbiddenAddress";
 }
 
+export interface OutgoingAnswer {
+  status: number;
+  /** Its first 64 KB. */
+  body: string;
+}
+
 const answerMaxBytes = 64 * 1024;
 
 /**
- * Posts to an address that people of the outside chose. The name is resolved once and the connection goes to the
- * address that was checked, so that a second answer of the name server cannot lead inside; redirects are not followed.
- * Answers the status.
+ * Calls an address that a project's manager chose. The name is resolved once and the connection goes to the address that was
+ * checked, so that a second answer of the name server cannot lead inside; redirects are not followed.
  */
-export function postGuarded(
+export function sendGuarded(
   request: GuardedRequest,
   options: { allowInternal: boolean; timeoutMs: number },
-): Promise<number> {
+): Promise<OutgoingAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return Promise.reject(new ForbiddenAddress(`${url.protocol} is not http or https`));
@@ -33,29 +40,37 @@ export function postGuarded(
   if (isIP(hostname) !== 0 && !options.allowInternal && isInternalAddress(hostname))
     return Promise.reject(forbidden(hostname));
 
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
   const send = url.protocol === "https:" ? https.request : http.request;
   const outgoing = send(
     url,
     {
-      method: "POST",
-      headers: { ...request.headers, "content-length": Buffer.byteLength(request.body) },
+      method: request.method ?? "POST",
+      headers:
+        request.method === "GET"
+          ? request.headers
+          : { ...request.headers, "content-length": Buffer.byteLength(request.body) },
       agent: false,
       lookup: checkedLookup(options.allowInternal),
       signal: AbortSignal.timeout(options.timeoutMs),
     },
     (response) => {
+      const chunks: Uint8Array[] = [];
       let bytes = 0;
       response.on("data", (chunk: Uint8Array) => {
+        chunks.push(chunk);
         bytes += chunk.length;
         if (bytes > answerMaxBytes) response.destroy();
       });
-      response.on("close", () => resolve(response.statusCode ?? 0));
+      response.on("close", () => {
+        const body = Buffer.concat(chunks).subarray(0, answerMaxBytes).toString("utf8");
+        resolve({ status: response.statusCode ?? 0, body });
+      });
       response.on("error", reject);
     },
   );
   outgoing.on("error", reject);
-  outgoing.end(request.body);
+  outgoing.end(request.method === "GET" ? undefined : request.body);
   return promise;
 }
 

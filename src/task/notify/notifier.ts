@@ -1,39 +1,103 @@
 import type { Clock } from "../../clock.ts";
-import type { Project, TaskEvent } from "../../model/project.ts";
-import type { Task } from "../../model/task.ts";
+import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
+import type { NotifyTarget, OptionalEvent, Project, TaskEvent } from "../../model/project.ts";
+import type { Keepers } from "../../model/store.ts";
+import { isFinished, type LogLine, type Task } from "../../model/task.ts";
 import { randomToken } from "../../secrets.ts";
-import { taskJson } from "../queue/task-json.ts";
+import { chatBodies } from "./chat-formats.ts";
+import { oneLine } from "./chat-text.ts";
+import { type LiveTask, type Notice, taskNotice } from "./notice.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** Tells the addresses of a project what happens to its tasks, by webhooks as Standard Webhooks describes them. */
+/** Sends what happens to the notification targets of a project. */
 export interface Notifier {
-  tell(event: TaskEvent, task: Task, project: Project): void;
+  /** An event of a task. */
+  tell(event: TaskEvent | "approval.requested", task: Task, project: Project): Promise<void>;
+  send(notice: Notice, project: Project): void;
 }
 
-export function buildNotifier(parts: { outbox: Outbox; clock: Clock; consoleUrl: () => string }): Notifier {
+export interface NotifierParts {
+  outbox: Pick<Outbox, "send">;
+  tasks: Pick<Keepers["tasks"], "byId" | "log" | "nextLogIndex">;
+  clock: Pick<Clock, "now">;
+  consoleUrl: () => string;
+}
+
+const optionalEvents: readonly string[] = [
+  "approval.requested",
+  "delivery.rejected",
+  "delivery.failed",
+  "runner.gone",
+] satisfies OptionalEvent[];
+
+/** The targets that receive an event. */
+export function targetsOf(project: Pick<Project, "notify">, event: Notice["event"]): NotifyTarget[] {
+  return project.notify.filter(({ events }) =>
+    events.length === 0 ? !optionalEvents.includes(event) : events.some((named) => named === event),
+  );
+}
+
+export function buildNotifier(parts: NotifierParts): Notifier {
+  const { outbox, tasks } = parts;
+
+  async function liveTaskOf({ liveTaskId }: Project, task: Task): Promise<LiveTask | null> {
+    if (liveTaskId === null) return null;
+    const live = liveTaskId === task.id ? task : await tasks.byId(liveTaskId);
+    return { id: liveTaskId, commit: live?.commit ?? null };
+  }
+
+  async function endOfLog(task: Task, lines: number): Promise<LogLine[]> {
+    if (lines === 0 || !isFinished(task.state)) return [];
+    const next = await tasks.nextLogIndex(task.id);
+    return tasks.log(task.id, Math.max(0, next - lines), lines);
+  }
+
+  function send(notice: Notice, project: Project): void {
+    for (const target of targetsOf(project, notice.event))
+      outbox.send(notificationCall(notice, project, target, parts));
+  }
+
   return {
-    tell(event, task, project) {
-      const targets = project.notify.filter(({ events }) => events.length === 0 || events.includes(event));
+    async tell(event, task, project) {
+      const targets = targetsOf(project, event);
       if (targets.length === 0) return;
-      const body = JSON.stringify({
-        type: event,
-        timestamp: new Date(parts.clock.now()).toISOString(),
-        data: {
-          project: { id: project.id, name: project.name },
-          task: taskJson(task),
-          url: `${parts.consoleUrl()}/tasks/${task.id}`,
-        },
-      });
-      for (const { url } of targets)
-        parts.outbox.send({
-          projectId: project.id,
-          kind: "notification",
-          subject: null,
-          url,
-          messageId: `msg_${randomToken(18)}`,
-          proof: "signature",
-          body,
-        });
+      const log = await endOfLog(task, Math.max(...targets.map(({ logLines }) => logLines)));
+      send(taskNotice(event, task, project, await liveTaskOf(project, task), log), project);
     },
+    send,
+  };
+}
+
+const maxLogLine = 300;
+
+/** The call that brings a notice to one target. */
+export function notificationCall(
+  notice: Notice,
+  project: Pick<Project, "id">,
+  target: NotifyTarget,
+  { clock, consoleUrl }: Pick<NotifierParts, "clock" | "consoleUrl">,
+): NewOutgoingCall {
+  const link = `${consoleUrl()}${notice.page}`;
+  const lines = target.logLines === 0 ? [] : notice.log.slice(-target.logLines).map(({ text }) => text);
+  const { format } = target;
+  const body =
+    format === "slipway"
+      ? {
+          type: notice.event,
+          timestamp: new Date(clock.now()).toISOString(),
+          data: { ...notice.data, url: link, ...(target.logLines === 0 ? {} : { logLines: lines }) },
+        }
+      : chatBodies[format]({ ...notice, link, logLines: lines.map((line) => oneLine(line, maxLogLine)) });
+  return {
+    projectId: project.id,
+    kind: "notification",
+    event: notice.event,
+    subject: null,
+    // The shown form of an address begins with its origin.
+    url: new URL(target.url).origin,
+    targetId: target.id,
+    messageId: `msg_${randomToken(18)}`,
+    proof: format === "slipway" ? "signature" : format,
+    body: JSON.stringify(body),
   };
 }

@@ -3,7 +3,8 @@ import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { NewOutgoingCall, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
-import { type AttemptOptions, attemptCall } from "./outgoing-attempt.ts";
+import { laneOf } from "./commit-status.ts";
+import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 
 /**
  * Calls to the outside, each tried until it is taken. They are stored before their first try, so that a restart loses
@@ -23,6 +24,8 @@ export interface OutboxOptions extends AttemptOptions {
   now(): Promise<Date>;
   log: Log;
   counted(kind: string, result: "delivered" | "failed"): void;
+  /** Keeps what came of an attempt, for the project's managers. Never throws. */
+  record(call: NewOutgoingCall, attempt: number, result: AttemptResult): Promise<void>;
   retryAfterMs?: number[];
 }
 
@@ -102,29 +105,35 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     await tryStored(stored);
   }
 
+  async function attempt(call: NewOutgoingCall, number: number): Promise<AttemptResult> {
+    const result = await attemptCall(call, options);
+    await options.record(call, number, result);
+    return result;
+  }
+
   async function tryOnce(call: NewOutgoingCall): Promise<void> {
-    const fault = await attemptCall(call, options);
-    if (fault === null) options.counted(call.kind, "delivered");
-    else giveUp(call, fault.text);
+    const result = await attempt(call, 1);
+    if (result.isDelivered) options.counted(call.kind, "delivered");
+    else giveUp(call, result.fault);
   }
 
   async function tryStored(call: OutgoingCall): Promise<void> {
-    const fault = await attemptCall(call, options);
-    if (fault === null) {
+    const result = await attempt(call, call.attempts);
+    if (result.isDelivered) {
       options.counted(call.kind, "delivered");
       // Sent again when every other attempt must have ended, so that the newest state arrives last.
       triedHere.delete(call.id);
       if (unsure.delete(call.id)) return void (await calls.putOff(call, after(await options.now(), holdMs)));
       return calls.delete(call.id);
     }
-    const waitMs = fault.isFinal ? undefined : retryAfterMs[call.attempts - 1];
+    const waitMs = result.isFinal ? undefined : retryAfterMs[call.attempts - 1];
     if (waitMs === undefined) {
-      giveUp(call, fault.text);
+      giveUp(call, result.fault);
       unsure.delete(call.id);
       triedHere.delete(call.id);
       return calls.delete(call.id);
     }
-    const about = { kind: call.kind, host: hostOf(call.url), fault: fault.text, nextTryInMs: waitMs };
+    const about = { kind: call.kind, host: hostOf(call.url), fault: result.fault, nextTryInMs: waitMs };
     log.debug(about, "an outgoing call was not taken");
     await calls.putOff(call, after(await options.now(), waitMs));
     rouse.abort();
@@ -157,7 +166,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   async function retry(call: OutgoingCall): Promise<void> {
     if (call.subject === null) return tryStored(call);
     triedHere.set(call.id, call.attempts);
-    await inLane(call.subject, async () => {
+    await inLane(laneOf(call), async () => {
       // A newer call of its subject may have replaced it while it waited.
       if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);
     });
@@ -206,7 +215,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
       const release = counting(firstTriesOf, call.projectId);
       const remembering = remember(call);
       const sentAt = performance.now();
-      const done = inLane(call.subject ?? call.url, async () => firstTry(call, await remembering, sentAt));
+      const done = inLane(laneOf(call), async () => firstTry(call, await remembering, sentAt));
       void track(firstTries, done).finally(() => {
         release();
         if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);

@@ -1,39 +1,104 @@
 import { messageOf } from "../../errors.ts";
-import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
-import { ForbiddenAddress, type GuardedRequest } from "./guarded-request.ts";
-import { TokenWithheld } from "./outgoing-proof.ts";
+import type { NewOutgoingCall, OutgoingProof } from "../../model/outgoing-call.ts";
+import { visibleText } from "../../visible-text.ts";
+import { type ChatFormat, chatAnswerFault } from "./chat-request.ts";
+import { ForbiddenAddress, type GuardedRequest, type OutgoingAnswer } from "./guarded-request.ts";
+import { type PrepareCall, type PreparedCall, Withheld } from "./outgoing-request.ts";
 
-/** Why a call was not taken. */
-export interface AttemptFault {
-  text: string;
-  /** Trying again would not change it. */
+/** What came of one attempt. */
+export interface AttemptResult {
+  isDelivered: boolean;
+  /** Null: there was no answer. */
+  status: number | null;
+  /** Why it was not delivered; empty when it was. */
+  fault: string;
+  /** A further attempt would not change it. */
   isFinal: boolean;
+  /** First characters of the answer. */
+  response: string;
 }
 
 export interface AttemptOptions {
-  /** Headers of one try, with the proof that it is ours. */
-  headersOf(call: NewOutgoingCall): Promise<Record<string, string>>;
-  post(request: GuardedRequest): Promise<number>;
+  prepare: PrepareCall;
+  send(request: GuardedRequest): Promise<OutgoingAnswer>;
 }
 
-/** Makes a call once; null when it was taken. */
+const maxResponse = 200;
+const alreadyThere = "nothing was sent: the commit has a status already";
+
+/** Makes a call once. Never throws. */
 export async function attemptCall(
   call: NewOutgoingCall,
-  { headersOf, post }: AttemptOptions,
-): Promise<AttemptFault | null> {
+  { prepare, send }: AttemptOptions,
+): Promise<AttemptResult> {
+  let prepared: PreparedCall | null = null;
   try {
-    const status = await post({ url: call.url, headers: await headersOf(call), body: call.body });
-    if (status >= 200 && status < 300) return null;
-    return { text: `status ${status}`, isFinal: isFinal(status) };
+    prepared = await prepare(call);
+    let { request } = prepared;
+    if (prepared.lookUp) {
+      const found = await send(prepared.lookUp.request);
+      const next = prepared.lookUp.next(found);
+      if (next === "done") return delivered({ status: found.status, body: alreadyThere }, []);
+      if (next === "unknown") return refused("the look-up of the status failed", found, prepared.secrets);
+      request = next;
+    }
+    const answer = await send(request);
+    const fault = answerFault(call.proof, answer);
+    return fault === null ? delivered(answer, prepared.secrets) : refused(fault, answer, prepared.secrets);
   } catch (error) {
     return {
-      text: messageOf(error),
-      isFinal: error instanceof ForbiddenAddress || error instanceof TokenWithheld,
+      isDelivered: false,
+      status: null,
+      fault: hidden(messageOf(error), prepared?.secrets ?? []),
+      isFinal: error instanceof ForbiddenAddress || error instanceof Withheld,
+      response: "",
     };
   }
+}
+
+function answerFault(proof: OutgoingProof, answer: OutgoingAnswer): string | null {
+  if (answer.status < 200 || answer.status >= 300) return `status ${answer.status}`;
+  return isChat(proof) ? chatAnswerFault(proof, answer) : null;
+}
+
+function isChat(proof: OutgoingProof): proof is ChatFormat {
+  return (chatProofs as readonly OutgoingProof[]).includes(proof);
+}
+
+const chatProofs = [
+  "slack",
+  "discord",
+  "dingtalk",
+  "feishu",
+  "wecom",
+  "telegram",
+] as const satisfies ChatFormat[];
+
+function delivered({ status, body }: OutgoingAnswer, secrets: string[]): AttemptResult {
+  return { isDelivered: true, status, fault: "", isFinal: false, response: excerpt(body, secrets) };
+}
+
+function refused(fault: string, { status, body }: OutgoingAnswer, secrets: string[]): AttemptResult {
+  return {
+    isDelivered: false,
+    status,
+    fault: excerpt(fault, secrets),
+    isFinal: isFinal(status),
+    response: excerpt(body, secrets),
+  };
 }
 
 /** A client error will be the same next time, but for "later" and "too many". */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
+}
+
+function excerpt(text: string, secrets: string[]): string {
+  const cut = (whole: string) => [...whole.slice(0, 2 * maxResponse)].slice(0, maxResponse).join("");
+  return cut(visibleText(cut(hidden(text, secrets))));
+}
+
+/** Receivers may repeat the request in their answer. */
+function hidden(text: string, secrets: string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "•••"), text);
 }

@@ -1,0 +1,51 @@
+import { Alert, Checkbox, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { ApiProblem, answerOf, api } from "../../api.ts";
+import { SaveBar } from "../../components/save-bar.tsx";
+import { useProjectDraft } from "../../project-query.ts";
+import type { Project } from "../../shapes.ts";
+import { visible } from "../../visible.ts";
+
+/** Under which name commit statuses are reported, and whether excluded pushes get one. */
+export function CommitStatusSettings({ project }: { project: Project }) {
+  const status = useQuery({
+    queryKey: ["project", project.id, "commit-status"],
+    queryFn: () => answerOf(api.projects[":id"]["commit-status"].$get({ param: { id: project.id } })),
+  });
+  const draft = useProjectDraft(
+    project,
+    ({ commitStatus: { context, skipped } }) => ({ context, skipped }),
+    (commitStatus) => ({ commitStatus }),
+  );
+  const refused = draft.error instanceof ApiProblem ? draft.error : null;
+  const warnings = [
+    ...(status.data?.warnings ?? []),
+    ...(status.data?.tokenSet && !status.data.supported
+      ? ["The Git host of this repository has no known API for commit statuses: nothing is reported."]
+      : []),
+  ];
+  return (
+    <form className="form" style={{ marginTop: 16 }} onSubmit={draft.submit}>
+      {warnings.map((warning) => (
+        <Alert key={warning} color="lamp" variant="light" role="note" aria-label="Commit status">
+          <span className="foreign">{visible(warning)}</span>
+        </Alert>
+      ))}
+      <TextInput
+        label="Context of commit statuses"
+        description="Statuses of one commit with the same context replace each other: projects of one repository need different ones."
+        required
+        value={draft.value.context}
+        error={refused?.about("commitStatus.context")}
+        onChange={(event) => draft.set({ context: event.currentTarget.value })}
+      />
+      <Checkbox
+        label="Report excluded pushes as skipped"
+        description="Only where the commit has no status of this context yet."
+        checked={draft.value.skipped}
+        onChange={(event) => draft.set({ skipped: event.currentTarget.checked })}
+      />
+      <SaveBar draft={draft} />
+    </form>
+  );
+}

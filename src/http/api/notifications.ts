@@ -1,0 +1,133 @@
+import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
+import type { Project } from "../../model/project.ts";
+import { reservedSecrets } from "../../model/sealed.ts";
+import type { Keepers } from "../../model/store.ts";
+import { statusProofOf } from "../../task/notify/commit-status.ts";
+import type { TestMessages } from "../../task/notify/test-message.ts";
+import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
+import { commitStatusShape } from "./notify-shape.ts";
+import { found, newApi, route } from "./route.ts";
+import { idParams, json, text, time, z } from "./shape.ts";
+import { statusWarnings } from "./status-warnings.ts";
+
+const tags = ["notifications"];
+
+const attemptShape = z
+  .object({
+    id: z.number().int(),
+    at: time,
+    kind: z.enum(["notification", "commit status"]),
+    event: z
+      .string()
+      .openapi({ description: "Name of the event, or state of the commit.", example: "task.failed" }),
+    targetId: z.string().nullable().openapi({ description: "Null for a commit status." }),
+    host: z.string(),
+    attempt: z.number().int().openapi({ description: "From 1." }),
+    delivered: z.boolean(),
+    status: z.number().int().nullable().openapi({ description: "HTTP status; null: there was no answer." }),
+    fault: z.string().openapi({ description: "Why it was not delivered." }),
+    response: z.string().openapi({ description: "The first 200 characters of the answer." }),
+  })
+  .openapi("OutgoingAttempt");
+
+const listAttempts = route({
+  method: "get",
+  path: "/projects/{id}/notification-attempts",
+  tags,
+  summary: "The last attempts to notify",
+  description: "The last 50 attempts of the project to send a notification or a commit status, newest first.",
+  access: { project: "manage" },
+  request: { params: idParams("id") },
+  responses: {
+    200: json("The attempts.", z.object({ items: z.array(attemptShape) }).openapi("OutgoingAttemptList")),
+  },
+});
+
+const testParams = idParams("id").extend({
+  targetId: text(40, 1).openapi({ param: { name: "targetId", in: "path" }, example: "Xk3v90ab" }),
+});
+
+const testTarget = route({
+  method: "post",
+  path: "/projects/{id}/notify/{targetId}/test",
+  tags,
+  summary: "Send a test message to a notification target",
+  description: "Once and at once, as it is stored; the answer says what the receiver answered.",
+  access: { project: "manage" },
+  request: { params: testParams },
+  responses: {
+    200: json(
+      "What came of it.",
+      attemptShape
+        .pick({ delivered: true, status: true, fault: true, response: true })
+        .openapi("TestMessageResult"),
+    ),
+  },
+});
+
+const getCommitStatus = route({
+  method: "get",
+  path: "/projects/{id}/commit-status",
+  tags,
+  summary: "How commit statuses of a project are reported",
+  access: { project: "view" },
+  request: { params: idParams("id") },
+  responses: {
+    200: json(
+      "The settings, and whether statuses are sent.",
+      commitStatusShape
+        .extend({
+          tokenSet: z.boolean(),
+          supported: z
+            .boolean()
+            .openapi({ description: "Whether the Git host has an API that is known here." }),
+          warnings: z.array(z.string()),
+        })
+        .openapi("CommitStatus"),
+    ),
+  },
+});
+
+export interface NotificationsDeps {
+  keepers: Pick<Keepers, "projects" | "webhookConfigs" | "outgoingAttempts">;
+  testMessages: TestMessages;
+}
+
+export function notificationsApi({ keepers, testMessages }: NotificationsDeps) {
+  async function commitStatusOf(c: ApiContext, project: Project) {
+    const names = await keepers.projects.secretNames([project.id]);
+    const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
+    return {
+      ...project.commitStatus,
+      tokenSet: names.some(({ name }) => name === reservedSecrets.status),
+      supported: statusProofOf(project, provider) !== null,
+      warnings: await statusWarnings(c, keepers.projects, project),
+    };
+  }
+
+  return newApi()
+    .openapi(listAttempts, async (c) => {
+      const attempts = await keepers.outgoingAttempts.ofProject(projectOf(c).id);
+      return c.json({ items: attempts.map(attemptJson) }, 200);
+    })
+    .openapi(testTarget, async (c) => {
+      const project = projectOf(c);
+      const { targetId } = c.req.valid("param");
+      const target = found(
+        project.notify.find(({ id }) => id === targetId) ?? null,
+        `notification target ${targetId} of project ${project.name}`,
+      );
+      const { isDelivered, status, fault, response } = await testMessages(
+        project,
+        target,
+        callerOf(c).username,
+      );
+      await auditProject(c, "project.test-notification", project, { target: target.url });
+      return c.json({ delivered: isDelivered, status, fault, response }, 200);
+    })
+    .openapi(getCommitStatus, async (c) => c.json(await commitStatusOf(c, projectOf(c)), 200));
+}
+
+function attemptJson({ projectId: _projectId, isDelivered, at, ...rest }: OutgoingAttempt) {
+  return { ...rest, at: at.toISOString(), delivered: isDelivered };
+}

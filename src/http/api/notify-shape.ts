@@ -1,0 +1,100 @@
+import { type CommitStatusSettings, type NotifyTarget, notifyFormats } from "../../model/project.ts";
+import { strict, text, z } from "./shape.ts";
+
+/** An address of a web server; more is known only to what calls it. */
+export const httpUrl = text(2000).refine(
+  (value) => URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol),
+  "must be a URL that starts with http:// or https://",
+);
+
+const notifyEvent = z.enum([
+  "task.queued",
+  "task.started",
+  "task.succeeded",
+  "task.failed",
+  "task.canceled",
+  "task.timeout",
+  "task.lost",
+  "approval.requested",
+  "delivery.rejected",
+  "delivery.failed",
+  "runner.gone",
+]);
+
+const format = z.enum(notifyFormats).openapi({
+  description: "Shape and signature of the messages; `slipway` is a signed webhook (Standard Webhooks).",
+});
+
+const events = z.array(notifyEvent).max(11).openapi({
+  description:
+    "Empty: all task events. `approval.requested`, `delivery.rejected`, `delivery.failed` and `runner.gone` are sent only to targets that name them.",
+});
+
+const logLines = z
+  .number()
+  .int()
+  .min(0)
+  .max(50)
+  .openapi({ description: "How many of the last log lines a message about a finished task has." });
+
+/** A target that is sent back with its `id`, or with the shortened address of a read, keeps its stored address. */
+export const notifyTargetBody = strict({
+  id: text(40, 1).optional().openapi({
+    description: "Of an existing target: what is not sent stays as it is. Absent: a new target.",
+  }),
+  url: httpUrl.optional().openapi({
+    example: "https://hooks.slack.com/services/T000/B000/XXXX",
+    description:
+      "Required for a new target. Stored encrypted; reads show the host and the last four characters.",
+  }),
+  format: format.optional(),
+  events: events.optional(),
+  logLines: logLines.optional(),
+  secret: text(500).nullable().optional().openapi({
+    description: "Signing secret of a `dingtalk` or `feishu` robot. Never returned; null deletes it.",
+  }),
+});
+
+export const notifyTargetShape = z
+  .object({
+    id: z.string(),
+    format,
+    url: z.string().openapi({
+      description: "The host and the last four characters.",
+      example: "https://hooks.slack.com/…XXXX",
+    }),
+    events,
+    logLines,
+    secretSet: z.boolean(),
+  })
+  .openapi("NotifyTarget");
+
+export function notifyTargetJson({ id, format, url, events, logLines, hasSecret }: NotifyTarget) {
+  return { id, format, url, events, logLines, secretSet: hasSecret };
+}
+
+const context = text(200, 1)
+  .refine(
+    (value) => value.trim() === value && !/\p{Cc}/u.test(value),
+    "must be one line without spaces at its ends",
+  )
+  .openapi({
+    description:
+      "Name of the status at the Git host. Statuses of one commit with the same context replace each other, so two projects of one repository need two.",
+    example: "slipway/shop",
+  });
+
+const skipped = z.boolean().openapi({
+  description:
+    "Whether a push that a filter excluded gets a status `Skipped: …`. It is sent only where the commit has no status of this context.",
+});
+
+export const commitStatusBody = strict({ context: context.optional(), skipped: skipped.optional() });
+export const commitStatusShape = z.object({ context: z.string(), skipped }).openapi("CommitStatusSettings");
+
+export function newCommitStatus(
+  projectName: string,
+  body: z.infer<typeof commitStatusBody> = {},
+): CommitStatusSettings {
+  return { context: body.context ?? `slipway/${projectName}`, skipped: body.skipped ?? false };
+}

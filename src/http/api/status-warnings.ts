@@ -1,0 +1,41 @@
+import type { Project, ProjectKeeper } from "../../model/project.ts";
+import { reservedSecrets } from "../../model/sealed.ts";
+import { repositoryPlaceOf } from "../../task/notify/repository-place.ts";
+import { type ApiContext, callerOf } from "./context.ts";
+
+const maxCompared = 1000;
+
+/**
+ * Warns of other projects that report statuses of the same repository under the same context: the later one replaces the
+ * earlier one, so that a success hides a failure.
+ */
+export async function statusWarnings(
+  c: ApiContext,
+  projects: Pick<ProjectKeeper, "withStatusContext" | "secretNames">,
+  project: Project,
+): Promise<string[]> {
+  const place = placeName(project);
+  const { context } = project.commitStatus;
+  if (place === null) return [];
+  const alike = await projects.withStatusContext(context, project.id, maxCompared);
+  const sameRepository = alike.filter((other) => placeName(other) === place);
+  if (sameRepository.length === 0) return [];
+  const names = await projects.secretNames([project.id, ...sameRepository.map(({ id }) => id)]);
+  const reporting = new Set(
+    names.filter(({ name }) => name === reservedSecrets.status).map(({ projectId }) => projectId),
+  );
+  if (!reporting.has(project.id)) return [];
+  const visible = await c.var.permissions.visibleProjectIds(callerOf(c));
+  const others = sameRepository
+    .filter(({ id }) => reporting.has(id))
+    .map(({ id, name }) => (visible === undefined || visible.includes(id) ? name : "another project"));
+  return others.map(
+    (other) =>
+      `${other} reports commit statuses of the same repository under the same context ${context}: each replaces the other's, so that a success hides a failure. Give each project a commitStatus.context of its own.`,
+  );
+}
+
+function placeName({ git }: Pick<Project, "git">): string | null {
+  const place = repositoryPlaceOf(git.url);
+  return place && `${place.origin}/${place.path}`.toLowerCase();
+}

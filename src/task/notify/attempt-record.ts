@@ -1,0 +1,28 @@
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
+import type { OutboxOptions } from "./outbox.ts";
+
+/** Attempts that are kept of each project. */
+const keptAttempts = 50;
+
+export function buildAttemptRecord(parts: {
+  attempts: OutgoingAttemptKeeper;
+  now(): Promise<Date>;
+  log: Log;
+}): OutboxOptions["record"] {
+  return async (call, attempt, { isDelivered, status, fault, response }) => {
+    const { projectId, kind, event, targetId } = call;
+    try {
+      const at = await parts.now();
+      const host = new URL(call.url).host;
+      await parts.attempts.add(
+        { projectId, at, kind, event, targetId, host, attempt, isDelivered, status, fault, response },
+        keptAttempts,
+      );
+    } catch (error) {
+      // A deleted project has no record, and a record is not worth a second attempt.
+      parts.log.debug({ projectId, error: messageOf(error) }, "an outgoing attempt was not recorded");
+    }
+  };
+}

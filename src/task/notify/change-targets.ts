@@ -1,0 +1,142 @@
+import { Fault } from "../../errors.ts";
+import type { NotifyTarget } from "../../model/project.ts";
+import { targetSecretName } from "../../model/sealed.ts";
+import type { Keepers } from "../../model/store.ts";
+import { randomToken, type Secrets } from "../../secrets.ts";
+import { chatAddressFault, signedFormats } from "./chat-request.ts";
+import {
+  isShortened,
+  openAddresses,
+  sealAddress,
+  shownAddress,
+  type TargetAddress,
+} from "./target-address.ts";
+
+/** A target as a request writes it. What is absent stays as it is stored. */
+export interface SentTarget {
+  id?: string | undefined;
+  url?: string | undefined;
+  format?: NotifyTarget["format"] | undefined;
+  events?: NotifyTarget["events"] | undefined;
+  logLines?: number | undefined;
+  /** Null: no secret. */
+  secret?: string | null | undefined;
+}
+
+/** The targets after a change. */
+export interface ChangedTargets {
+  notify: NotifyTarget[];
+  addresses: Map<string, TargetAddress>;
+}
+
+export function newTargetId(): string {
+  return randomToken(6);
+}
+
+/**
+ * Applies the targets of a request to those of a project. Reads show addresses shortened, so a request may send a target back
+ * with its id, or with the shortened address, and keeps the stored one.
+ */
+export function changeTargets(
+  held: NotifyTarget[],
+  addresses: ReadonlyMap<string, TargetAddress>,
+  sent: SentTarget[],
+): ChangedTargets {
+  const changed: ChangedTargets = { notify: [], addresses: new Map() };
+  const free = new Set(held);
+  sent.forEach((target, index) => {
+    const before = heldBy(target, free, addresses);
+    if (before) free.delete(before);
+    if (target.id !== undefined && before === undefined)
+      refuse(index, "id", `names no target of the project: leave it out to add one`);
+    const address = addressOf(target, before && addresses.get(before.id), index);
+    const format = target.format ?? before?.format ?? "slipway";
+    const fault = chatAddressFault(format, address.url);
+    if (fault !== null) refuse(index, "url", fault);
+    if (target.secret && !signedFormats.includes(format))
+      refuse(
+        index,
+        "secret",
+        `is for ${signedFormats.join(" and ")}; the format ${format} has no signing secret`,
+      );
+    const secret = signedFormats.includes(format) ? address.secret : null;
+    const id = before?.id ?? newTargetId();
+    changed.addresses.set(id, { url: address.url, secret });
+    changed.notify.push({
+      id,
+      format,
+      url: shownAddress(address.url),
+      // Without an id it is a whole target, as it was before targets had ids.
+      events: target.events ?? (target.id === undefined ? [] : before?.events) ?? [],
+      logLines: target.logLines ?? before?.logLines ?? 0,
+      hasSecret: secret !== null,
+    });
+  });
+  return changed;
+}
+
+function heldBy(
+  { id, url }: SentTarget,
+  free: ReadonlySet<NotifyTarget>,
+  addresses: ReadonlyMap<string, TargetAddress>,
+): NotifyTarget | undefined {
+  const some = [...free];
+  if (id !== undefined) return some.find((target) => target.id === id);
+  return some.find((target) => url === target.url || url === addresses.get(target.id)?.url);
+}
+
+function addressOf(
+  { url, secret }: SentTarget,
+  held: TargetAddress | undefined,
+  index: number,
+): TargetAddress {
+  const isKept = url === undefined || isShortened(url);
+  if (isKept && held === undefined)
+    return refuse(
+      index,
+      "url",
+      url === undefined ? "is required" : "is the shortened form that reads show; send the whole address",
+    );
+  if (url !== undefined && isShortened(url) && held && shownAddress(held.url) !== url)
+    return refuse(index, "url", "is the shortened form of another address; send the whole address");
+  return {
+    url: isKept ? (held?.url ?? "") : url,
+    secret: secret === undefined ? (held?.secret ?? null) : secret || null,
+  };
+}
+
+function refuse(index: number, field: string, message: string): never {
+  throw new Fault("invalid", `notify.${index}.${field} ${message}.`, {
+    fields: [{ field: `notify.${index}.${field}`, message }],
+  });
+}
+
+/** Reads what `changeTargets` needs of a project. */
+export function heldAddresses(
+  projects: Pick<Keepers["projects"], "secrets">,
+  secrets: Secrets,
+  project: { id: number; notify: NotifyTarget[] },
+): Promise<Map<string, TargetAddress>> {
+  return openAddresses(
+    projects,
+    secrets,
+    project.id,
+    project.notify.map(({ id }) => id),
+  );
+}
+
+/** Stores the addresses of a change, encrypted, and deletes those of removed targets. */
+export async function storeAddresses(
+  projects: Pick<Keepers["projects"], "setSecret" | "deleteSecret">,
+  secrets: Secrets,
+  projectId: number,
+  before: NotifyTarget[],
+  addresses: ReadonlyMap<string, TargetAddress>,
+): Promise<void> {
+  for (const [id, address] of addresses) {
+    const { name, ciphertext } = sealAddress(secrets, projectId, id, address);
+    await projects.setSecret(projectId, name, ciphertext);
+  }
+  for (const { id } of before)
+    if (!addresses.has(id)) await projects.deleteSecret(projectId, targetSecretName(id));
+}

@@ -1,0 +1,177 @@
+import type { DeliverySummary } from "../../model/delivery.ts";
+import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
+import type { Runner } from "../../model/runner.ts";
+import type { LogLine, Task } from "../../model/task.ts";
+import { taskJson } from "../queue/task-json.ts";
+import type { ChatMessage } from "./chat-formats.ts";
+import { oneLine } from "./chat-text.ts";
+
+/** What happened, for all formats: the data of Slipway's own, and the message of the others. */
+export interface Notice {
+  event: NotifyEvent | "test";
+  /** Path of the console's page. */
+  page: string;
+  data: Record<string, unknown>;
+  title: string;
+  tone: ChatMessage["tone"];
+  facts: ChatMessage["facts"];
+  /** The end of the task's log; each target takes as many lines as it asks for. */
+  log: LogLine[];
+}
+
+/** The task whose commit is serving. */
+export type LiveTask = Pick<Task, "id" | "commit">;
+
+type TaskNews = TaskEvent | "approval.requested";
+
+const words: Record<TaskNews, { said: string; tone: ChatMessage["tone"] }> = {
+  "task.queued": { said: "is queued", tone: "neutral" },
+  "task.started": { said: "started", tone: "neutral" },
+  "task.succeeded": { said: "succeeded", tone: "good" },
+  "task.failed": { said: "failed", tone: "bad" },
+  "task.canceled": { said: "was canceled", tone: "neutral" },
+  "task.timeout": { said: "timed out", tone: "bad" },
+  "task.lost": { said: "lost its runner", tone: "bad" },
+  "approval.requested": { said: "waits for approval", tone: "neutral" },
+};
+
+const maxFact = 200;
+const maxName = 100;
+
+export function taskNotice(
+  event: TaskNews,
+  task: Task,
+  project: Project,
+  live: LiveTask | null,
+  log: LogLine[],
+): Notice {
+  const { said, tone } = words[event];
+  return {
+    event,
+    page: `/tasks/${task.id}`,
+    data: { project: projectData(project), task: taskJson(task), live },
+    title: `Slipway: task ${task.id} ${said}`,
+    tone,
+    facts: factsOf({
+      Project: oneLine(project.name, maxName),
+      Ref: oneLine(task.ref.replace(/^refs\/(heads|tags)\//, ""), maxFact),
+      Commit:
+        task.commit === null
+          ? ""
+          : oneLine(`${shortCommit(task.commit)} ${firstLine(task.message)}`, maxFact),
+      Author: oneLine(task.author || task.triggeredBy, maxName),
+      Duration: durationOf(task),
+      Reason: oneLine(task.reason, maxFact),
+      Serving: servingText(task, live),
+    }),
+    log,
+  };
+}
+
+export function deliveryNotice(
+  event: "delivery.rejected" | "delivery.failed",
+  delivery: DeliverySummary,
+  project: Project,
+  unreported: number,
+): Notice {
+  const { id, status, code, reason, provider, ref, commit, author, created_at } = delivery;
+  return {
+    event,
+    page: `/deliveries/${id}`,
+    data: {
+      project: projectData(project),
+      delivery: {
+        id,
+        status,
+        code,
+        reason,
+        provider,
+        event: delivery.event,
+        ref,
+        commit,
+        author,
+        created_at,
+      },
+      unreported,
+    },
+    title: `Slipway: delivery ${id} ${status === "failed" ? "failed" : "was rejected"}`,
+    tone: "bad",
+    facts: factsOf({
+      Project: oneLine(project.name, maxName),
+      Code: code,
+      Reason: oneLine(reason, maxFact),
+      Ref: oneLine(ref, maxFact),
+      Commit: oneLine(shortCommit(commit), maxName),
+      Author: oneLine(author, maxName),
+      "Not reported": unreported > 0 ? `${unreported} similar deliveries before this one` : "",
+    }),
+    log: [],
+  };
+}
+
+export function runnerGoneNotice(
+  runner: Pick<Runner, "id" | "name" | "lastSeenAt">,
+  project: Project,
+  waiting: string,
+): Notice {
+  const lastSeenAt = runner.lastSeenAt?.toISOString() ?? null;
+  return {
+    event: "runner.gone",
+    page: `/projects/${project.id}`,
+    data: {
+      project: projectData(project),
+      runner: { id: runner.id, name: runner.name, lastSeenAt },
+      waiting,
+    },
+    title: "Slipway: a runner is gone",
+    tone: "bad",
+    facts: factsOf({
+      Project: oneLine(project.name, maxName),
+      Runner: oneLine(runner.name, maxName),
+      "Last seen": lastSeenAt ?? "",
+      Tasks: waiting === "" ? "another runner takes them" : oneLine(waiting, maxFact),
+    }),
+    log: [],
+  };
+}
+
+export function testNotice(project: Project, username: string): Notice {
+  return {
+    event: "test",
+    page: `/projects/${project.id}`,
+    data: { project: projectData(project) },
+    title: "Slipway: test message",
+    tone: "neutral",
+    facts: factsOf({ Project: oneLine(project.name, maxName), "Sent by": oneLine(username, maxName) }),
+    log: [],
+  };
+}
+
+function projectData({ id, name }: Project) {
+  return { id, name };
+}
+
+function factsOf(texts: Record<string, string>): ChatMessage["facts"] {
+  return Object.entries(texts).flatMap(([label, text]) => (text === "" ? [] : [{ label, text }]));
+}
+
+function servingText(task: Task, live: LiveTask | null): string {
+  if (live === null) return "nothing yet";
+  const commit = live.commit === null ? "an unknown commit" : shortCommit(live.commit);
+  return live.id === task.id ? `${commit} (this task)` : `${commit} (task ${live.id})`;
+}
+
+function shortCommit(commit: string): string {
+  return commit.slice(0, 7);
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
+function durationOf({ startedAt, finishedAt }: Task): string {
+  if (startedAt === null || finishedAt === null) return "";
+  const seconds = Math.max(0, Math.round((finishedAt.getTime() - startedAt.getTime()) / 1000));
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
+}

@@ -1,0 +1,174 @@
+import type { Clock } from "../../clock.ts";
+import type { OutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
+import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
+import { standardDigest, standardHeaders } from "../../standard-webhooks.ts";
+import { chatRequest } from "./chat-request.ts";
+import { isSkippedStatus, isStatusAddressOf } from "./commit-status.ts";
+import type { GuardedRequest, OutgoingAnswer } from "./guarded-request.ts";
+import { checkRunId, statusHosts } from "./status-hosts.ts";
+import { openAddresses } from "./target-address.ts";
+
+export interface OutgoingRequestParts {
+  projects: Pick<Keepers["projects"], "secrets" | "byId">;
+  secrets: Secrets;
+  clock: Clock;
+}
+
+export type Sendable = Pick<
+  OutgoingCall,
+  "projectId" | "url" | "targetId" | "messageId" | "proof" | "body" | "subject"
+>;
+
+/** The call must not be sent, now or later. */
+export class Withheld extends Error {
+  override readonly name = "Withheld";
+}
+
+/** What one attempt sends. */
+export interface PreparedCall {
+  request: GuardedRequest;
+  /** Sent first; its answer decides about the request. */
+  lookUp?: {
+    request: GuardedRequest;
+    /** "done": nothing is left to send. "unknown": the answer does not allow a decision. */
+    next(answer: OutgoingAnswer): GuardedRequest | "done" | "unknown";
+  };
+  /** Must not stand in a record of the attempt. */
+  secrets: string[];
+}
+
+export type PrepareCall = (call: Sendable) => Promise<PreparedCall>;
+
+const commonHeaders = { "content-type": "application/json", "user-agent": "Slipway" };
+
+/**
+ * Prepares one attempt. Address, signature and token are looked up for each: receivers refuse an old time, a key may have
+ * been replaced since, and a call that waits in the database holds no secret.
+ */
+export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall {
+  const { projects, secrets, clock } = parts;
+
+  async function secretOf(projectId: number, name: string): Promise<string | null> {
+    const stored = await projects.secrets(projectId);
+    const found = stored.find((secret) => secret.name === name);
+    return found ? secrets.open(sealedPurpose.projectSecret(projectId, name), found.ciphertext) : null;
+  }
+
+  /** While the call waited, the repository may have moved to another server with its own token. */
+  async function tokenFor({ projectId, url }: Sendable): Promise<string> {
+    const token = await secretOf(projectId, reservedSecrets.status);
+    if (token === null) throw new Withheld("the project has no status token");
+    const project = await projects.byId(projectId);
+    if (project === null || !isStatusAddressOf(project, url))
+      throw new Withheld("the project's repository is now on another server");
+    return token;
+  }
+
+  async function prepareStatus(call: Sendable, proof: StatusProof): Promise<PreparedCall> {
+    const token = await tokenFor(call);
+    const request = {
+      url: call.url,
+      headers: { ...commonHeaders, ...tokenHeaders(proof, token) },
+      body: proof === "gitee-token" ? withToken(call.body, token) : call.body,
+    };
+    const lookUp = statusLookUp(call, proof, request, token);
+    return { request, ...(lookUp ? { lookUp } : {}), secrets: [token] };
+  }
+
+  async function prepareNotification(call: Sendable): Promise<PreparedCall> {
+    const { projectId, targetId, messageId, proof } = call;
+    const addresses = await openAddresses(projects, secrets, projectId, targetId === null ? [] : [targetId]);
+    const address = addresses.get(targetId ?? "");
+    if (address === undefined) throw new Withheld("the notification target was removed");
+    const hidden = [...partsOf(address.url), ...(address.secret === null ? [] : [address.secret])];
+    if (proof !== "signature" && !isStatusProof(proof)) {
+      const { url, body } = chatRequest(proof, address, call.body, clock.now());
+      return { request: { url, headers: commonHeaders, body }, secrets: hidden };
+    }
+    const key = await secretOf(projectId, reservedSecrets.notify);
+    const signed = webhookHeaders(messageId, Math.floor(clock.now() / 1000), call.body, key);
+    const request = { url: address.url, headers: { ...commonHeaders, ...signed }, body: call.body };
+    return { request, secrets: key === null ? hidden : [...hidden, key] };
+  }
+
+  return (call) => (isStatusProof(call.proof) ? prepareStatus(call, call.proof) : prepareNotification(call));
+}
+
+function isStatusProof(proof: OutgoingCall["proof"]): proof is StatusProof {
+  return proof in statusHosts;
+}
+
+function tokenHeaders(proof: StatusProof, token: string): Record<string, string> {
+  if (proof === "private-token") return { "private-token": token };
+  if (proof === "yunxiao-token") return { "x-yunxiao-token": token };
+  // Gitee takes the token as a parameter.
+  if (proof === "gitee-token") return {};
+  if (proof === "token") return { authorization: `token ${token}` };
+  // Bitbucket has tokens of their own and tokens of a user, which are written as `user:token`.
+  if (proof === "bitbucket" && token.includes(":"))
+    return { authorization: `Basic ${Buffer.from(token).toString("base64")}` };
+  return { authorization: `Bearer ${token}` };
+}
+
+/** A skipped push must not replace a status, and Gitee has no call that creates or replaces a check run. */
+function statusLookUp(
+  call: Sendable,
+  proof: StatusProof,
+  request: GuardedRequest,
+  token: string,
+): PreparedCall["lookUp"] {
+  const isSkipped = isSkippedStatus(call);
+  if (!isSkipped && proof !== "gitee-token") return undefined;
+  const host = statusHosts[proof];
+  const body = JSON.parse(call.body) as Record<string, unknown>;
+  const url = host.lookUpUrl(call.url, body);
+  const lookUpUrl = proof === "gitee-token" ? `${url}&access_token=${encodeURIComponent(token)}` : url;
+  return {
+    request: { method: "GET", url: lookUpUrl, headers: request.headers, body: "" },
+    next(answer) {
+      const json = jsonIn(answer.body);
+      const isListed = host.isListed({ status: answer.status, json }, body);
+      if (isListed === "unknown") return "unknown";
+      if (!isListed) return request;
+      if (isSkipped) return "done";
+      const id = checkRunId(json, body.name);
+      return id === null ? "unknown" : { ...request, method: "PATCH", url: `${request.url}/${id}` };
+    },
+  };
+}
+
+function withToken(body: string, token: string): string {
+  return JSON.stringify({ access_token: token, ...(JSON.parse(body) as object) });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const minHiddenLength = 6;
+
+/** The address and those of its parts that may be a credential. */
+function partsOf(url: string): string[] {
+  const { pathname, searchParams, username, password } = new URL(url);
+  const parts = [...pathname.split("/"), ...searchParams.values(), username, password];
+  return [url, ...parts.filter((part) => part.length >= minHiddenLength)];
+}
+
+/** Headers of Standard Webhooks; without a key of the project there is no signature. */
+export function webhookHeaders(
+  id: string,
+  timestamp: number,
+  body: string,
+  signingKey: string | null,
+): Record<string, string> {
+  const headers = { [standardHeaders.id]: id, [standardHeaders.timestamp]: String(timestamp) };
+  if (signingKey === null) return headers;
+  const signature = standardDigest(signingKey, id, String(timestamp), body).toString("base64");
+  return { ...headers, [standardHeaders.signature]: `v1,${signature}` };
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "../../clock.ts";
+import { Fault } from "../../errors.ts";
+import type { NotifyTarget, Project } from "../../model/project.ts";
+import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
+import { testNotice } from "./notice.ts";
+import { notificationCall } from "./notifier.ts";
+import type { OutboxOptions } from "./outbox.ts";
+import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
+
+/** Sends a test message to a target, once and at once. */
+export type TestMessages = (
+  project: Project,
+  target: NotifyTarget,
+  username: string,
+) => Promise<AttemptResult>;
+
+const testsPerMinute = 10;
+
+export function buildTestMessages(parts: {
+  attempt: AttemptOptions;
+  record: OutboxOptions["record"];
+  clock: Clock;
+  consoleUrl: () => string;
+}): TestMessages {
+  const limit = new SlidingWindow<number>(testsPerMinute);
+  return async (project, target, username) => {
+    const waitMs = limit.take(project.id, parts.clock.elapsed());
+    if (waitMs !== null)
+      throw new Fault(
+        "too_many",
+        `A project may send ${testsPerMinute} test messages a minute; try again in ${wholeSeconds(waitMs)} s.`,
+      );
+    const call = notificationCall(testNotice(project, username), project, target, parts);
+    const result = await attemptCall(call, parts.attempt);
+    await parts.record(call, 1, result);
+    return result;
+  };
+}
