@@ -10,14 +10,14 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
-import { bundleConsole, bundleName, keepBundle } from "../src/http/console-bundle.ts";
+import { bundleConsole, bundleName, writeBundle } from "../src/http/console-bundle.ts";
 
 const root = join(import.meta.dir, "..");
 const { values } = parseArgs({ options: { target: { type: "string" }, out: { type: "string" } } });
 const target = values.target as Bun.Build.CompileTarget | undefined;
 const dist = resolve(values.out ?? join(root, "dist"));
 
-/** The Kafka client reads its checksums' WebAssembly from a file beside it; this form of it carries the bytes within. */
+/** The Kafka client reads WebAssembly from a file next to it; this build of the package contains the bytes. */
 const selfContainedKafka: BunPlugin = {
   name: "self-contained-kafka",
   setup(build) {
@@ -29,9 +29,9 @@ const selfContainedKafka: BunPlugin = {
 const executable = join(dist, target?.includes("windows") ? "slipway.exe" : "slipway");
 await mkdir(dist, { recursive: true });
 const bundle = join(dist, bundleName);
-await keepBundle(bundle, await bundleConsole(root));
+await writeBundle(bundle, await bundleConsole(root));
 await Bun.build({
-  // A thread's program is started by its name below `src`, so it must be an entry of its own.
+  // A thread is started by the path of its program below `src`, so each program must be an entry point.
   entrypoints: [join(root, "src/main.ts"), join(root, "src/store/sqlite/sqlite-thread-program.ts"), bundle],
   root: join(root, "src"),
   compile: { outfile: executable, ...(target ? { target } : {}) },

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { type Clock, machineClock, steadyClock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-load.ts";
+import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
-import { type ConsoleRules, callerRules } from "../http/deploy-service-mark.ts";
 import { feignCredentials } from "../http/feign/feign-credentials.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
@@ -185,7 +185,7 @@ function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {
   const deployKey = config["push.deploy-key"];
   return {
     deployKey,
-    believesHeader: isAlone && deployKey === undefined,
+    trustsHeader: isAlone && deployKey === undefined,
     reservesConsoleNames: config["push.reserve-console-names"],
   };
 }
@@ -220,7 +220,7 @@ function warningsOf(config: Config, maxConnections: number, console: ConsoleRule
     warnings.push(
       `push.max-connections is lowered to ${maxConnections}: the open-file limit of this process allows no more (ulimit -n).`,
     );
-  if (console.believesHeader && console.reservesConsoleNames)
+  if (console.trustsHeader && console.reservesConsoleNames)
     warnings.push(
       "push.deploy-key is not set: every admitted caller of /feign that sends X-Slipway-Service: deploy may act on the console's " +
         "channels and users. Set push.deploy-key here, and the same value as deploy.push.apiKey of the deploy service; " +

@@ -3,24 +3,24 @@ import { Fault } from "../errors.ts";
 import type { Caller } from "../model/permission.ts";
 
 export const sessionCookie = "slipway_session";
-/** The console sends it with every change. A foreign page cannot, without a preflight that we never allow. */
+/** The console sends this header with every change. Another origin would need a CORS preflight, which is never allowed. */
 export const csrfHeader = "x-slipway-csrf";
 
-/** Who asks, as far as the request tells. Endpoints decide whether a fault or nobody is good enough. */
+/** The result of authenticating a request. Each endpoint decides whether it needs a caller. */
 export interface Identity {
   caller: Caller | null;
   via: "bearer" | "cookie" | null;
-  /** Why the credential that was sent is no good. */
+  /** Why the sent credential was refused. */
   fault: Fault | null;
 }
 
-const nobody: Identity = { caller: null, via: null, fault: null };
+const anonymous: Identity = { caller: null, via: null, fault: null };
 
 export function bearerOf(headers: Headers): string | null {
   return /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
 }
 
-/** Reads the credential of a request: Authorization first, then the console's cookie, guarded against forgery. */
+/** Reads the credential of a request: the Authorization header, or the console's cookie with protection against CSRF. */
 export async function identify(
   request: Request,
   credentials: Credentials,
@@ -28,7 +28,7 @@ export async function identify(
 ): Promise<Identity> {
   const via = request.headers.has("authorization") ? "bearer" : "cookie";
   const token = credentialOf(request.headers);
-  if (via === "cookie" && !token) return nobody;
+  if (via === "cookie" && !token) return anonymous;
   try {
     if (!token) throw new Fault("unauthenticated", "Write the header as `Authorization: Bearer <token>`.");
     const caller = await credentials.callerOf(token);
@@ -60,8 +60,8 @@ export function isUnsafe(method: string): boolean {
 }
 
 /**
- * A cookie is sent along by the browser whoever caused the request, so a change also needs our header, and the browser
- * must not say that another site asked.
+ * Protects against CSRF. Browsers add the cookie to requests of other sites too, so a change also needs our header, and
+ * its origin must be this site.
  */
 export function refuseForgery(request: Request, ownOrigins: readonly string[]): void {
   if (!isUnsafe(request.method)) return;

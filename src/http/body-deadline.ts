@@ -6,11 +6,11 @@ interface Waiting {
 const sweepEveryMs = 1000;
 
 /**
- * A deadline for bodies on a hot path: one timer for all of them, because a timer for each would cost more than
- * reading. A body that has not arrived whole by then is answered with `tooLate`, up to a second later.
+ * A deadline for request bodies on a hot path. All share one timer, because a timer for each would cost more than reading.
+ * A body that is incomplete at the deadline resolves to `tooLate()`, up to a second later.
  */
 export function buildBodyDeadline<A>(timeoutMs: number, tooLate: () => A) {
-  // In the order in which they began, so that a sweep ends at the first that has time left.
+  // In order of their start, so that a sweep ends at the first entry that has time left.
   const waiting = new Set<Waiting>();
   let isSweeping = false;
 

@@ -1,15 +1,15 @@
 import { Fault } from "../errors.ts";
 import { isNestedTooDeep, maxNesting } from "../json-nesting.ts";
 
-/** How much of a body over the limit is still read, so that the sender gets to see the answer. */
+/** How much of a body over the limit is still read, so that the sender receives the response. */
 const drainBytes = 1024 * 1024;
 
 /**
- * Reads a body of at most `maxBytes`; answers "too_large" after one byte more. The rest is drained up to a bound:
- * a sender that is cut off while writing reports a broken connection instead of our answer.
+ * Reads a body of at most `maxBytes`; "too_large" if it is longer. The rest is read up to a bound, because a sender that
+ * is interrupted while writing reports a broken connection instead of our response.
  */
 export function readBody(request: Request, maxBytes: number): Promise<Uint8Array | "too_large"> {
-  // A length within the limit bounds the body by itself, and Bun then reads it in one piece.
+  // The header bounds the body, and Bun reads it in one piece.
   const length = Number(request.headers.get("content-length") ?? Number.NaN);
   if (length <= maxBytes && !request.headers.has("transfer-encoding")) return request.bytes();
   return readChunks(request, maxBytes);
@@ -28,7 +28,7 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
-/** The same with a deadline for the whole body, whether it stalls or arrives slowly. */
+/** As `readBody`, with a deadline for the whole body. */
 export async function readBodyInTime(
   request: Request,
   maxBytes: number,

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from "node:net";
 import { BoundedMap } from "../bounded-map.ts";
 
-/** Networks that an address can be looked up in. */
+/** A set of networks. */
 export interface Networks {
   has(address: string): boolean;
 }
 
 const maxRemembered = 10_000;
 
-/** From CIDRs that the settings have checked already. The same few callers come again and again: they are looked up once. */
+/** The settings have validated `cidrs`. Results are cached, because the same few callers come again and again. */
 export function networksOf(cidrs: readonly string[]): Networks {
   if (cidrs.length === 0) return { has: () => false };
   const list = new BlockList();
@@ -36,7 +36,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
 
-/** IPv4 inside IPv6 (`::ffff:10.0.0.1`) is IPv4 to everybody who writes networks down; zones and brackets go. */
+/** Turns IPv4-mapped IPv6 (`::ffff:10.0.0.1`) into IPv4, and removes zone and brackets. */
 export function plainAddress(address: string): string {
   if (!address.includes(":")) return address;
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
@@ -44,8 +44,8 @@ export function plainAddress(address: string): string {
 }
 
 /**
- * The client's address. X-Forwarded-For is believed only from a trusted proxy; then the right-most entry that is no
- * trusted proxy is the client, because everything left of it may be made up.
+ * The client's address. X-Forwarded-For counts only from a trusted proxy. The client is its right-most entry that is not a
+ * trusted proxy, because the entries left of it may be forged.
  */
 export function clientAddressOf(headers: Headers, peerAddress: string, trustedProxies: Networks): string {
   const peer = plainAddress(peerAddress);
@@ -58,30 +58,29 @@ export function clientAddressOf(headers: Headers, peerAddress: string, trustedPr
   return peer;
 }
 
-/** `10.0.0.1:1234` and `[::1]:1234` carry a port in some proxies' headers. */
+/** Some proxies add a port: `10.0.0.1:1234`, `[::1]:1234`. */
 function withoutPort(entry: string): string {
   const match = /^\[([^\]]+)\](?::\d+)?$/.exec(entry) ?? /^([\d.]+):\d+$/.exec(entry);
   return plainAddress(match?.[1] ?? entry);
 }
 
 /**
- * What limits per address count by: IPv4 as it is, IPv6 by its /64, because one customer of any provider has that many
- * addresses to choose from.
+ * The key of limits per address: an IPv4 address, or the /64 network of an IPv6 address, because one client usually has a
+ * whole /64.
  */
 export function limitKeyOf(address: string): string {
   const plain = plainAddress(address);
   if (isIP(plain) !== 6) return plain;
   const [head = "", tail] = plain.toLowerCase().split("::");
   const groups = head === "" ? [] : head.split(":");
-  // What `::` stands for is zeros; with fewer than four groups before it they reach into the first half, unless the
-  // groups after it do.
+  // `::` is expanded to zeros, which may be among the first four groups.
   const after = tail ? tail.split(":") : [];
   while (tail !== undefined && groups.length + after.length < 8) groups.push("0");
   const network = [...groups, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
   return `${network.join(":")}::/64`;
 }
 
-/** Whether the client spoke https to us or to a proxy that we trust. */
+/** Whether the client used https, to this server or to a trusted proxy. */
 export function isHttps(request: Request, peerAddress: string, trustedProxies: Networks): boolean {
   if (request.url.startsWith("https:")) return true;
   if (!trustedProxies.has(peerAddress)) return false;
@@ -104,8 +103,8 @@ const proxyHeaders = new Set([
 ]);
 
 /**
- * Whether the header shows that a request passed a proxy, by its name in lower case. Such a caller never counts as
- * internal: otherwise a proxy on the same host would open the internal endpoints to the world.
+ * Whether a header, by its lower-case name, shows that a request passed a proxy. Such a request never counts as internal:
+ * otherwise a proxy on the same host would open the internal endpoints to the world.
  */
 export function isProxyHeader(name: string): boolean {
   return name.startsWith("x-forwarded") || proxyHeaders.has(name);

@@ -4,7 +4,7 @@ import { compressFile, type StaticFile } from "./static-file.ts";
 
 /** One file of the console. */
 export interface ConsoleAsset extends StaticFile {
-  /** As in the address: `/assets/main-1a2b3c4d.js`; the page itself is `/`. */
+  /** URL path: `/assets/main-1a2b3c4d.js`; the page itself is `/`. */
   path: string;
 }
 
@@ -12,9 +12,8 @@ export interface ConsoleAsset extends StaticFile {
 export const bundleName = "console.bundle";
 
 /**
- * The console's files: those embedded in a compiled executable, else those that an earlier start bundled from the same
- * sources, else bundled now and kept, so that only the first start after a change does so. `rootDir` holds console/,
- * client/ and package.json.
+ * The console's files: embedded in a compiled executable, or cached by an earlier start from the same sources, or bundled
+ * now and cached. `rootDir` contains console/, client/ and package.json.
  */
 export async function loadConsole(rootDir: string): Promise<ConsoleAsset[]> {
   const embedded = Bun.embeddedFiles.find((file) => (file as Blob & { name: string }).name === bundleName);
@@ -23,22 +22,22 @@ export async function loadConsole(rootDir: string): Promise<ConsoleAsset[]> {
   const cached = await readFile(cacheFile, "utf8").catch(() => null);
   if (cached !== null) return parseBundle(cached);
   const assets = await bundleConsole(rootDir);
-  // A read-only installation works too; it only bundles at each start.
-  await keepBundle(cacheFile, assets)
-    .then(() => forgetOthers(cacheFile))
+  // A read-only installation works too, but bundles at each start.
+  await writeBundle(cacheFile, assets)
+    .then(() => deleteOthers(cacheFile))
     .catch(() => {});
   return assets;
 }
 
-/** Bundles of earlier sources. Who reads one has read it whole already. */
-async function forgetOthers(cacheFile: string): Promise<void> {
+/** Deletes bundles of earlier sources. Running servers have already read theirs completely. */
+async function deleteOthers(cacheFile: string): Promise<void> {
   const folder = dirname(cacheFile);
   for (const name of await readdir(folder))
     if (name.endsWith(".bundle") && name !== basename(cacheFile))
       await rm(join(folder, name), { force: true });
 }
 
-export async function keepBundle(file: string, assets: ConsoleAsset[]): Promise<void> {
+export async function writeBundle(file: string, assets: ConsoleAsset[]): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const unfinished = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   await writeFile(unfinished, formatBundle(assets));
@@ -77,12 +76,12 @@ interface BuiltFile {
   isChunk: boolean;
 }
 
-/** Points the page's `main.js`, `main.css`… at the built files, whose names carry their hash. */
+/** Replaces `main.js`, `main.css` … in the page by the built files, whose names contain a hash. */
 function pageOf(template: string, files: BuiltFile[]): string {
   return template.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
-    const fits = (file: BuiltFile) =>
+    const matches = (file: BuiltFile) =>
       !file.isChunk && file.name.startsWith(`${name}-`) && file.name.endsWith(`.${ending}`);
-    const built = files.find(fits);
+    const built = files.find(matches);
     if (!built) throw new Error(`The console's page asks for ${name}.${ending}, which the bundle lacks.`);
     return `${attribute}="/assets/${built.name}"`;
   });
@@ -107,7 +106,7 @@ function parseBundle(text: string): ConsoleAsset[] {
   }));
 }
 
-/** Names the state of all that goes into the bundle, by size and time of change, without reading it. */
+/** Identifies the sources of the bundle by size and modification time, without reading them. */
 async function fingerprintOf(rootDir: string): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256").update(Bun.version);
   for (const entry of ["client", "console", "package.json", "src/http/console-bundle.ts"]) {

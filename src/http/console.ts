@@ -25,12 +25,12 @@ const securityHeaders = {
 
 const retryAfterMs = 5_000;
 
-/** Folders of the server's own; a page address never starts with them. */
+/** Paths of the server itself, which are never pages of the console. */
 const notPages = /^\/(api|feign|ws|docs|livez|readyz|metrics|assets)(\/|$)/;
 
 /**
- * Serves the console: its files for ever (their names carry their hash), its one page at every address that a browser
- * opens. Anything else is left to the next part. The bundle is loaded at the first request.
+ * Serves the console: its files, which may be cached for ever because their names contain a hash, and its page at every
+ * address that a browser opens. Other requests are left to the next part. The bundle is loaded at the first request.
  */
 export function consolePages(rootDir: string): Handler {
   let loading: Promise<Map<string, ConsoleAsset>> | null = null;

@@ -9,7 +9,7 @@ import type { Handler, Routes } from "./server.ts";
 export interface HookRouteOptions {
   receiver: Receiver;
   maxBodyKB: number;
-  /** A body that has not arrived whole by then is given up, whether it stalls or dribbles. */
+  /** A body that is incomplete after this time is abandoned. */
   bodyTimeoutMs: number;
   trustedProxies: Networks;
 }
@@ -27,9 +27,9 @@ export function hookRoutes(options: HookRouteOptions): Routes {
     const remoteIp = clientAddressOf(request.headers, peer, trustedProxies);
     let isBroken = false;
     const incoming: Incoming = {
-      key: keyIn(request.url),
+      key: hookKeyOf(request.url),
       headers: request.headers,
-      // Few schemes look at it, and parsing an address costs as much as verifying a signature.
+      // Few schemes need it, and parsing a URL costs as much as verifying a signature.
       query: { get: (name) => addressOf(request).searchParams.get(name) },
       remoteIp,
       limitKey: limitKeyOf(remoteIp),
@@ -46,14 +46,14 @@ export function hookRoutes(options: HookRouteOptions): Routes {
   return { "/api/hooks/git": handle, [`${prefix}*`]: handle };
 }
 
-/** What follows the prefix in the path; "" when nothing does. */
-function keyIn(url: string): string {
+/** The path after the prefix. */
+function hookKeyOf(url: string): string {
   const start = url.indexOf(prefix);
   const end = url.indexOf("?", start);
   return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
 }
 
-/** The receiver treats a late body like a sender that disconnected. */
+/** A late body counts as broken, like a body whose sender disconnected. */
 async function readWhole(
   request: Request,
   maxBytes: number,

@@ -13,7 +13,7 @@ export interface KeylessOptions {
   listenHost: string;
 }
 
-/** Who may call an internal endpoint without a key or token. */
+/** Decides which callers may use an internal endpoint without a key or token. */
 export interface KeylessCalls {
   /** Networks whose callers need no key; empty: a key is always needed. */
   networks: readonly string[];
@@ -44,7 +44,7 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
 
   function isOwnHost(host: string): boolean {
     if (host === lastOwnHost) return true;
-    const name = nameIn(host);
+    const name = hostNameOf(host);
     const isOwn = name !== null && (isIP(name) !== 0 || ownNames.has(name));
     if (isOwn) lastOwnHost = host;
     return isOwn;
@@ -76,8 +76,8 @@ function isReachedFromLoopbackOnly(listenHost: string, networks: readonly string
   return isLoopback && loopbackNetworks.every((network) => networks.includes(network));
 }
 
-/** `Name.Example:8080` → `name.example`, `[::1]:8080` → `::1`; null: no host at all. */
-function nameIn(host: string): string | null {
+/** `Name.Example:8080` → `name.example`, `[::1]:8080` → `::1`; null: not a host. */
+function hostNameOf(host: string): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::\d{1,5})?$/i.exec(host);
   const name = match?.[1] ?? match?.[2]?.replace(/\.$/, "");
   return name ? name.toLowerCase() : null;

@@ -7,7 +7,7 @@ import type { KeylessCalls } from "./keyless-calls.ts";
 import { faultResponse } from "./respond.ts";
 import type { Routes } from "./server.ts";
 
-/** A part that does not answer within this long is not ready; a probe must not hang on it. */
+/** A part whose check takes longer is not ready; a probe must not hang. */
 const checkTimeoutMs = 3_000;
 
 export interface OperationsOptions {
@@ -15,15 +15,15 @@ export interface OperationsOptions {
   /** Unset: only callers that are allowed without a key. */
   metricsToken: string | undefined;
   keyless: KeylessCalls;
-  /** Each answers null while its part can work, or what is missing. */
+  /** Each returns null while its part is ready, or what is missing. */
   checks: (() => Promise<string | null>)[];
 }
 
-/** What operators and orchestrators ask. */
+/** Endpoints for operators and orchestrators. */
 export function operationRoutes({ metrics, metricsToken, keyless, checks }: OperationsOptions): Routes {
-  const missingParts = checks.map((check) => sharedWhileAsked(() => withinTime(check)));
+  const missingParts = checks.map((check) => shareInFlight(() => withinTime(check)));
   return {
-    // The process only: a broker or database that is away must not restart the fleet.
+    // Checks only the process: an unavailable broker or database must not restart all instances.
     "/livez": () => plain("ok"),
     "/readyz": async () => {
       const missing = (await Promise.all(missingParts.map((ask) => ask()))).filter((text) => text !== null);
@@ -46,13 +46,13 @@ function plain(text: string, status = 200): Response {
 }
 
 /** The endpoint is public and the check queries the database, so simultaneous requests share one check. */
-function sharedWhileAsked<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | null = null;
+function shareInFlight<T>(check: () => Promise<T>): () => Promise<T> {
+  let inFlight: Promise<T> | null = null;
   return () => {
-    asked ??= ask().finally(() => {
-      asked = null;
+    inFlight ??= check().finally(() => {
+      inFlight = null;
     });
-    return asked;
+    return inFlight;
   };
 }
 

@@ -1,16 +1,16 @@
-/** Stands in for a host that was not named, or not in words; nothing looks at it. */
-const nowhere = "http://localhost";
+/** Replaces a missing or invalid Host header; nothing reads it. */
+const placeholder = "http://localhost";
 
-/** The address of a request. Where its Host header is missing or no host, the runtime knows the path alone. */
+/** The URL of a request. Without a valid Host header, the runtime provides only the path. */
 export function addressOf({ url }: Request): URL {
-  return isWhole(url) ? new URL(url) : new URL(url, nowhere);
+  return isComplete(url) ? new URL(url) : new URL(url, placeholder);
 }
 
-/** The request for those who read its address by themselves: it is whole. */
+/** The request with a complete URL, for code that parses the URL itself. */
 export function withAddress(request: Request): Request {
-  return isWhole(request.url) ? request : new Request(addressOf(request), request);
+  return isComplete(request.url) ? request : new Request(addressOf(request), request);
 }
 
-function isWhole(url: string): boolean {
+function isComplete(url: string): boolean {
   return !url.startsWith("/");
 }

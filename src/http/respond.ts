@@ -1,7 +1,7 @@
 import { Fault, type FieldFault, httpStatusOf, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 
-/** Every error of the management API has this one shape. */
+/** The shape of all errors of the management API. */
 export interface ErrorBody {
   error: { code: string; message: string; fields?: FieldFault[] };
 }
@@ -18,14 +18,14 @@ export function faultResponse(fault: Fault): Response {
 }
 
 /**
- * The answer to anything thrown. What is no Fault is a bug, and what is unavailable names hosts and disks: their text
- * goes to the log beside the request id, never to the caller.
+ * The response to a thrown error. The text of a bug or of an `unavailable` fault may name hosts and files, so it goes only
+ * to the log, with the request id.
  */
 export function thrownResponse(thrown: unknown, log: Log, requestId: string): Response {
   if (thrown instanceof Fault && thrown.code === "unavailable") {
     log.warn({ requestId, error: thrown.message }, "request could not be served");
     const { retryAfterSeconds = 1 } = thrown;
-    return faultResponse(new Fault("unavailable", awayMessage, { retryAfterSeconds }));
+    return faultResponse(new Fault("unavailable", unavailableMessage, { retryAfterSeconds }));
   }
   if (thrown instanceof Fault && thrown.code !== "internal") return faultResponse(thrown);
   log.error(
@@ -36,5 +36,5 @@ export function thrownResponse(thrown: unknown, log: Log, requestId: string): Re
   return faultResponse(new Fault("internal", message));
 }
 
-const awayMessage =
-  "A part that this needs does not answer or is too busy; try again in a moment. See /readyz.";
+const unavailableMessage =
+  "A required part of the server does not answer or is too busy; try again in a moment. See /readyz.";

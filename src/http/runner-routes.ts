@@ -27,10 +27,10 @@ export interface RunnerRoutesParts {
   log: Log;
 }
 
-/** 5,000 lines of 70,000 characters would be more; a runner sends batches of a quarter of a megabyte. */
+/** Far more than a runner sends: its batches of log lines have a quarter of a megabyte. */
 const bodyLimits = { maxBytes: 16 * 1024 * 1024, timeoutMs: 30_000 };
 
-/** The runner protocol, by the token of a runner. Served beside the management API: it is no endpoint for people. */
+/** The runner protocol, authenticated by a runner's token. It is not part of the management API. */
 export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutesParts): Routes {
   function endpoint<T>(
     runnerOf: Credentials["runnerOf"],

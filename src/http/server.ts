@@ -9,7 +9,7 @@ export type Handler = (
   server: Server<unknown>,
 ) => Response | undefined | Promise<Response | undefined>;
 
-/** Exact paths and `:name` or `/*` patterns, matched natively before `fetch` is asked. */
+/** Exact paths and `:name` or `/*` patterns, matched natively before `fetch` is called. */
 export type Routes = Record<
   string,
   Handler | Partial<Record<"GET" | "POST" | "PUT" | "PATCH" | "DELETE", Handler>>
@@ -24,7 +24,7 @@ export function routeNames(routes: Routes): string[] {
 
 export interface HttpParts {
   routes: Routes;
-  /** Answers all that no route matched. */
+  /** Answers requests that match no route. */
   fetch: Handler;
   websocket?: WebSocketHandler<never>;
   log: Log;
@@ -45,9 +45,9 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
         port: address.port,
         maxRequestBodySize,
         idleTimeout: 120,
-        // In production mode Bun shares the port by default: a second server would start and get half of the clients.
+        // By default Bun shares the port in production mode: a second server would start and get half of the clients.
         reusePort: false,
-        // Else the runtime answers what a handler throws with a page that shows the source and where it stands.
+        // Otherwise the runtime answers an exception with a page that shows source code and paths.
         development: false,
         error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),
         routes: parts.routes as never,
@@ -57,13 +57,13 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
   );
 }
 
-/** The runtime says that an address is taken, but not what to do about it. */
+/** Adds to the error of an address in use what to do about it. */
 function listening({ host, port }: ListenAddress, listen: () => Server<unknown>): Server<unknown> {
   try {
     return listen();
   } catch (error) {
-    const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-    if (!isTaken) throw error;
+    const isInUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!isInUse) throw error;
     throw new Fault(
       "conflict",
       `Another program listens on ${host}:${port}. Stop it, or let Slipway listen elsewhere: PORT=${port + 1}, or server.listen in slipway.yaml.`,
@@ -72,17 +72,17 @@ function listening({ host, port }: ListenAddress, listen: () => Server<unknown>)
   }
 }
 
-/** Longest wait for requests in hand; one that streams without end must not hold the process. */
+/** Longest wait for open requests, because a stream may never end. */
 const finishWithinMs = 5_000;
-const askEveryMs = 10;
+const pollEveryMs = 10;
 
 /**
- * Takes no more connections, lets the requests in hand finish, then closes. Bun's own graceful stop also waits for idle
- * kept-alive connections, its other one cuts requests off; so we count.
+ * Accepts no more connections, waits for open requests, then closes. Bun's graceful stop also waits for idle keep-alive
+ * connections, and its other stop aborts requests, so neither is enough.
  */
 export async function stopServer(server: Server<unknown>): Promise<void> {
   void server.stop(false);
   const deadline = performance.now() + finishWithinMs;
-  while (server.pendingRequests > 0 && performance.now() < deadline) await Bun.sleep(askEveryMs);
+  while (server.pendingRequests > 0 && performance.now() < deadline) await Bun.sleep(pollEveryMs);
   await server.stop(true);
 }

@@ -6,15 +6,15 @@
  * fails until you do. Schemas come from shape.ts (`strict`, `jsonBody`, `pageQuery`, `listOf`): they validate and
  * document at once. Paths are written `/projects/{id}/things`, without /api. A body's schema is `strict({…})`.
  *
- * To ask for a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | { project: "view" }
- * | { project: "manage" } | { group: … }`; the last three look at the path parameter `id` and leave the project in
- * `projectOf(c)`. Where the project is known only after a look-up: `access: "signed-in"` and then
+ * To require a permission: `access: "signed-in" | "session" | "admin" | "anonymous" | { project: "view" }
+ * | { project: "manage" } | { group: … }`; the last three use the path parameter `id` and provide the project as
+ * `projectOf(c)`. If the project must be looked up first: `access: "signed-in"` and then
  * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by
  * `c.var.permissions.visibleProjectIds(callerOf(c))` (undefined: all). The rules themselves are account/permissions.ts.
  *
- * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", detail })`, or of what belongs to a
- * project `await auditProject(c, "thing.create", project, detail)`; inside a transaction pass its keepers as the last
- * argument. Never a secret in `detail`.
+ * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", detail })`, or for a part of a project
+ * `await auditProject(c, "thing.create", project, detail)`; inside a transaction pass its keepers as the last argument.
+ * `detail` must not contain a secret.
  *
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */

@@ -9,7 +9,7 @@ import { listOf, queryTime, text, time, z } from "./shape.ts";
 export const statusShape = z.enum(deliveryStatuses);
 export const codeShape = z.enum(deliveryCodes);
 
-/** What lists are filtered by, beside project and group. */
+/** Filters of lists, in addition to project and group. */
 export const deliveryFilter = {
   status: statusShape.optional(),
   code: codeShape.optional(),
@@ -35,13 +35,13 @@ export const answerShape = z
   })
   .openapi("DeliveryResponse");
 
-/** What a delivery that somebody asked for may answer beside its response. */
+/** Errors of endpoints that trigger a delivery. */
 export const triggerFaults = {
   409: "It was refused: the webhook is not enabled, or is gone. The message names the record.",
   429: "Deliveries of the project are too dense; `Retry-After` says when to try again.",
 };
 
-/** A host is told of a refusal by a delivery response; whoever asked for a delivery, as of every other error. */
+/** A refusal becomes an error of the API. Only Git hosts get it as a delivery response. */
 export function triggered({ httpStatus, retryAfterSeconds, body }: Answer): [DeliveryAnswer, 200 | 202] {
   if (!isRefused(body)) return [body, httpStatus === 202 ? 202 : 200];
   const code = httpStatus === 429 ? "too_many" : httpStatus >= 500 ? "internal" : "conflict";

@@ -3,7 +3,7 @@ import type { DocSchema } from "./docs-schema.ts";
 /** Shapes by name, to follow a `$ref`. */
 export type Shapes = Record<string, DocSchema>;
 
-/** A value that fits the schema: what is required, and what has an example of its own. */
+/** A value that matches the schema: required fields, and fields with an example. */
 function exampleOf(schema: DocSchema, shapes: Shapes): unknown {
   if (schema.$ref)
     return exampleOf(shapes[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {}, shapes);
@@ -33,7 +33,7 @@ function exampleObject(schema: DocSchema, shapes: Shapes): Record<string, unknow
   return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field, shapes)]));
 }
 
-/** The call as it would be typed into a shell. */
+/** The call as a shell command. */
 export function curlExample(
   method: string,
   path: string,

@@ -26,7 +26,7 @@ interface Endpoint {
   operation: Operation;
 }
 
-/** No script runs on the page and nothing is fetched; the one style is known by its hash. */
+/** The page has no scripts and loads nothing; its style is allowed by its hash. */
 export const docsPolicy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(docsStyle).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const accessWords: Record<string, string> = {
@@ -36,7 +36,7 @@ const accessWords: Record<string, string> = {
   admin: "administrators",
 };
 
-/** The API as one readable page, from the document that the schemas generate. */
+/** The API as one page, from the OpenAPI document. */
 export function docsPage(document: ApiDocument): string {
   const endpoints = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ method, path, operation })),

@@ -1,6 +1,6 @@
 import { maxId } from "./shape.ts";
 
-/** The part of a JSON schema that our own schemas produce. */
+/** The parts of JSON Schema that our schemas use. */
 export interface DocSchema {
   $ref?: string;
   type?: string | string[];
@@ -36,7 +36,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 
-/** The little of Markdown that our descriptions use: `code`, **bold** and blank lines. */
+/** The subset of Markdown in our descriptions: `code`, **bold** and paragraphs. */
 export function prose(text: string): string {
   return text
     .split(/\n\s*\n/)
@@ -53,7 +53,7 @@ function refName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }
 
-/** The kind of a value in one line, with links to the shapes it names. */
+/** The type of a value in one line, with links to named shapes. */
 export function kindOf(schema: DocSchema): string {
   if (schema.$ref) {
     const name = escapeHtml(refName(schema.$ref));
@@ -72,7 +72,7 @@ export function kindOf(schema: DocSchema): string {
   return escapeHtml(types.join(" or ") + (schema.format ? ` (${schema.format})` : ""));
 }
 
-/** Limits and default, as a reader wants them. */
+/** Limits and default as text. */
 function limitsOf(schema: DocSchema): string {
   const limits = [
     schema.minimum !== undefined && schema.minimum > -Number.MAX_SAFE_INTEGER ? `from ${schema.minimum}` : "",
@@ -92,7 +92,7 @@ export interface DocField {
   description?: string;
 }
 
-/** Fields of an object, nested ones as `git.url`. A shape that has a name is linked, not unfolded. */
+/** Fields of an object, nested ones as `git.url`. Named shapes are links. */
 export function fieldsOf(schema: DocSchema, prefix = ""): DocField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, field]) => {
     const isRequired = schema.required?.includes(key) ?? false;
@@ -116,7 +116,7 @@ export function fieldTable(fields: DocField[]): string {
   return `<div class="scroll"><table><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
-/** An object as its fields, a choice as one table for each form, anything else as its kind. */
+/** An object as a table of fields, a union as one table for each alternative, other values as their type. */
 export function schemaBlock(schema: DocSchema): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices?.some((choice) => choice.properties)) return choices.map(schemaBlock).join("<p>or</p>");

@@ -1,4 +1,4 @@
-/** The look of /docs. One string, so that its hash can stand in the content security policy. */
+/** Style sheet of /docs. The content security policy contains its hash. */
 export const docsStyle = `
 :root{color-scheme:light dark;--ink:#1b2430;--soft:#5b6675;--line:#dfe4ea;--ground:#fff;--tint:#f5f7fa;--accent:#1d6fb8;
 --get:#1d7a4d;--post:#1d5fb8;--put:#8a5a00;--patch:#6b3fa0;--delete:#b3261e}

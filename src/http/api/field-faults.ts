@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { $ZodIssue, $ZodRawIssue } from "zod/v4/core";
 import { Fault, type FieldFault } from "../../errors.ts";
 
-/** Names of the parts of a request, as people know them. */
+/** Names of the parts of a request in messages. */
 const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
 
 /** More would only repeat the first ones. */
@@ -42,7 +42,7 @@ function shortened(field: string): string {
   return field.length > fieldMaxLength ? `${field.slice(0, fieldMaxLength).toWellFormed()}…` : field;
 }
 
-/** What the schemas expect, in words. */
+/** Names of types in messages. */
 const expectedWords: Record<string, string> = {
   string: "text",
   number: "a number",
@@ -54,7 +54,7 @@ const expectedWords: Record<string, string> = {
   null: "null",
 };
 
-/** Plain sentences that continue "<field> …", in place of the schema library's own. */
+/** Sentences that continue "<field> …", in place of zod's messages. */
 function sentence(issue: $ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -67,12 +67,12 @@ function sentence(issue: $ZodRawIssue): string | undefined {
     case "too_big":
       return bound(issue.origin as string, "at most", issue.maximum as number);
     case "invalid_format":
-      return `is not written as ${String(issue.format)} is`;
+      return `is not a valid ${String(issue.format)}`;
     case "invalid_key":
-      // A key of a record has its own rules; what it broke is said by the issue inside.
+      // The inner issue says which rule the key breaks.
       return (issue.issues as { message: string }[])[0]?.message;
     case "invalid_union":
-      return Array.isArray(issue.options) ? oneOf(issue.options) : "fits none of the allowed forms";
+      return Array.isArray(issue.options) ? oneOf(issue.options) : "matches none of the allowed forms";
     default:
       return undefined;
   }

@@ -5,13 +5,13 @@ import type { ApiContext } from "./context.ts";
 export const knownCallerLimits: BodyLimits = { maxBytes: 2 * 1024 * 1024, timeoutMs: 30_000 };
 
 /** Endpoints without authentication accept only a name, a password or a code. */
-export const strangerLimits: BodyLimits = { maxBytes: 16 * 1024, timeoutMs: 10_000 };
+export const anonymousLimits: BodyLimits = { maxBytes: 16 * 1024, timeoutMs: 10_000 };
 
 /** Reads the body within its limits, for the validation that follows. */
 export async function readJsonBody(c: ApiContext, limits: BodyLimits): Promise<void> {
   // Many clients send a content type without a body, which means the same as {}.
   const text = (await readText(c.req.raw, limits)) || "{}";
   refuseDeepJson(text);
-  // Hono reads a body without a limit; with the text in its cache it does not read again.
+  // Hono would read the body without a limit; it uses this cache instead.
   Object.assign(c.req.bodyCache, { text: Promise.resolve(text) });
 }

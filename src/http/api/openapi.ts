@@ -17,7 +17,7 @@ permission, 404 missing or invisible, 409 in conflict with what is there, 422 ba
 **Lists** take \`page\` (from 1) and \`pageSize\` (at most 200) and answer \`{items,total,page,pageSize}\`, showing only what the
 caller may view. Ids are integers, times ISO 8601 in UTC. Every answer carries \`X-Request-Id\`.`;
 
-/** Serves the OpenAPI document, made from the same schemas that validate, and the page that people read. */
+/** Serves the OpenAPI document, generated from the schemas that validate requests, and the page `/docs`. */
 export function describeApi(app: OpenAPIHono<ApiEnv>): void {
   const register = app.openAPIRegistry.registerComponent.bind(app.openAPIRegistry);
   register("securitySchemes", "bearer", { type: "http", scheme: "bearer" });

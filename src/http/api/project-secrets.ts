@@ -74,13 +74,13 @@ const deleteCredential = route({
   method: "delete",
   path: "/projects/{id}/credential",
   tags,
-  summary: "Forget the clone credential",
+  summary: "Delete the clone credential",
   access,
   request: { params: idParams("id") },
   responses: { 204: noContent },
 });
 
-/** Keys of a project that are no variables of its scripts, by the name in the path. */
+/** Keys of a project that its scripts do not get, by the name in the path. */
 const keyKinds = { "notify-key": reservedSecrets.notify, "status-token": reservedSecrets.status } as const;
 const keyParams = idParams("id").extend({
   kind: z.enum(["notify-key", "status-token"]).openapi({
@@ -105,7 +105,7 @@ const deleteKey = route({
   method: "delete",
   path: "/projects/{id}/keys/{kind}",
   tags,
-  summary: "Forget a key of a project",
+  summary: "Delete a key of a project",
   access,
   request: { params: keyParams },
   responses: { 204: noContent },
@@ -139,7 +139,7 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
     await auditProject(c, action, project, { name });
   }
 
-  async function forget(c: ApiContext, name: string, action: string): Promise<void> {
+  async function remove(c: ApiContext, name: string, action: string): Promise<void> {
     const project = projectOf(c);
     const wasSet = await projects.deleteSecret(project.id, name);
     found(wasSet || null, `${name.replace(":", "")} of project ${project.name}`);
@@ -160,7 +160,7 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
       return c.body(null, 204);
     })
     .openapi(deleteSecret, async (c) => {
-      await forget(c, c.req.valid("param").name, "project.delete-secret");
+      await remove(c, c.req.valid("param").name, "project.delete-secret");
       return c.body(null, 204);
     })
     .openapi(setCredential, async (c) => {
@@ -169,7 +169,7 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
       return c.body(null, 204);
     })
     .openapi(deleteCredential, async (c) => {
-      await forget(c, reservedSecrets.credential, "project.delete-credential");
+      await remove(c, reservedSecrets.credential, "project.delete-credential");
       return c.body(null, 204);
     })
     .openapi(listKeys, async (c) => {
@@ -182,7 +182,7 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
       return c.body(null, 204);
     })
     .openapi(deleteKey, async (c) => {
-      await forget(c, keyKinds[c.req.valid("param").kind], "project.delete-key");
+      await remove(c, keyKinds[c.req.valid("param").kind], "project.delete-key");
       return c.body(null, 204);
     });
 }

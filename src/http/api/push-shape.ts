@@ -2,7 +2,7 @@ import { time, z } from "./shape.ts";
 
 const count = z.number().int();
 
-/** As http/connections-report.ts writes it. */
+/** The output of http/connections-report.ts. */
 export const connectionsShape = z
   .object({
     node: z.string(),

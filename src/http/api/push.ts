@@ -103,7 +103,7 @@ const publish = route({
       }).refine(namesItsTarget, {
         path: ["target"],
         error: "is required: the user or the channel that the message is for",
-        // Also beside other mistakes: all are told at once.
+        // Also if other fields are wrong, so that all mistakes are reported at once.
         when: ({ value }) => typeof value === "object" && value !== null,
       }),
     ),
@@ -133,7 +133,7 @@ const disconnect = route({
       ),
     ),
   },
-  responses: { 200: json("How many it concerned.", z.object({ connections: z.number().int() })) },
+  responses: { 200: json("The number of connections.", z.object({ connections: z.number().int() })) },
 });
 
 const connections = route({
@@ -168,7 +168,7 @@ export function pushApi({ codes, operations, consoleAccess }: PushDeps) {
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);
       const body = c.req.valid("json");
-      const wish =
+      const request =
         body.for === "console"
           ? {
               userId: consoleUserId(caller.userId),
@@ -177,7 +177,7 @@ export function pushApi({ codes, operations, consoleAccess }: PushDeps) {
               endsAt: caller.expiresAt,
             }
           : { userId: nameFor(caller, body.userId), console: false, channels: null, endsAt: null };
-      return c.json(await codes.issue(wish), 201);
+      return c.json(await codes.issue(request), 201);
     })
     .openapi(verifyByGet, async (c) => {
       const { code, temp } = c.req.valid("query");
@@ -226,7 +226,7 @@ function namesItsTarget({ targetType, target }: { targetType?: unknown; target?:
   return !isAddressed || (target !== "" && target !== undefined);
 }
 
-/** Oneself, or anybody for an admin; never the console's own names. */
+/** The caller's own name, or any name for an admin; never a name that is reserved for the console. */
 function nameFor(caller: Caller, asked: string | undefined): string {
   const name = asked ?? caller.username;
   if (isConsoleUser(name))

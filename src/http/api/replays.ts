@@ -131,7 +131,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
       return c.json(
         {
           preview,
-          message: messageOf(bulk, preview),
+          message: summaryOf(bulk, preview),
           hint: next === null ? null : "Send next back as after to go on with those that are left.",
           ...counts,
           replayed: items.length - failed,
@@ -153,7 +153,7 @@ function failedOf({ items }: BulkReplay): number {
   return items.filter(({ problem }) => problem !== null).length;
 }
 
-function messageOf(bulk: BulkReplay, preview: boolean): string {
+function summaryOf(bulk: BulkReplay, preview: boolean): string {
   const { matched, items, older, overtaken, unverified, nothing, left, isCut } = bulk;
   const failed = failedOf(bulk);
   const rest = [
@@ -163,9 +163,9 @@ function messageOf(bulk: BulkReplay, preview: boolean): string {
     [unverified, "whose signature had failed"],
     [nothing, "with nothing to build"],
   ] as const;
-  const aside = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  const skipped = rest.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
   const sentences = [
-    `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${aside.length > 0 ? `; not replayed: ${aside.join(", ")}` : ""}.`,
+    `${matched} found, ${items.length - failed} ${preview ? "would be replayed" : "replayed"}${skipped.length > 0 ? `; not replayed: ${skipped.join(", ")}` : ""}.`,
   ];
   const first = items.find(({ problem }) => problem !== null);
   if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);

@@ -43,7 +43,7 @@ export function prepareRequests(deps: RequestDeps) {
       await prepare(c, deps);
       await next();
     } catch (thrown) {
-      // Faults of endpoints are answered before they come back here; these are of the preparation itself.
+      // Faults of endpoints are already answered here; this one comes from the preparation.
       c.res = thrownResponse(thrown, deps.log, requestId);
     }
     c.header("x-request-id", requestId);
@@ -53,9 +53,9 @@ export function prepareRequests(deps: RequestDeps) {
     const { method, path } = c.req;
     const { status } = c.res;
     observe(method, routePath(c, -1), status, durationMs);
-    // Never the query: people put codes and secrets there.
+    // Without the query, which may contain codes and secrets.
     const { clientAddress } = c.var;
-    // A console that is open reads all day; what changes or fails is what an operator looks for.
+    // An open console reads all the time, so successful reads appear only at level debug.
     const isQuietRead = method === "GET" && status < 400;
     deps.log[isQuietRead ? "debug" : "info"](
       { requestId, method, path, status, durationMs, clientAddress },
@@ -81,7 +81,7 @@ async function prepare(c: ApiContext, deps: RequestDeps): Promise<void> {
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));
 }
 
-/** A proxy's own id is kept, so that its log and ours can be laid side by side; it must look like one. */
+/** Uses the id of a proxy, if it is valid, so that both logs can be compared. */
 function requestIdOf(headers: Headers): string {
   const given = headers.get("x-request-id") ?? "";
   return /^[\w-]{8,64}$/.test(given) ? given : crypto.randomUUID();
@@ -99,7 +99,7 @@ export function answerFaults(app: OpenAPIHono<ApiEnv>, log: Log): void {
   );
 }
 
-/** The framework's own refusals, in our words. */
+/** Errors of the framework as faults. */
 function faultOf(thrown: HTTPException): Fault {
   if (thrown.status === 415)
     return new Fault("unsupported_type", "Send the body as content-type: application/json.");
@@ -124,7 +124,7 @@ function buildObserver(metrics: Metrics) {
     registers: [metrics],
   });
   return (named: string, route: string, status: number, durationMs: number) => {
-    // A client may make a method up; the label must not.
+    // A client can invent methods, which must not become labels.
     const method = methods.has(named) ? named : "other";
     requests.inc({ method, route, status: String(status) });
     latency.observe({ method, route }, durationMs / 1000);

@@ -6,26 +6,26 @@ import type { TokenScope } from "../../model/user.ts";
 import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
-import { knownCallerLimits, readJsonBody, strangerLimits } from "./json-body.ts";
+import { anonymousLimits, knownCallerLimits, readJsonBody } from "./json-body.ts";
 import { maxId, z } from "./shape.ts";
 
 /**
- * Who may call an endpoint. `{project}` and `{group}` look at the path parameter `id`.
- * "anonymous" endpoints that ask for another proof say so in their description.
+ * Who may call an endpoint. `{project}` and `{group}` use the path parameter `id`. The description of an "anonymous"
+ * endpoint says whether it requires another proof.
  */
 export type Access = Needed | "anonymous";
 
 interface Guarded {
   access: Access;
-  /** What an API token must be allowed to; by default read for GET, admin for admin's endpoints, write for the rest. */
+  /** The scope that an API token needs; default: read for GET, admin for endpoints of admins, write otherwise. */
   scope?: TokenScope;
-  /** Refusals of its own, beside those that every endpoint of its kind can answer. */
+  /** Error responses in addition to those of every endpoint. */
   faults?: { [status: number]: string };
 }
 
 /**
- * An endpoint: what createRoute takes, and who may call it. The check runs before the input is looked at, so that a
- * stranger learns nothing from validation. The faults that every endpoint can answer are documented by themselves.
+ * An endpoint: the options of createRoute, and who may call it. Authorization runs before validation, so that validation
+ * reveals nothing to other callers. Common error responses are documented automatically.
  */
 export function route<
   P extends string,
@@ -44,7 +44,7 @@ export function route<
     "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
     "x-scope": access === "anonymous" ? undefined : scope,
   };
-  // The caller's type keeps its own responses alone: a client that checked `ok` reads the success, not a union.
+  // The type contains only the route's own responses, so that a client that checked `ok` gets no union with errors.
   return createRoute(documented as unknown as R) as ReturnType<typeof createRoute<P, R>>;
 }
 
@@ -57,7 +57,7 @@ export function newApi() {
   });
 }
 
-/** `post /projects/{id}/webhook/reset-key` → `postProjectsWebhookResetKeyById`, for generators of clients. */
+/** `post /projects/{id}/webhook/reset-key` → `postProjectsWebhookResetKeyById`, for client generators. */
 function operationIdOf(method: string, path: string): string {
   const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
   const words = path.split("/").filter((part) => part !== "");
@@ -79,8 +79,8 @@ function guard(
   return createMiddleware<ApiEnv>(async (c, next) => {
     await admit(c, access, scope);
     if (!takesCondition) refuseCondition(c);
-    // After authorisation, so that no body of an unauthorised caller is read. The runtime discards a body that is not read.
-    if (takesBody) await readJsonBody(c, access === "anonymous" ? strangerLimits : knownCallerLimits);
+    // After authorization, so that no body of an unauthorized caller is read. The runtime discards an unread body.
+    if (takesBody) await readJsonBody(c, access === "anonymous" ? anonymousLimits : knownCallerLimits);
     await next();
   });
 }
@@ -101,7 +101,7 @@ async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<
   if (group) c.set("group", group);
 }
 
-/** The `id` of the path; 0, which nothing has, when it is no id: so the answer is 404, as for any other missing thing. */
+/** The `id` of the path. An invalid one becomes 0, which does not exist, so that the response is 404. */
 function pathIdOf(c: ApiContext, access: Access): number {
   if (typeof access === "string") return 0;
   const text = c.req.param("id") ?? "";
@@ -132,23 +132,26 @@ const errorShape = z
   .openapi("Error");
 
 function faultResponses(access: Access, hasInput: boolean, own: Record<number, string>) {
-  const one = (description: string) => ({
+  const fault = (description: string) => ({
     description,
     content: { "application/json": { schema: errorShape } },
   });
   const isAnonymous = access === "anonymous";
   return {
     ...(hasInput
-      ? { 400: one("The body is not JSON."), 422: one("The input is not right; `fields` says where.") }
+      ? {
+          400: fault("The body is not JSON."),
+          422: fault("The input is not right; `fields` says where."),
+        }
       : {}),
-    ...(isAnonymous ? {} : { 401: one("No credential, or one that is no longer good.") }),
-    ...(isAnonymous ? {} : { 403: one("The caller lacks the permission or the scope.") }),
-    ...(typeof access === "string" ? {} : { 404: one("It does not exist, or the caller may not see it.") }),
-    ...Object.fromEntries(Object.entries(own).map(([status, description]) => [status, one(description)])),
+    ...(isAnonymous ? {} : { 401: fault("No credential, or one that is no longer good.") }),
+    ...(isAnonymous ? {} : { 403: fault("The caller lacks the permission or the scope.") }),
+    ...(typeof access === "string" ? {} : { 404: fault("It does not exist, or the caller may not see it.") }),
+    ...Object.fromEntries(Object.entries(own).map(([status, description]) => [status, fault(description)])),
   };
 }
 
-/** For handlers that look a thing up by themselves. */
+/** Throws 404 if the thing is missing. */
 export function found<T>(thing: T | null | undefined, name: string): T {
   if (thing === null || thing === undefined) throw new Fault("not_found", `There is no ${name}.`);
   return thing;

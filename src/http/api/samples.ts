@@ -27,7 +27,7 @@ const deleteSample = route({
   path: "/samples/{id}",
   tags,
   summary: "Remove a sample project",
-  description: "With its repository, tasks, logs and deliveries: nothing is left. `id` is the project's.",
+  description: "Deletes its repository, tasks, logs and deliveries too. `id` is the id of the project.",
   access: { project: "manage" },
   request: { params: idParams("id") },
   responses: { 204: noContent },

@@ -13,7 +13,7 @@ export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
-      // One line for each key, in order: field-faults.ts takes them apart again.
+      // One line for each key, in order; field-faults.ts splits them again.
       return issue.keys
         .slice(0, maxFields)
         .map((key) => unknownField(key, names))
@@ -37,7 +37,7 @@ export function text(max: number, min = 0) {
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "has characters that are no text");
 }
 
-/** The name of a thing: one line that starts and ends with something visible. */
+/** A name: one line without surrounding white space. */
 export const name = text(100, 1)
   .refine(
     (value) => value === value.trim() && !/\p{Cc}/u.test(value),
@@ -45,7 +45,7 @@ export const name = text(100, 1)
   )
   .openapi({ example: "shop" });
 
-/** A branch or tag that may be handed to git, full or short. */
+/** A branch or tag that may be passed to git, full or short. */
 export const gitRef = z
   .string()
   .refine(
@@ -58,13 +58,13 @@ export const permission = z
   .enum(["view", "manage"])
   .openapi({ description: "`manage` includes `view`.", example: "view" });
 
-/** Of a project or group in an answer: what whoever asks may do with it. */
+/** The caller's permission, in responses with a project or group. */
 export const ownPermission = permission.openapi({
   description: "What the caller may do with it, by themselves or through a group; `manage` includes `view`.",
   example: "manage",
 });
 
-/** Ids are integers; what a number cannot hold exactly is no id. */
+/** Larger integers are not exact in JavaScript. */
 export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const id = z.number().int().min(1).max(maxId);
@@ -91,7 +91,7 @@ export const bodyTime = z.iso
   .datetime({ offset: true, error: "must be an ISO 8601 time such as 2027-01-31T00:00:00Z" })
   .openapi({ example: "2027-01-31T00:00:00Z" });
 
-/** A day, or a time with its zone: without one it would mean whatever zone the server stands in. */
+/** A date, or a time with its zone; without one it would depend on the server. */
 const isoTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** A time in a query: ISO 8601 or milliseconds since the epoch. */
@@ -108,7 +108,7 @@ export const queryTime = z
   })
   .openapi({ type: "string", example: "2026-01-31T09:30:00Z" });
 
-/** Far enough for everybody, near enough that page × pageSize stays a number a database takes. */
+/** Keeps page × pageSize within the integers of the databases. */
 const maxPage = 1_000_000;
 
 /** The query of every list. Spread it: `strict({ ...pageQuery, projectId: queryId.optional() })`. */
@@ -129,7 +129,7 @@ export const pageQuery = {
     .openapi({ type: "integer", minimum: 1, maximum: 200, default: 20, example: 20 }),
 };
 
-/** The answer of every list. */
+/** The response of every list. */
 export function listOf<T extends z.ZodType>(item: T, name: string) {
   return z
     .object({
@@ -147,19 +147,19 @@ export function slice<T>(items: T[], { page, pageSize }: PageRequest): Page<T> {
   return { items: items.slice(from, from + pageSize), total: items.length, page, pageSize };
 }
 
-/** A page with its items written for the answer. */
+/** A page with its items as JSON. */
 export function listJson<T, J>(page: Page<T>, write: (item: T) => J) {
   return { items: page.items.map(write), total: page.total, page: page.page, pageSize: page.pageSize };
 }
 
 type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** The fields that were sent: an optional one that was not is left out, instead of being there as undefined. */
+/** Removes fields that are undefined. */
 export function onlyGiven<T extends object>(input: T): Given<T> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
-/** A JSON request body. Always `required`, so that an empty one is checked, and completed by defaults, as `{}`. */
+/** A JSON request body. Always `required`, so that an empty body is validated as `{}`, with defaults. */
 export function jsonBody<T extends z.ZodType>(schema: T) {
   return { required: true, content: { "application/json": { schema } } } as const;
 }
@@ -168,4 +168,4 @@ export function json<T extends z.ZodType>(description: string, schema: T) {
   return { description, content: { "application/json": { schema } } };
 }
 
-export const noContent = { description: "Done; there is nothing more to say." };
+export const noContent = { description: "Done; the response has no body." };

@@ -40,7 +40,7 @@ const taskStage = z.object({
 
 export const taskState = z.enum(taskStates);
 
-/** As task/queue/task-json.ts writes it. */
+/** The output of task/queue/task-json.ts. */
 export const taskShape = z
   .object({
     id,

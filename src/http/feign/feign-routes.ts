@@ -4,9 +4,9 @@ import { isConsoleChannel, isConsoleTarget, isConsoleUser } from "../../model/co
 import type { Gateway } from "../../push/gateway.ts";
 import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/publish-request.ts";
 import type { Published } from "../../push/publish/publisher.ts";
+import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
 import { connectionsReport } from "../connections-report.ts";
-import type { CallerRules } from "../deploy-service-mark.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";

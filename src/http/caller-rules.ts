@@ -14,13 +14,13 @@ export interface ConsoleRules {
    * Whether, without a deploy key, an admitted caller with the deploy service's header is trusted. False if the deploy
    * service runs in this process, because it never calls /feign then.
    */
-  believesHeader: boolean;
+  trustsHeader: boolean;
   reservesConsoleNames: boolean;
 }
 
 export function callerRules(
   credentials: FeignCredentials,
-  { deployKey, believesHeader, reservesConsoleNames }: ConsoleRules,
+  { deployKey, trustsHeader, reservesConsoleNames }: ConsoleRules,
 ): CallerRules {
   const hasDeployKey = (head: FeignHead) => {
     const given = apiKeyOf(head);
@@ -31,7 +31,7 @@ export function callerRules(
       deployKey !== undefined && hasDeployKey(head) ? null : credentials.refusalOf(head, request, server),
     mayActForConsole(head) {
       if (!reservesConsoleNames) return true;
-      return deployKey === undefined ? believesHeader && head.isFromDeployService : hasDeployKey(head);
+      return deployKey === undefined ? trustsHeader && head.isFromDeployService : hasDeployKey(head);
     },
   };
 }
