@@ -231,11 +231,23 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--tasks-concurrency", String(config["tasks.concurrency"])],
     ["--tasks-stop-grace", `${config["tasks.stopGrace"]}ms`],
     ["--runner-dir", runnerFolders(config).root],
+    ...optional("--runner-script-user", config["runner.scriptUser"]),
+    ["--runner-engine", config["runner.engine"]],
+    ...optional("--runner-engine-arguments", config["runner.engineArguments"].join(",")),
+    ...optional("--runner-image", config["runner.image"]),
+    ["--runner-max-memory", String(config["runner.maxMemory"])],
+    ["--runner-max-cpus", String(config["runner.maxCpus"])],
+    ["--runner-cache-max-bytes", String(config["runner.cacheMaxBytes"])],
     ["--runner-workspaces", config["runner.workspaces"]],
     ["--runner-also-unlabelled", String(config["runner.alsoUnlabelled"])],
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],
   ].flat();
+}
+
+/** With `=`, because a value may begin with a dash. */
+function optional(flag: string, value: string | undefined): string[][] {
+  return value ? [[`${flag}=${value}`]] : [];
 }
 
 /** Without keys and passwords of the server, which the runner and its scripts must not see. */

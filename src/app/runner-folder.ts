@@ -15,12 +15,14 @@ export interface RunnerFolders {
 
 /** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
 export function runnerFolders(
-  config: Pick<Config, "data.dir" | "runner.dir">,
+  config: Pick<Config, "data.dir" | "runner.dir" | "runner.scriptUser">,
   env: Record<string, string | undefined> = process.env,
 ): RunnerFolders {
   const beside = resolve(config["data.dir"], "runner");
   const chosen = config["runner.dir"];
-  const root = chosen ? resolve(chosen) : isInOwnFolder(beside) ? outside(beside, env) : beside;
+  // Another user's scripts must not have to pass through the folder of the database and the key.
+  const isOutside = isInOwnFolder(beside) || config["runner.scriptUser"] !== undefined;
+  const root = chosen ? resolve(chosen) : isOutside ? outside(beside, env) : beside;
   return { root, former: root === beside ? null : beside, knownHosts: join(beside, "known_hosts") };
 }
 

@@ -1,5 +1,24 @@
 import { secret, setting } from "./declare-setting.ts";
-import { boolean, listOf, oneOf, type Setting, text, url } from "./setting-kinds.ts";
+import {
+  boolean,
+  bytes,
+  decimal,
+  type Kind,
+  listOf,
+  oneOf,
+  type Setting,
+  text,
+  url,
+} from "./setting-kinds.ts";
+
+/** One argument of a command; lists of them are written with commas. */
+const engineArgument: Kind<string> = {
+  name: "argument such as `--runtime=runc`",
+  read(raw) {
+    if (typeof raw === "string" && /^--[a-z][\w-]*(=[^,\s]+)?$/.test(raw)) return { value: raw };
+    return { wrong: "must be one argument such as --runtime=runc, without spaces and commas" };
+  },
+};
 
 /** Settings of the execution side: the local runner of `start`, and `slipway runner`. */
 export const runnerSettings = {
@@ -8,6 +27,41 @@ export const runnerSettings = {
     text,
     undefined,
     "Folder of clones, workspaces and caches. Unset: `<data.dir>/runner`; if that lies in the program's own folder, `slipway/runner-…` in `$XDG_STATE_HOME`, in `~/.local/state`, or for root in `/var/lib`, so that scripts do not find the program's package.",
+  ),
+  "runner.scriptUser": setting(
+    text,
+    undefined,
+    "User that runs scripts, for a runner that runs as root: scripts cannot read what only the runner may read. Unset: the runner's own user.",
+  ),
+  "runner.engine": setting(
+    oneOf("auto", "podman", "docker", "none"),
+    "auto",
+    "Container engine of stages with an image. `auto`: podman or docker, whichever works.",
+  ),
+  "runner.engineArguments": setting(
+    listOf(engineArgument),
+    [],
+    "Additional arguments of `podman run` or `docker run`, such as `--runtime=runc`.",
+  ),
+  "runner.image": setting(
+    text,
+    undefined,
+    "Image for stages that name none. Set: no script of this runner runs outside of a container.",
+  ),
+  "runner.maxMemory": setting(
+    bytes,
+    0,
+    "Most memory of one stage; 0 means no limit. In a container for all of it, otherwise for each process.",
+  ),
+  "runner.maxCpus": setting(
+    decimal(0, 1024),
+    0,
+    "Most processors of one stage in a container; 0 means no limit.",
+  ),
+  "runner.cacheMaxBytes": setting(
+    bytes,
+    "5 GiB",
+    "Largest cache of one project; a larger one is emptied after the task.",
   ),
   "runner.workspaces": setting(
     oneOf("live", "none"),

@@ -82,6 +82,16 @@ function numberOf(raw: unknown): number {
   return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : Number.NaN;
 }
 
+export function decimal(min: number, max: number): Kind<number> {
+  return {
+    name: `number, ${min} to ${max}`,
+    read(raw) {
+      const number = numberOf(raw);
+      return number >= min && number <= max ? ok(number) : wrong(`must be a number, ${min} to ${max}`);
+    },
+  };
+}
+
 /** Days, also fractions: 0.5 is twelve hours. */
 export function days(min: number): Kind<number> {
   return {

@@ -54,8 +54,23 @@ export const runTask = z.object({
       /** Folder inside the workspace where the script runs; empty: its root. */
       directory: z.string(),
       healthCheck: healthCheck.nullable(),
+      /** Image of the container that the script runs in. Missing: the runner's own image, or no container. */
+      image: z.string().optional(),
+      /** `none`: the script has no network, which needs a container. */
+      network: z.enum(["bridge", "none"]).optional(),
     }),
   ),
+  /** Bounds for each stage; null or missing: none. */
+  resources: z
+    .object({
+      memoryBytes: z.number().int().nullable(),
+      cpus: z.number().nullable(),
+      processes: z.number().int().nullable(),
+      nice: z.number().int().min(0).max(19),
+    })
+    .optional(),
+  /** Folders of the workspace that are kept for the next task of the project. */
+  cache: z.array(z.string()).optional(),
   /** Plain environment, CI_* included. */
   env: z.record(z.string(), z.string()),
   /** Given as environment too, and masked in the log. */
@@ -75,6 +90,10 @@ export const runTask = z.object({
 });
 export type RunTask = z.infer<typeof runTask>;
 
+/** What keeps scripts from what the runner can read: nothing, another user, or containers for all scripts. */
+export const isolations = ["none", "user", "container"] as const;
+export type IsolationLevel = (typeof isolations)[number];
+
 export const claimRequest = z.object({
   labels: z.array(z.string().regex(labelPattern, labelRule)).max(32),
   concurrency: z.number().int().min(1).max(256),
@@ -83,6 +102,10 @@ export const claimRequest = z.object({
   alsoUnlabelled: z.boolean().default(false),
   /** Whether scripts run as a different user than the runner. Older runners do not send it. */
   isolated: z.boolean().default(false),
+  /** Older runners do not send these: they run every script as their own user, without a container. */
+  isolation: z.enum(isolations).default("none"),
+  /** Whether it can run stages in containers. */
+  containers: z.boolean().default(false),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequest>;

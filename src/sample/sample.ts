@@ -126,6 +126,8 @@ export function buildSamples(options: SamplesOptions): Samples {
       const kept = options.runnerDirs.flatMap((folder) => [
         join(folder, `cache/project-${project.id}.git`),
         join(folder, `work/project-${project.id}`),
+        join(folder, `shared/project-${project.id}`),
+        join(folder, `shared/fork-${project.id}`),
       ]);
       for (const path of [...ownFolder, ...kept]) rmSync(path, { recursive: true, force: true });
     },

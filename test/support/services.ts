@@ -1,12 +1,13 @@
 import { findChromium } from "./chromium.ts";
 import { startKafka } from "./kafka.ts";
+import { findPodman } from "./podman.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRabbitmq } from "./rabbitmq.ts";
 import { findCaddy, findNginx } from "./reverse-proxies.ts";
 import { ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
-/** What the tests need beside Bun. A value is a URL, for Chromium, sshd and the proxies the path of the executable. */
+/** What the tests need beside Bun. A value is a URL, for Chromium, sshd and the proxies the path of the executable, for podman the arguments of `podman run`. */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
   amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
@@ -15,6 +16,7 @@ const services = {
   sshd: { variable: "SLIPWAY_TEST_SSHD", start: findSshd },
   nginx: { variable: "SLIPWAY_TEST_NGINX", start: findNginx },
   caddy: { variable: "SLIPWAY_TEST_CADDY", start: findCaddy },
+  podman: { variable: "SLIPWAY_TEST_PODMAN", start: findPodman },
 } satisfies Record<string, { variable: string; start: () => Promise<string> }>;
 
 export type ServiceName = keyof typeof services;

@@ -29,7 +29,15 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 
-const request = { labels: [], concurrency: 20, version: "test", alsoUnlabelled: false, isolated: false };
+const request = {
+  labels: [],
+  concurrency: 20,
+  version: "test",
+  alsoUnlabelled: false,
+  isolated: false,
+  isolation: "none" as const,
+  containers: false,
+};
 
 function dispatchOver(over: Store) {
   const finished: Task[] = [];

@@ -35,7 +35,10 @@ export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint
   const endings = new Set<Promise<unknown>>();
 
   function end(task: GuardedTask, tree: ProcessTree): void {
-    const ending: Promise<unknown> = endTree(tree, () => task.killAt).finally(() => endings.delete(ending));
+    const ending: Promise<unknown> = endTree(tree, () => task.killAt)
+      // The next start of a runner tries again.
+      .catch(() => {})
+      .finally(() => endings.delete(ending));
     endings.add(ending);
   }
 

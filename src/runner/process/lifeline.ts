@@ -3,6 +3,7 @@ import type { Log } from "../../log.ts";
 import { ownCommand } from "../../own-command.ts";
 import { buildBackoff } from "../backoff.ts";
 import { lostGraceMs, type RunTask } from "../protocol.ts";
+import { engineEnvironment } from "./container.ts";
 import { type GuardMessage, guardCommand } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
@@ -45,7 +46,7 @@ export function openLifeline(log: Log): Lifeline {
       stdin: "pipe",
       stdout: "ignore",
       stderr: "ignore",
-      env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
+      env: { PATH: "/usr/bin:/bin", ...engineEnvironment(process.env) },
       // A separate session, so that a signal to the runner's process group does not end the guard.
       detached: true,
     });

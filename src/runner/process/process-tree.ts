@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { steadyClock } from "../../clock.ts";
+import { type RunningContainer, removeContainer } from "./container.ts";
 
 /**
  * The processes of one stage. They share a session (the script is started by setsid) and carry a mark in their
@@ -10,6 +11,8 @@ export interface ProcessTree {
   /** Process id of the script, also of its group and session. */
   leader: number;
   mark: string;
+  /** Where the script runs in a container: `leader` is then the engine's client. */
+  container?: RunningContainer;
 }
 
 /** Name of the environment variable that carries the mark. */
@@ -30,17 +33,26 @@ export type KillAt = (termedAt: number) => number;
  * SIGTERM to all of it, then SIGKILL. Answers the processes that are alive nevertheless, normally none;
  * without /proc, their group as a negative number.
  */
-export function endTree(tree: ProcessTree, killAt: KillAt, send: SendSignal = sendSignal): Promise<number[]> {
-  return endAll(() => targetsOf(tree), killAt, send);
+export async function endTree(
+  tree: ProcessTree,
+  killAt: KillAt,
+  send: SendSignal = sendSignal,
+): Promise<number[]> {
+  // The client passes SIGTERM on to the container; a client that was killed leaves its container running.
+  const survivors = await endAll(() => targetsOf(tree), killAt, send);
+  if (tree.container) await removeContainer(tree.container);
+  return survivors;
 }
 
 /** The same for processes of which only the mark is still sure, because pids are used again. */
-export function endMarked(mark: string, graceMs: number): Promise<number[]> {
-  return endAll(
+export async function endMarked({ mark, container }: ProcessTree, graceMs: number): Promise<number[]> {
+  const survivors = await endAll(
     () => livingProcesses((pid) => hasMark(pid, mark)),
     (termedAt) => termedAt + graceMs,
     sendSignal,
   );
+  if (container) await removeContainer(container);
+  return survivors;
 }
 
 /** For people: what is left, and that it is theirs to end. */

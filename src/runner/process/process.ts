@@ -1,3 +1,4 @@
+import { type RunningContainer, removeContainer } from "./container.ts";
 import {
   endTree,
   isTreeAlive,
@@ -21,6 +22,8 @@ export interface RunOptions {
   mayLeaveProcesses: boolean;
   /** Names the processes of this run, see ProcessTree. */
   mark: string;
+  /** The command is the client of this container. */
+  container?: RunningContainer;
   /** Told of the processes once they exist; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
@@ -60,7 +63,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
     stderr: "ignore",
     detached: true,
   });
-  const tree = { leader: child.pid, mark: options.mark };
+  const { mark, container } = options;
+  const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
   options.watch(tree);
   const output = drain(child.stdout.getReader(), options.onOutput);
 
@@ -70,6 +74,8 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const survivors = mustEnd ? await endTree(tree, options.killAt, options.send) : [];
   const isLeaderAlive = survivors.some((pid) => Math.abs(pid) === child.pid);
   const exitCode = isLeaderAlive ? null : await child.exited;
+  // A client that ends by itself has removed its container, unless it failed or was killed.
+  if (container && exitCode !== 0 && !mustEnd) await removeContainer(container);
   return { end, exitCode, survivors, hadLeftovers, isOutputHeld: !(await output.finish()), tree };
 }
 

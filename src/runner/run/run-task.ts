@@ -11,13 +11,19 @@ import { survivorsText } from "../process/process-tree.ts";
 import type { RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
+import type { Execution } from "../stage/execution.ts";
 import { runStage, type StageEnd, stoppedEnd } from "../stage/run-stage.ts";
+import { giveTo, letEnter } from "../stage/script-user.ts";
+import { openCacheFolders } from "../workspace/cache-folders.ts";
 import type { Workspace, Workspaces } from "../workspace/workspace.ts";
 
 export interface RunTaskParts {
   client: ServerClient;
   workspaces: Workspaces;
   lifeline: Lifeline;
+  execution: Execution;
+  /** Largest cache of one project. */
+  cacheMaxBytes: number;
   clock: Clock;
   log: Log;
   /** The runner's own environment. */
@@ -48,6 +54,8 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
   try {
     workspace = await parts.workspaces.open(instruction.projectId, instruction.taskId, instruction.attempt);
+    const user = parts.execution.scriptUser;
+    if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
     end = await work(instruction, { ...parts, held, guard, stream: log, workspace });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
@@ -84,12 +92,14 @@ interface Work extends RunTaskParts {
   workspace: Workspace;
 }
 
+/** Tells the server, and answers whether the task goes on. */
+async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]>[0]): Promise<boolean> {
+  return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
+}
+
 async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
   const { held } = parts;
-  const isGoing = async (said: Parameters<HeldTask["stage"]>[0]) =>
-    (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
-
-  if (!(await isGoing({ stage: "checkout", state: "running", exitCode: null })))
+  if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
   const checkedOut = await checkOut(instruction, parts);
   if ("state" in checkedOut) {
@@ -97,15 +107,38 @@ async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
     return checkedOut;
   }
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
-  if (!(await isGoing({ stage: "checkout", state: "success", exitCode: 0, ...commit })))
+  if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
+  const { scriptUser } = parts.execution;
+  if (scriptUser !== null) await giveTo(scriptUser, parts.workspace.source);
+  const cachePaths = instruction.cache ?? [];
+  const cache = openCacheFolders(parts.workspaces.root, instruction, scriptUser);
+  if (cachePaths.length > 0)
+    for (const line of cache.link(parts.workspace.source, cachePaths)) parts.stream.say("checkout", line);
+  try {
+    return await runStages(instruction, parts, checkedOut, cachePaths.length > 0 ? cache.folder : null);
+  } finally {
+    const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes) : null;
+    if (emptied !== null) parts.stream.say("system", emptied);
+  }
+}
+
+async function runStages(
+  instruction: RunTask,
+  parts: Work,
+  checkedOut: CheckedOut,
+  caches: string | null,
+): Promise<StageEnd> {
+  const { held } = parts;
+  const clone = parts.workspaces.cacheOf(instruction.projectId);
   if (instruction.stages.length === 0)
     parts.stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
   for (const stage of instruction.stages) {
-    if (!(await isGoing({ stage: stage.name, state: "running", exitCode: null })))
+    if (!(await isGoing(held, { stage: stage.name, state: "running", exitCode: null })))
       return stoppedEnd(stage.name, held);
-    const end = await runStage(stage, { ...parts, instruction, checkedOut, log: parts.stream });
+    const context = { ...parts, instruction, checkedOut, log: parts.stream, clone, caches };
+    const end = await runStage(stage, context);
     const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
     if (end.state !== "success") return end;
     // The last stage is done: a cancel that comes now is too late to be true.

@@ -11,6 +11,9 @@ import {
   type ServerRefusal,
 } from "../server/server-client.ts";
 import { buildServerWatch } from "../server/server-watch.ts";
+import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
+import { mustReach } from "../stage/script-user.ts";
+import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { runTask } from "./run-task.ts";
 
@@ -22,6 +25,9 @@ export interface RunnerOptions {
   alsoUnlabelled: boolean;
   concurrency: number;
   folders: WorkspaceFolders;
+  execution: ExecutionOptions;
+  /** Largest cache of one project. */
+  cacheMaxBytes: number;
   workspacePolicy: WorkspacePolicy;
   stopGraceMs: number;
   version: string;
@@ -51,6 +57,10 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     clock: options.clock,
     log,
   });
+  const { root } = options.folders;
+  const execution = await openExecution(options.execution, root, log);
+  if (execution.scriptUser !== null) mustReach(execution.scriptUser, root);
+  sweepCacheFolders(root, options.clock.now());
   const swept = await workspaces.sweep(options.stopGraceMs);
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
@@ -62,8 +72,9 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     concurrency: options.concurrency,
     version: options.version,
     alsoUnlabelled: options.alsoUnlabelled,
-    // Scripts run as the runner's own user and can read what it can read.
-    isolated: false,
+    isolated: execution.isolation !== "none",
+    isolation: execution.isolation,
+    containers: execution.hasContainers,
   });
   const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();
@@ -74,9 +85,14 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   async function greet(): Promise<null> {
     const known = await client.hello(request(), stop);
     const { concurrency } = options;
+    const { isolation } = execution;
     const { origin } = new URL(options.address().server);
     if (known === null) log.info({ server: origin, concurrency }, "asking an older server for work");
-    else log.info({ server: origin, runner: known.name, labels: known.labels, concurrency }, "connected");
+    else
+      log.info(
+        { server: origin, runner: known.name, labels: known.labels, concurrency, isolation },
+        "connected",
+      );
     const strange = known ? options.labels.filter((label) => !known.labels.includes(label)) : [];
     if (strange.length > 0)
       log.warn(
@@ -93,6 +109,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       client,
       workspaces,
       lifeline,
+      execution,
+      cacheMaxBytes: options.cacheMaxBytes,
       clock: options.clock,
       log,
       env: options.env,

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import type { LogStream } from "../log/log-stream.ts";
@@ -8,8 +8,9 @@ import { endTree, type ProcessTree, survivorsText } from "../process/process-tre
 import type { RunTask, StageRequest } from "../protocol.ts";
 import type { HeldTask } from "../server/held-task.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { CannotRun, type Execution, type PreparedScript } from "./execution.ts";
 import { checkHealth, describeCheck, type HealthCheck } from "./health-check.ts";
-import { scriptEnvironment } from "./script-environment.ts";
+import { taskVariables } from "./script-environment.ts";
 
 export interface StageContext {
   instruction: RunTask;
@@ -18,6 +19,11 @@ export interface StageContext {
   held: HeldTask;
   log: LogStream;
   guard: TaskGuard;
+  execution: Execution;
+  /** The project's clone, from which the checkout borrows objects. */
+  clone: string;
+  /** Folder of what survives tasks; null: the project keeps nothing. */
+  caches: string | null;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   newMark(): string;
@@ -38,26 +44,24 @@ export async function runStage(stage: Stage, context: StageContext): Promise<Sta
   if (!`${cwd}/`.startsWith(`${context.workspace.source}/`) || !existsSync(cwd))
     return failed(`The folder ${stage.directory} of ${stage.name} does not exist in the repository.`);
 
-  const env = scriptEnvironment(
-    context.instruction,
-    context.checkedOut,
-    { stage: stage.name, workspace: context.workspace.source },
-    context.env,
-  );
-  const file = join(context.workspace.scripts, stage.name);
-  writeFileSync(file, stage.script.replaceAll("\r\n", "\n"), { mode: 0o700 });
-  const result = await run(stage, context, {
-    command: stage.script.startsWith("#!") ? [file] : ["sh", "-eu", file],
-    cwd,
-    env,
-    timeoutMs: stage.timeoutMs,
-    mayLeaveProcesses: stage.name === "start",
-  });
+  const file = writeScript(stage, context);
+  let result: RunResult;
+  try {
+    result = await run(stage, context, {
+      command: stage.script.startsWith("#!") ? [file] : ["sh", "-eu", file],
+      cwd,
+      timeoutMs: stage.timeoutMs,
+      mayLeaveProcesses: stage.name === "start",
+    });
+  } catch (error) {
+    if (error instanceof CannotRun) return failed(error.message);
+    throw error;
+  }
   const end = endOf(stage, result, context);
   sayLeftovers(stage, result, context.log);
   const ill =
     end.state === "success" && stage.healthCheck
-      ? await checkStarted(stage, stage.healthCheck, context, { cwd, env })
+      ? await checkStarted(stage, stage.healthCheck, context, cwd)
       : null;
   const checkedEnd = ill ?? end;
   const isTried = checkedEnd.state === "success" || result.survivors.length > 0;
@@ -77,20 +81,22 @@ function withSurvivors(stage: Stage, end: StageEnd, survivors: number[], log: Lo
 interface Command {
   command: string[];
   cwd: string;
-  env: Record<string, string>;
   timeoutMs: number;
   mayLeaveProcesses: boolean;
 }
 
 async function run(stage: Stage, context: StageContext, command: Command): Promise<RunResult> {
+  const mark = context.newMark();
+  const prepared = prepare(stage, context, command, mark);
   const output = context.log.stageOutput(stage.name);
   try {
     return await runProcess({
       ...command,
+      ...prepared,
       onOutput: output.write,
       stop: context.held.stopped,
       killAt: context.held.killAt,
-      mark: context.newMark(),
+      mark,
       watch: (tree: ProcessTree) => {
         context.workspace.noteTree(tree);
         context.guard.watch(tree);
@@ -98,7 +104,35 @@ async function run(stage: Stage, context: StageContext, command: Command): Promi
     });
   } finally {
     output.end();
+    if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
   }
+}
+
+function writeScript({ name, script }: Stage, { workspace, execution }: StageContext): string {
+  const file = join(workspace.scripts, name);
+  writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
+  const user = execution.scriptUser;
+  if (user !== null) {
+    chownSync(file, 0, user.gid);
+    chmodSync(file, 0o750);
+  }
+  return file;
+}
+
+function prepare(stage: Stage, context: StageContext, command: Command, mark: string): PreparedScript {
+  const { instruction, clone, caches } = context;
+  const { source, scripts } = context.workspace;
+  return context.execution.prepare({
+    stage,
+    instruction,
+    command: command.command,
+    cwd: command.cwd,
+    mark,
+    folders: { source, scripts, clone, caches },
+    own: context.env,
+    variables: taskVariables(instruction, context.checkedOut, { stage: stage.name, workspace: source }),
+    mustLeaveNothing: command.mayLeaveProcesses,
+  });
 }
 
 function endOf(stage: Stage, result: RunResult, context: StageContext): StageEnd {
@@ -110,8 +144,20 @@ function endOf(stage: Stage, result: RunResult, context: StageContext): StageEnd
       reason: `${stage.name} ran longer than ${stage.timeoutMs / 1000} s`,
     };
   if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
-  if (exitCode !== 0) return { ...failed(`${stage.name} failed with exit code ${exitCode}`), exitCode };
+  if (exitCode !== 0) {
+    const why = result.tree.container ? containerFault(exitCode, context.instruction) : "";
+    return { ...failed(`${stage.name} failed with exit code ${exitCode}${why}`), exitCode };
+  }
   return { state: "success", exitCode, reason: "" };
+}
+
+/** Exit codes of `podman run` and `docker run` that are not the script's. */
+function containerFault(exitCode: number | null, { resources }: RunTask): string {
+  if (exitCode === 125) return ": the container could not be started; its log says why";
+  if (exitCode === 127) return ": a command was not found; the image may lack it, or a shell";
+  const memory = resources?.memoryBytes ?? null;
+  if (exitCode !== 137 || memory === null) return "";
+  return `: a process was killed, probably by the memory limit of ${Math.round(memory / 1024 ** 2)} MiB`;
 }
 
 /** The end of work that the server, or the end of the runner, has stopped. */
@@ -145,7 +191,7 @@ async function checkStarted(
   stage: Stage,
   check: HealthCheck,
   context: StageContext,
-  where: Pick<Command, "cwd" | "env">,
+  cwd: string,
 ): Promise<StageEnd | null> {
   const { held, log } = context;
   log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
@@ -154,7 +200,7 @@ async function checkStarted(
     fetch,
     async runCommand(text, timeoutMs) {
       const command = ["sh", "-c", text];
-      const result = await run(stage, context, { ...where, command, timeoutMs, mayLeaveProcesses: false });
+      const result = await run(stage, context, { cwd, command, timeoutMs, mayLeaveProcesses: false });
       release(result.tree, context);
       if (result.survivors.length > 0) throw new Error(survivorsText("the check", result.survivors));
       return result.exitCode ?? 1;

@@ -5,18 +5,8 @@ import { proxyVariables } from "../checkout/git-environment.ts";
 import type { RunTask } from "../protocol.ts";
 
 /** Of the runner's own environment, scripts get only what a program needs to run at all. */
-const passedOn = [
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "LANG",
-  "LC_ALL",
-  "LC_CTYPE",
-  "TZ",
-  "TMPDIR",
-  ...proxyVariables,
-];
+const ofAccount = ["HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"];
+const ofMachine = ["LANG", "LC_ALL", "LC_CTYPE", "TZ", ...proxyVariables];
 
 /** A process is refused when one variable is longer than 128 KiB; texts of strangers stay far below. */
 const textMaxLength = 8192;
@@ -33,20 +23,15 @@ function cleanPath(path = ""): string {
   return [...new Set(path.split(":").filter(isForeign))].join(":") || systemPath;
 }
 
-/** Environment of a stage: the allow-list, the project's own, its secrets, then CI_*, which nothing replaces. */
-export function scriptEnvironment(
+/** Variables of a stage: the project's own, its secrets, then CI_*, which nothing replaces. */
+export function taskVariables(
   instruction: RunTask,
   checkedOut: CheckedOut,
   place: { stage: string; workspace: string },
-  own: Record<string, string | undefined>,
 ): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const name of passedOn) {
-    const value = own[name];
-    if (value !== undefined) env[name] = value;
-  }
-  env.PATH = cleanPath(own.PATH);
-  Object.assign(env, instruction.env, instruction.secrets, {
+  const variables: Record<string, string> = {
+    ...instruction.env,
+    ...instruction.secrets,
     CI: "true",
     CI_TASK_ID: String(instruction.taskId),
     CI_PROJECT_ID: String(instruction.projectId),
@@ -57,7 +42,33 @@ export function scriptEnvironment(
     CI_AUTHOR: (instruction.env.CI_AUTHOR || checkedOut.author).slice(0, textMaxLength),
     CI_STAGE: place.stage,
     CI_WORKSPACE: place.workspace,
-  });
-  for (const [name, value] of Object.entries(env)) env[name] = value.replaceAll("\0", "");
-  return env;
+  };
+  for (const [name, value] of Object.entries(variables)) variables[name] = value.replaceAll("\0", "");
+  return variables;
+}
+
+/** On this machine: the account that runs the script, and the machine's language, time zone and proxies. */
+export function hostEnvironment(
+  own: Record<string, string | undefined>,
+  user: { name: string; home: string; shell: string } | null,
+  variables: Record<string, string>,
+): Record<string, string> {
+  const account =
+    user === null
+      ? chosen(own, ofAccount)
+      : { HOME: user.home, USER: user.name, LOGNAME: user.name, SHELL: user.shell };
+  return { PATH: cleanPath(own.PATH), ...account, ...chosen(own, ofMachine), ...variables };
+}
+
+/** In a container the image decides on PATH and HOME. */
+export function containerEnvironment(
+  own: Record<string, string | undefined>,
+  variables: Record<string, string>,
+): Record<string, string> {
+  return { ...chosen(own, ofMachine), ...variables };
+}
+
+function chosen(own: Record<string, string | undefined>, names: string[]): Record<string, string> {
+  const found = names.map((name) => [name, own[name]] as const);
+  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -47,6 +47,7 @@ interface RunRecord {
 }
 
 export interface Workspaces {
+  root: string;
   /** The clone of a project, for a task that uses it now. */
   cacheOf(projectId: number): string;
   temp: string;
@@ -102,10 +103,14 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   async function endOrphans(record: RunRecord | null, stopGraceMs: number): Promise<void> {
-    for (const { mark } of record?.trees ?? []) {
-      const survivors = await endMarked(mark, stopGraceMs);
-      if (survivors.length > 0)
-        log.error({ pids: survivors }, "processes of a killed runner could not be ended; end them by hand");
+    for (const tree of record?.trees ?? []) {
+      try {
+        const survivors = await endMarked(tree, stopGraceMs);
+        if (survivors.length > 0)
+          log.error({ pids: survivors }, "processes of a killed runner could not be ended; end them by hand");
+      } catch (error) {
+        log.error({ error: messageOf(error) }, "a container of a killed runner could not be removed");
+      }
     }
   }
 
@@ -125,6 +130,7 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   return {
+    root,
     temp,
     knownHosts: options.knownHosts,
     cacheOf(projectId) {

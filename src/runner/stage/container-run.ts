@@ -1,0 +1,143 @@
+import { chownSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RunningContainer } from "../process/container.ts";
+import { markVariable } from "../process/process-tree.ts";
+import type { Engine } from "./engine.ts";
+import type { Resources } from "./resources.ts";
+
+export interface ContainerRun {
+  engine: Engine;
+  image: string;
+  network: "bridge" | "none";
+  resources: Resources;
+  /** Who owns the files that the script makes; null: whom the engine chooses. */
+  user: { uid: number; gid: number } | null;
+  /** Folders of the host, at the same path in the container. */
+  mounts: { folder: string; isReadOnly: boolean }[];
+  cwd: string;
+  command: string[];
+  /** Environment of the script, secrets included. */
+  env: Record<string, string>;
+  mark: string;
+  taskId: number;
+  /** Whether processes that the command leaves are a fault: they end with the container. */
+  mustLeaveNothing: boolean;
+}
+
+export interface StartedContainer {
+  command: string[];
+  container: RunningContainer;
+}
+
+/** Where the container finds its environment. */
+const environmentFolder = "/run/slipway";
+/** A container without a limit of its own: enough for a large build, and an end to a fork bomb. */
+const processesMax = 8192;
+
+/**
+ * The engine's command that runs a script in a container. The environment comes in a file in memory that the container sees
+ * read-only: arguments and `inspect` show neither secrets nor variables. Project settings decide the image, the network
+ * and the limits; mounts and privileges are never theirs.
+ */
+export function containerRun(run: ContainerRun): StartedContainer {
+  const { engine, resources } = run;
+  const name = `slipway-${run.mark}`;
+  const folder = writeEnvironment(run);
+  const isPodman = engine.name === "podman";
+  const network = run.network === "none" ? "none" : isPodman ? "private" : "bridge";
+  const options = {
+    name,
+    label: `slipway.task=${run.taskId}`,
+    network,
+    workdir: run.cwd,
+    entrypoint: "sh",
+    "log-driver": "none",
+    "stop-timeout": "0",
+    "security-opt": "no-new-privileges",
+    "pids-limit": String(resources.processes ?? processesMax),
+    ...(resources.memoryBytes === null
+      ? {}
+      : { memory: `${resources.memoryBytes}b`, "memory-swap": `${resources.memoryBytes}b` }),
+    ...(resources.cpus === null ? {} : { cpus: String(resources.cpus) }),
+    ...(run.user === null ? {} : { user: `${run.user.uid}:${run.user.gid}` }),
+    ...(isPodman ? { "http-proxy": "false" } : {}),
+  };
+  const mounts = run.mounts.map(({ folder: path, isReadOnly }) => mount(path, path, isReadOnly));
+  return {
+    command: [
+      ...[engine.name, "run", "--rm", "--pull=missing", ...engine.arguments],
+      ...Object.entries(options).map(([option, value]) => `--${option}=${value}`),
+      ...[...mounts, mount(folder, environmentFolder, true)],
+      ...[run.image, "-c", wrapper, "sh"],
+      ...[String(run.mustLeaveNothing), String(resources.nice), ...run.command],
+    ],
+    container: { engine: engine.name, name, folder },
+  };
+}
+
+function mount(source: string, target: string, isReadOnly: boolean): string {
+  return `--mount=type=bind,source=${source},target=${target}${isReadOnly ? ",readonly" : ""}`;
+}
+
+/** Why the engine cannot mount a folder; null: it can. */
+export function mountFault(folder: string): string | null {
+  return /[,"\n]/.test(folder) ? `the path ${folder} has a comma, a quote or a line end` : null;
+}
+
+/**
+ * The first process of the container. Engines give SIGTERM to it alone, and the kernel lets the first process ignore it, so
+ * it passes the signal on to all others.
+ */
+const wrapper = `set -a; . ${environmentFolder}/env || exit 125; set +a
+[ -w "\${HOME:-/}" ] || export HOME=/tmp
+strict=$1; nice=$2; shift 2
+[ "$nice" = 0 ] || renice -n "$nice" -p 1 >/dev/null 2>&1 || set -- nice -n "$nice" "$@"
+trap 'kill -TERM -1 2>/dev/null' TERM
+"$@" &
+main=$!
+code=0
+wait "$main" || code=$?
+while kill -0 "$main" 2>/dev/null; do code=0; wait "$main" || code=$?; done
+if [ "$code" = 0 ] && [ "$strict" = true ]; then
+  for stat in /proc/[0-9]*/stat; do
+    [ "$stat" = /proc/1/stat ] && continue
+    line=
+    read -r line 2>/dev/null <"$stat" || continue
+    case "\${line##*) }" in Z*|"") continue ;; esac
+    echo "[a container ends with its script, and with it the processes that the script left behind; start services outside of it]" >&2
+    exit 70
+  done
+fi
+exit "$code"`;
+
+const tmpfsType = 0x01021994;
+
+/** Never on a disk: a folder in memory that only the runner and the container's user can read. */
+function writeEnvironment({ env, mark, user }: ContainerRun): string {
+  const folder = mkdtempSync(join(memoryFolder(), "slipway-env-"));
+  try {
+    const file = join(folder, "env");
+    const lines = Object.entries({ ...env, [markVariable]: mark }).map(
+      ([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'\n`,
+    );
+    writeFileSync(file, lines.join(""), { mode: 0o400 });
+    if (user !== null && process.getuid?.() === 0)
+      for (const path of [file, folder]) chownSync(path, user.uid, user.gid);
+    return folder;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function memoryFolder(): string {
+  const candidates = ["/dev/shm", process.env.XDG_RUNTIME_DIR, "/run"];
+  for (const folder of candidates) {
+    try {
+      if (folder && statfsSync(folder).type === tmpfsType) return folder;
+    } catch {
+      // The next one may exist.
+    }
+  }
+  throw new Error("Neither /dev/shm nor /run is a tmpfs, so secrets cannot be passed to a container.");
+}

@@ -1,0 +1,37 @@
+import { Fault } from "../../errors.ts";
+import { call, type EngineName } from "../process/container.ts";
+
+/** The container engine of this machine. */
+export interface Engine {
+  name: EngineName;
+  /** Additional arguments of `run`, from the settings of the runner. */
+  arguments: string[];
+}
+
+export type EngineChoice = "auto" | EngineName | "none";
+
+/** Asks the engine something that needs it to work: its server, or its storage. */
+const questions: Record<EngineName, string[]> = {
+  podman: ["podman", "info", "--format", "{{.Host.OCIRuntime.Name}}"],
+  docker: ["docker", "version", "--format", "{{.Server.Version}}"],
+};
+
+/** Finds the engine; null where the choice is `none`, or `auto` and there is none. */
+export async function findEngine(choice: EngineChoice, extra: string[]): Promise<Engine | null> {
+  if (choice === "none") return null;
+  const names: EngineName[] = choice === "auto" ? ["podman", "docker"] : [choice];
+  const faults: string[] = [];
+  for (const name of names) {
+    const fault = await faultOf(name);
+    if (fault === null) return { name, arguments: extra };
+    faults.push(fault);
+  }
+  if (choice === "auto") return null;
+  throw new Fault("invalid", `runner.engine is ${choice}, but ${faults.join("; ")}.`);
+}
+
+async function faultOf(name: EngineName): Promise<string | null> {
+  if (Bun.which(name) === null) return `${name} is not installed`;
+  const { exitCode, output } = await call(questions[name]);
+  return exitCode === 0 ? null : `${name} does not work: ${output.trim().split("\n").at(-1) ?? ""}`;
+}

@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { Fault } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { RunningContainer } from "../process/container.ts";
+import { engineEnvironment } from "../process/container.ts";
+import type { IsolationLevel, RunTask } from "../protocol.ts";
+import { containerRun, mountFault } from "./container-run.ts";
+import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
+import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
+import { containerEnvironment, hostEnvironment } from "./script-environment.ts";
+import { asUser, findScriptUser, powerfulGroupsOf, type ScriptUser } from "./script-user.ts";
+
+/** How the scripts of this runner are run. */
+export interface ExecutionOptions {
+  scriptUser: string | undefined;
+  engine: EngineChoice;
+  engineArguments: string[];
+  /** For stages that name no image: with it, no script runs outside of a container. */
+  image: string | undefined;
+  bounds: ResourceBounds;
+}
+
+export interface Execution {
+  isolation: IsolationLevel;
+  hasContainers: boolean;
+  scriptUser: ScriptUser | null;
+  prepare(script: Script): PreparedScript;
+}
+
+/** A command of a stage, and all that it may touch. */
+export interface Script {
+  stage: Pick<RunTask["stages"][number], "name" | "image" | "network">;
+  instruction: Pick<RunTask, "taskId" | "resources">;
+  command: string[];
+  cwd: string;
+  mark: string;
+  folders: { source: string; scripts: string; clone: string; caches: string | null };
+  /** The runner's own environment. */
+  own: Record<string, string | undefined>;
+  /** Variables of the task: those of the project, secrets, CI_*. */
+  variables: Record<string, string>;
+  /** Whether processes that the command leaves in a container are a fault. */
+  mustLeaveNothing: boolean;
+}
+
+export interface PreparedScript {
+  command: string[];
+  cwd: string;
+  env: Record<string, string>;
+  container?: RunningContainer;
+}
+
+/** A stage that this runner cannot run as it must be run. */
+export class CannotRun extends Error {
+  override readonly name = "CannotRun";
+}
+
+/** Reads the settings and the machine once, at start. */
+export async function openExecution(options: ExecutionOptions, root: string, log: Log): Promise<Execution> {
+  const user = options.scriptUser === undefined ? null : findScriptUser(options.scriptUser);
+  const found = await findEngine(options.engine, options.engineArguments);
+  const unfit = found && mountFault(root);
+  if (unfit) log.warn(`stages cannot run in containers: ${unfit}; set runner.dir to another folder`);
+  const engine = unfit ? null : found;
+  const image = options.image ?? null;
+  if (image !== null && engine === null)
+    throw new Fault(
+      "invalid",
+      `runner.image is ${image}, but there is no container engine: install podman or docker, or unset runner.image.`,
+    );
+  const powerful = user === null ? [] : powerfulGroupsOf(user);
+  if (user !== null && powerful.length > 0)
+    log.warn(
+      { user: user.name, groups: powerful },
+      "the scripts' user is in groups that make it as powerful as root: this runner does not count as isolated",
+    );
+  const isolation =
+    image !== null ? "container" : user !== null && powerful.length === 0 ? "user" : ("none" as const);
+  return {
+    isolation,
+    hasContainers: engine !== null,
+    scriptUser: user,
+    prepare(script) {
+      const resources = resourcesFor(script.instruction.resources, options.bounds);
+      const wanted = script.stage.image ?? image;
+      if (wanted !== null && engine === null)
+        throw new CannotRun(
+          `${script.stage.name} needs a container of ${wanted}, but this runner has no container engine: install podman or docker there, or run the project on another runner.`,
+        );
+      if (wanted === null || engine === null) return onHost(script, user, resources);
+      const started = containerRun({
+        engine,
+        image: wanted,
+        network: script.stage.network ?? "bridge",
+        resources,
+        user: user ?? ownerOfFiles(engine),
+        mounts: mountsOf(script.folders),
+        cwd: script.cwd,
+        command: script.command,
+        env: containerEnvironment(script.own, script.variables),
+        mark: script.mark,
+        taskId: script.instruction.taskId,
+        mustLeaveNothing: script.mustLeaveNothing,
+      });
+      return { ...started, cwd: "/", env: engineEnvironment(script.own) };
+    },
+  };
+}
+
+function onHost(
+  { stage, command, cwd, own, variables }: Script,
+  user: ScriptUser | null,
+  resources: ReturnType<typeof resourcesFor>,
+): PreparedScript {
+  if (stage.network === "none")
+    throw new CannotRun(
+      `${stage.name} must have no network, which needs a container: give the stage or the project an image.`,
+    );
+  const bounded = limited(resources, command);
+  return {
+    command: user === null ? bounded : asUser(user, bounded),
+    cwd,
+    env: hostEnvironment(own, user, variables),
+  };
+}
+
+/** Docker's containers run as root of the machine; a runner that is not root could not remove their files. */
+function ownerOfFiles({ name }: Engine): { uid: number; gid: number } | null {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  return name === "docker" && uid !== 0 ? { uid, gid } : null;
+}
+
+/** The checkout borrows objects from the clone, so git in the container needs them at the same path. */
+function mountsOf({ source, scripts, clone, caches }: Script["folders"]) {
+  return [
+    { folder: source, isReadOnly: false },
+    { folder: scripts, isReadOnly: true },
+    { folder: join(clone, "objects"), isReadOnly: true },
+    ...(caches === null ? [] : [{ folder: caches, isReadOnly: false }]),
+  ];
+}

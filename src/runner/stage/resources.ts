@@ -1,0 +1,40 @@
+import type { RunTask } from "../protocol.ts";
+
+/** Bounds of one stage; null: none. */
+export type Resources = NonNullable<RunTask["resources"]>;
+
+/** The most that this runner lets a stage use; null: no bound. */
+export interface ResourceBounds {
+  memoryBytes: number | null;
+  cpus: number | null;
+}
+
+const unbounded: Resources = { memoryBytes: null, cpus: null, processes: null, nice: 0 };
+
+/** What the project asks for, within what the runner allows. */
+export function resourcesFor(asked: RunTask["resources"], bounds: ResourceBounds): Resources {
+  const resources = asked ?? unbounded;
+  return {
+    ...resources,
+    memoryBytes: smaller(resources.memoryBytes, bounds.memoryBytes),
+    cpus: smaller(resources.cpus, bounds.cpus),
+  };
+}
+
+function smaller(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/**
+ * The command under the limits that exist without a container: memory of each process, processes of the user (not for
+ * root), priority. The kernel has no such limit for processor time.
+ */
+export function limited({ memoryBytes, processes, nice }: Resources, command: string[]): string[] {
+  const limits = [
+    ...(memoryBytes === null ? [] : [`ulimit -d ${Math.ceil(memoryBytes / 1024)}`]),
+    ...(processes === null ? [] : [`ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}`]),
+  ];
+  if (limits.length === 0 && nice === 0) return command;
+  const run = nice === 0 ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
+  return ["sh", "-c", [...limits, run].join("\n"), "sh", ...command];
+}

@@ -1,0 +1,92 @@
+import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Fault } from "../../errors.ts";
+
+/** The account that runs scripts in place of the runner's own. */
+export interface ScriptUser {
+  name: string;
+  uid: number;
+  gid: number;
+  home: string;
+  shell: string;
+  /** Names of its groups. */
+  groups: string[];
+}
+
+/** Groups whose members can become root or control containers. */
+const powerfulGroups = ["root", "docker", "sudo", "wheel", "disk", "shadow", "lxd", "podman"];
+
+/** Looks the account up. Only root can run scripts as another user. */
+export function findScriptUser(name: string): ScriptUser {
+  if (process.getuid?.() !== 0)
+    throw new Fault(
+      "invalid",
+      `runner.scriptUser is ${name}, but only a runner that runs as root can run scripts as another user. Start it as root, or unset runner.scriptUser.`,
+    );
+  if (Bun.which("setpriv") === null)
+    throw new Fault(
+      "invalid",
+      "runner.scriptUser needs the program setpriv: install the package util-linux.",
+    );
+  const entry = output(["getent", "passwd", name]).trim().split(":");
+  const [account, , uid = "", gid = "", , home = "/", shell = ""] = entry;
+  if (account !== name || !/^\d+$/.test(uid) || !/^\d+$/.test(gid))
+    throw new Fault(
+      "invalid",
+      `runner.scriptUser: there is no user ${name} on this machine. Create it: useradd --system --create-home ${name}`,
+    );
+  if (Number(uid) === 0)
+    throw new Fault("invalid", "runner.scriptUser must not be root: scripts would run as the runner does.");
+  const groups = output(["id", "-Gn", name]).trim().split(/\s+/);
+  return { name, uid: Number(uid), gid: Number(gid), home, shell: shell || "/bin/sh", groups };
+}
+
+/** Groups of the account that make it as powerful as root. */
+export function powerfulGroupsOf({ groups }: ScriptUser): string[] {
+  return groups.filter((group) => powerfulGroups.includes(group));
+}
+
+/** The command as run by this account: its groups, no capabilities. */
+export function asUser(user: ScriptUser, command: string[]): string[] {
+  const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--inh-caps=-all"];
+  return ["setpriv", ...identity, "--", ...command];
+}
+
+/** Lets the account pass through the folders of the runner to those of its task, and read its scripts; it owns none of them. */
+export function letEnter(user: ScriptUser, root: string, scripts: string): void {
+  for (let folder = dirname(scripts); folder.startsWith(root); folder = dirname(folder))
+    chmodSync(folder, 0o711);
+  chmodSync(join(root, "cache"), 0o711);
+  chownSync(scripts, 0, user.gid);
+  chmodSync(scripts, 0o750);
+}
+
+/** Fails at start, and not in every task, if the account cannot reach the folder of workspaces. */
+export function mustReach(user: ScriptUser, root: string): void {
+  mkdirSync(root, { recursive: true, mode: 0o711 });
+  chmodSync(root, 0o711);
+  const entered = Bun.spawnSync(asUser(user, ["sh", "-c", 'cd -- "$1"', "sh", root]), {
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  if (entered.exitCode === 0) return;
+  throw new Fault(
+    "invalid",
+    `runner.scriptUser: ${user.name} cannot enter ${root}. Set runner.dir to a folder whose parents it may enter, such as /var/lib/slipway-runner.`,
+  );
+}
+
+/** Gives a folder with all that is in it to the account; links are not followed. */
+export async function giveTo(user: ScriptUser, folder: string): Promise<void> {
+  const child = Bun.spawn(["chown", "-R", "-h", `${user.uid}:${user.gid}`, "--", folder], {
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const problems = new Response(child.stderr).text();
+  if ((await child.exited) !== 0)
+    throw new Error(`${folder} could not be given to ${user.name}: ${await problems}`);
+}
+
+function output(command: string[]): string {
+  return Bun.spawnSync(command, { stdout: "pipe", stderr: "ignore" }).stdout.toString();
+}

@@ -1,0 +1,111 @@
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from "node:fs";
+import { join } from "node:path";
+import { toFullRef } from "../../model/git-ref.ts";
+
+/** Folders of a project that survive its tasks, in one folder of the runner. */
+export interface CacheFolders {
+  folder: string;
+  /** Links each of them into the workspace; answers what people should know. */
+  link(source: string, paths: string[]): string[];
+  /** After a task: empties the cache when it is larger than allowed; answers the line for the log, or null. */
+  limit(maxBytes: number): Promise<string | null>;
+}
+
+/** Code of forks is in refs such as refs/pull/7/head; what it writes must not reach builds of the project's own code. */
+export function isForkRef(ref: string): boolean {
+  return !/^refs\/(heads|tags)\//.test(toFullRef(ref));
+}
+
+/** A cache that no task used for this long is removed at the start of a runner. */
+const unusedMs = 90 * 24 * 3_600_000;
+
+interface Owner {
+  uid: number;
+  gid: number;
+}
+
+export function openCacheFolders(
+  root: string,
+  { projectId, ref }: { projectId: number; ref: string },
+  /** Who runs the scripts, if not the runner's own user. */
+  owner: Owner | null,
+): CacheFolders {
+  const folder = join(root, "shared", `${isForkRef(ref) ? "fork" : "project"}-${projectId}`);
+  const make = (path: string) => {
+    if (existsSync(path)) return;
+    mkdirSync(path, { mode: 0o700 });
+    if (owner !== null) chownSync(path, owner.uid, owner.gid);
+  };
+  return {
+    folder,
+    link(source, paths) {
+      mkdirSync(join(root, "shared"), { recursive: true, mode: 0o711 });
+      make(folder);
+      utimesSync(folder, new Date(), new Date());
+      const said: string[] = [];
+      for (const path of paths) {
+        const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+        const fault = faultOf(source, parts);
+        if (fault !== null) {
+          said.push(`[the folder ${path} is not cached: ${fault}]`);
+          continue;
+        }
+        const kept = join(folder, encodeURIComponent(parts.join("/")));
+        make(kept);
+        for (let depth = 1; depth < parts.length; depth++) make(join(source, ...parts.slice(0, depth)));
+        symlinkSync(kept, join(source, ...parts));
+      }
+      return said;
+    },
+    async limit(maxBytes) {
+      if (!existsSync(folder)) return null;
+      const bytes = await diskUse(folder);
+      if (bytes <= maxBytes) return null;
+      rmSync(folder, { recursive: true, force: true });
+      return `[the cache had ${mebibytes(bytes)}, more than the ${mebibytes(maxBytes)} of runner.cacheMaxBytes: it was emptied]`;
+    },
+  };
+}
+
+/** Removes caches that no task has used for long, as those of deleted projects. */
+export function sweepCacheFolders(root: string, now: number): void {
+  const shared = join(root, "shared");
+  for (const name of existsSync(shared) ? readdirSync(shared) : []) {
+    const folder = join(shared, name);
+    const usedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    if (now - usedAt > unusedMs) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A repository decides which links its folders have, so no part of the way may be a link. */
+function faultOf(source: string, parts: string[]): string | null {
+  if (parts.length === 0 || parts.includes("..") || parts[0] === ".git")
+    return "it is not a folder below the workspace";
+  let place = source;
+  for (const part of parts) {
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    if (found && !found.isDirectory()) return "the repository has a file or a link on the way";
+    place = join(place, part);
+  }
+  return lstatSync(place, { throwIfNoEntry: false }) ? "the repository has something of that name" : null;
+}
+
+async function diskUse(folder: string): Promise<number> {
+  const child = Bun.spawn(["du", "-sk", "--", folder], { stdout: "pipe", stderr: "ignore" });
+  const kibibytes = Number.parseInt(await new Response(child.stdout).text(), 10);
+  return Number.isNaN(kibibytes) ? 0 : kibibytes * 1024;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2)} MiB`;
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildCli } from "../support/cli.ts";
+import { type ContainerScene, startContainerScene } from "../support/container-scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { serviceUrl } from "../support/services.ts";
+import { makeTestUser } from "../support/test-user.ts";
+
+const podman = await serviceUrl("podman");
+const user = await makeTestUser();
+let scene: ContainerScene;
+
+beforeAll(async () => {
+  if (user)
+    scene = await startContainerScene(podman ?? "", {
+      SLIPWAY_RUNNER_ENGINE: podman ? "podman" : "none",
+      SLIPWAY_RUNNER_SCRIPT_USER: user.name,
+    });
+}, 60_000);
+afterAll(() => scene?.stop());
+
+const onMachine = { image: undefined };
+
+describe.skipIf(!user)("runner.scriptUser", () => {
+  test("scripts run as that user with its groups and home, and own their workspace", async () => {
+    const build = [
+      "id -un; id -G",
+      'echo "home=$HOME user=$USER"',
+      "grep -E '^Cap(Eff|Prm)' /proc/self/status",
+      "echo built >out.txt; git log -1 --format=%s; mkdir -p deps; ls -ld deps/store/",
+      "touch deps/store/kept",
+      'test ! -w "$(dirname "$CI_WORKSPACE")" && test ! -w "$0" && echo cannot-change',
+    ].join("\n");
+    const { state, text } = await scene.run({ build }, onMachine, { cache: ["deps/store"] });
+    expect(text).toContain(`\n${user?.name}\n${user?.gid}\n`);
+    expect(text).toContain(`home=${user?.home} user=${user?.name}`);
+    expect(text).toContain("CapPrm:\t0000000000000000");
+    expect(text).toContain("CapEff:\t0000000000000000");
+    expect(text).toContain("\nChange\n");
+    expect(text).toContain("cannot-change");
+    expect(state).toBe("success");
+    expect(statSync(join(scene.root, "shared/project-1/deps%2Fstore/kept")).uid).toBe(user?.uid ?? 0);
+  });
+
+  test("its limits hold without a container: memory of a process, processes, priority", async () => {
+    const resources = { memoryBytes: 64 * 1024 ** 2, cpus: null, processes: 30, nice: 7 };
+    const build = [
+      "ulimit -d; ulimit -u 2>/dev/null || ulimit -p",
+      "awk '{print \"nice=\" $19}' /proc/self/stat",
+      "head -c 200000000 /dev/zero | tail -c 190000000 >/dev/null && echo memory-taken || echo memory-refused",
+    ].join("\n");
+    const { text } = await scene.run({ build }, onMachine, { resources });
+    expect(text).toMatch(/^65536\n30$/m);
+    expect(text).toContain("memory-refused");
+  });
+
+  test("a canceled script of that user is ended", async () => {
+    const before = scene.server.finished.length;
+    scene.give({ build: "trap '' TERM; echo waiting; sleep 66; sleep 66" }, onMachine);
+    await eventually("the script runs", () => scene.text().includes("waiting"));
+    scene.server.answer = { continue: false, why: "canceled" };
+    await eventually("it is canceled", () => scene.server.finished.length > before);
+    scene.server.answer = { continue: true };
+    expect(scene.server.finished.at(-1)?.state).toBe("canceled");
+    expect(Bun.spawnSync(["pgrep", "-fx", "sleep 66"]).stdout.toString()).toBe("");
+  });
+
+  test.skipIf(!podman)("containers run as that user too", async () => {
+    const { state, text } = await scene.run({
+      build: 'echo "uid=$(id -u) home=$HOME"; echo x >made.txt; cat app.txt',
+    });
+    expect(state).toBe("success");
+    expect(text).toContain(`uid=${user?.uid} home=/tmp`);
+  });
+
+  test("what cannot work ends the runner with exit code 2 and a way out", async () => {
+    const closed = mkdtempSync(join(tmpdir(), "slipway-closed-"));
+    const name = user?.name ?? "";
+    for (const [settings, message] of [
+      [{ SCRIPT_USER: "no-such-user" }, "there is no user no-such-user on this machine. Create it: useradd"],
+      [{ SCRIPT_USER: "root" }, "must not be root"],
+      [
+        { SCRIPT_USER: name, DIR: join(closed, "runner") },
+        `${name} cannot enter ${closed}/runner. Set runner.dir`,
+      ],
+      [{ IMAGE: "alpine", ENGINE: "none" }, "there is no container engine: install podman or docker"],
+    ] as const) {
+      const given = Object.entries(settings).map(([key, value]) => [`SLIPWAY_RUNNER_${key}`, value]);
+      const slipway = buildCli({ SLIPWAY_RUNNER_TOKEN: "token", ...Object.fromEntries(given) });
+      const run = await slipway(["runner", "--server", scene.server.url]);
+      expect(run.stderr).toContain(message);
+      expect(run.exitCode).toBe(2);
+    }
+    rmSync(closed, { recursive: true, force: true });
+  });
+});

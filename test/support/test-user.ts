@@ -1,0 +1,21 @@
+import { run } from "./service-install.ts";
+
+export interface TestUser {
+  name: string;
+  uid: number;
+  gid: number;
+  home: string;
+}
+
+/** An account of this machine that runs scripts in tests. Undefined where tests do not run as root; fails under CI. */
+export async function makeTestUser(name = "slipway-test"): Promise<TestUser | undefined> {
+  if (process.getuid?.() !== 0) {
+    if (process.env.CI) throw new Error("Tests with another user need root.");
+    return undefined;
+  }
+  const find = () => Bun.spawnSync(["getent", "passwd", name]).stdout.toString().trim();
+  if (find() === "") await run(["useradd", "--system", "--create-home", "--shell", "/bin/sh", name]);
+  const [, , uid = "", gid = "", , home = ""] = find().split(":");
+  if (uid === "") throw new Error(`The user ${name} could not be created.`);
+  return { name, uid: Number(uid), gid: Number(gid), home };
+}
