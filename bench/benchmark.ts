@@ -1,4 +1,4 @@
-/** One line of the table at the top: what was measured against what had to be reached. */
+/** One line of the summary table: the measured value and the target. */
 export interface Figure {
   name: string;
   measured: string;
@@ -28,7 +28,7 @@ export interface BarPlot extends PlotHead {
   bars: Bar[];
 }
 
-/** Values over time, a point per sample. */
+/** Values over time. */
 export interface LinePlot extends PlotHead {
   points: { minutes: number; value: number }[];
 }
@@ -41,12 +41,12 @@ export interface BenchmarkResult {
   plots: Plot[];
 }
 
-/** A part of docs/performance.md and the run that writes it. */
+/** A section of docs/performance.md and the measurement behind it. */
 export interface Benchmark {
-  /** As on the command line: `npm run bench -- fan-out`. */
+  /** Name on the command line: `npm run bench -- fan-out`. */
   name: string;
   title: string;
-  /** How it was measured, for the page. */
+  /** How it is measured, for the page. */
   method: string;
   /** Takes so long that it runs only when it is named. */
   isLong?: boolean;
@@ -60,7 +60,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? high : (high + (sorted[middle - 1] ?? 0)) / 2;
 }
 
-/** Three significant digits, as a person would write them. */
+/** Rounds to about three significant digits. */
 export function digits(value: number): string {
   if (value >= 1_000) return Math.round(value).toLocaleString("en-US");
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);

@@ -139,7 +139,7 @@ async function startInstance(
   return server;
 }
 
-/** Publish at one instance, hear at the other. */
+/** Publishes at one instance and receives at the other. */
 async function frontDoorTrip(
   publishUrl: string,
   listenUrl: string,
@@ -167,7 +167,7 @@ async function frontDoorTrip(
   };
 }
 
-/** Publish and hear with the library; done when it is both confirmed and received, as the front door is. */
+/** Publishes and receives with the library; ends when the message is confirmed and received, as `frontDoorTrip` does. */
 function libraryTrip(library: BareClient): (id: string) => Promise<void> {
   return async (id) => {
     const received = new Promise<void>((resolve) => {
@@ -188,7 +188,7 @@ async function timesOf(trip: (id: string) => Promise<void>): Promise<number[]> {
   return times;
 }
 
-/** The median of the rounds, so that one disturbed round does not count. */
+/** The median over the rounds, so that one disturbed round does not change the result. */
 function spreadOf(samples: number[][]): Spread {
   const at = (share: number) =>
     median(samples.map((times) => times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0));

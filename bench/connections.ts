@@ -13,7 +13,7 @@ const fewUsers = 100;
 const publishes = 20_000;
 const rounds = 5;
 
-/** Time for garbage to be collected and pages to be given back. */
+/** Time for the runtime to collect garbage and return memory. */
 const settleMs = 5_000;
 
 export const connectionCost: Benchmark = {
@@ -89,7 +89,7 @@ interface Memory {
 
 async function memoryOf(crowd: Crowd): Promise<Memory> {
   const { server } = crowd;
-  // A few connections first: code that is compiled and pools that are made once are no cost of a connection.
+  // A few connections first, so that compiled code and memory pools are not counted as the cost of a connection.
   await crowd.grow(fewUsers);
   await Bun.sleep(settleMs);
   const before = server.residentBytes();
@@ -99,7 +99,7 @@ async function memoryOf(crowd: Crowd): Promise<Memory> {
   return { name: server.name, before, after, bytesEach: (after - before) / connections };
 }
 
-/** Microseconds of the server per publish to one user. */
+/** CPU time of the server per publish to one user, in microseconds. */
 interface PublishCost {
   few: number;
   many: number;

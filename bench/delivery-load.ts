@@ -1,6 +1,6 @@
-import { resolve } from "node:path";
+import { type LoadGenerator, startGenerator } from "./load-process.ts";
 
-/** What the load generator of deliveries is told to do. */
+/** A command for the load generator of deliveries. */
 export interface DeliveryOrder {
   url: string;
   targets: { path: string; secret: string }[];
@@ -22,32 +22,16 @@ export interface DeliveryResult {
   error?: string;
 }
 
-export interface DeliveryLoad {
-  run(order: DeliveryOrder): Promise<DeliveryResult>;
-  stop(): Promise<void>;
-}
+export type DeliveryLoad = LoadGenerator<DeliveryOrder, DeliveryResult>;
 
 export function startDeliveryLoad(): DeliveryLoad {
-  let answer: ((result: DeliveryResult) => void) | undefined;
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "load/delivery-worker.ts")], {
-    stdin: "ignore",
-    stdout: "inherit",
-    stderr: "inherit",
-    ipc: (message) => answer?.(message as DeliveryResult),
-  });
+  const generator: DeliveryLoad = startGenerator("load/delivery-worker.ts");
   return {
+    ...generator,
     async run(order) {
-      const result = await new Promise<DeliveryResult>((done) => {
-        answer = done;
-        child.send(order);
-      });
-      if (result.error) throw new Error(result.error);
-      if (result.failed > 0) throw new Error(`unexpected answers: ${JSON.stringify(result.statuses)}`);
+      const result = await generator.run(order);
+      if (result.failed > 0) throw new Error(`unexpected responses: ${JSON.stringify(result.statuses)}`);
       return result;
-    },
-    async stop() {
-      child.kill("SIGKILL");
-      await child.exited;
     },
   };
 }

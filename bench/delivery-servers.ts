@@ -6,7 +6,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 /** A server that takes signed pushes, and where to send them. */
 export interface HookTarget extends ServerProcess {
   order: Pick<DeliveryOrder, "url" | "targets" | "expectedStatus">;
-  /** Whether it keeps what it was sent. */
+  /** Whether it stores the deliveries. */
   records: boolean;
 }
 
@@ -14,7 +14,7 @@ const bun = process.execPath;
 const secret = "a secret of the benchmark";
 export const adminPassword = "password of the benchmark";
 
-/** The deploy role as it is shipped, with the limit that the benchmark would meet moved out of the way. */
+/** The deploy role with its defaults, except for the rate limit and debounce, which the benchmark would hit. */
 export function startDeployRole(dataDir: string): Promise<ServerProcess> {
   return startServer("Slipway", [bun, "src/main.ts", "deploy"], {
     SLIPWAY_SERVER_LISTEN: "127.0.0.1:0",

@@ -62,7 +62,7 @@ async function compare(targets: HookTarget[], load: DeliveryLoad, progress: (mes
         atOnce,
         perSecond: 0,
       });
-      // What a server answered before it was done would be done at the cost of the next one.
+      // Otherwise unfinished work of this server would slow the next one down.
       const secondsMore = await untilIdle(target);
       if (round === 0) continue;
       measured[index]?.rates.push(requests / seconds);
@@ -102,17 +102,17 @@ function figureOf(peer: string, own = Number.NaN, theirs = Number.NaN, least = 1
   };
 }
 
-/** Waits until a server uses no more CPU, and answers after how many seconds that was. */
+/** Waits until a server uses no more CPU time; returns the seconds until then. */
 async function untilIdle({ cpuSeconds, name }: HookTarget): Promise<number> {
   const askedAt = performance.now();
   for (let attempt = 0; attempt < 100; attempt++) {
     const before = cpuSeconds();
     const secondsSoFar = (performance.now() - askedAt) / 1000;
     await Bun.sleep(300);
-    // One tick of the kernel's clock is nothing, two may be the trickle of a queue that is worked off.
+    // One tick of the kernel's clock is noise; two may be a queue that is still processed.
     if (cpuSeconds() - before < 0.015) return secondsSoFar;
   }
-  throw new Error(`${name} is still busy with what it has answered.`);
+  throw new Error(`${name} is still processing requests that it has answered.`);
 }
 
 async function atSteadyRate(target: HookTarget, load: DeliveryLoad): Promise<number[]> {

@@ -14,13 +14,13 @@ const connections = 2_000;
 const dataBytes = 100;
 const rounds = 5;
 const burst = 20;
-/** Messages that are published one at a time find a server that has slept meanwhile. */
+/** Pause between single messages, so that each one meets an idle server. */
 const pauseMs = 20;
 
 interface Contender {
   server: ServerProcess;
   load: LoadProcess;
-  /** Messages of one round: fewer for slower servers, so that rounds take about as long. */
+  /** Messages per round: fewer for slower servers, so that all rounds take about the same time. */
   messages: number;
   single: number[];
   inBursts: number[];

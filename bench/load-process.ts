@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-/** What a load generator can be told to do. */
+/** A command for a load generator. */
 export type Order =
   | { type: "hold"; url: string; count: number; prefix: string; atOnce: number }
   | { type: "release" }
@@ -23,30 +23,38 @@ export interface OrderResult {
   error?: string;
 }
 
-export interface LoadProcess {
+/** A load generator: a separate process that runs one order at a time. */
+export interface LoadGenerator<O, R> {
   pid: number;
-  run(order: Order): Promise<OrderResult>;
+  run(order: O): Promise<R>;
   stop(): Promise<void>;
 }
 
+export type LoadProcess = LoadGenerator<Order, OrderResult>;
+
 export function startLoad(): LoadProcess {
-  let answer: ((result: OrderResult) => void) | undefined;
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, "load/worker.ts")], {
+  return startGenerator("load/worker.ts");
+}
+
+/** Starts a program that answers each order, sent by IPC, with a result. */
+export function startGenerator<O, R extends { error?: string }>(program: string): LoadGenerator<O, R> {
+  let answer: { resolve(result: R): void; reject(error: Error): void } | undefined;
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, program)], {
     stdin: "ignore",
     stdout: "inherit",
     stderr: "inherit",
-    ipc: (message) => answer?.(message as OrderResult),
-    onExit: () => answer?.({ count: 0, failed: 1, seconds: 0, error: "the load generator ended" }),
+    ipc: (message) => answer?.resolve(message as R),
+    onExit: () => answer?.reject(new Error(`${program} ended`)),
   });
   return {
     pid: child.pid,
     async run(order) {
-      const result = await new Promise<OrderResult>((resolve) => {
-        answer = resolve;
+      const result = await new Promise<R>((resolve, reject) => {
+        answer = { resolve, reject };
         child.send(order);
       });
       answer = undefined;
-      if (result.error) throw new Error(`${order.type}: ${result.error}`);
+      if (result.error) throw new Error(`${program}: ${result.error}`);
       return result;
     },
     async stop() {

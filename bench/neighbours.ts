@@ -40,23 +40,23 @@ function planOf(
 const rounds = 12;
 const warmMs = 2_000;
 
-export interface Suffering {
-  /** The latencies of each round, in milliseconds. */
+/** The latencies of each round in milliseconds, without and with an attack. */
+export interface Latencies {
   quiet: number[][];
   attacked: number[][];
   attempts: number;
 }
 
-export function noSuffering(): Suffering {
+export function noLatencies(): Latencies {
   return { quiet: [], attacked: [], attempts: 0 };
 }
 
-/** One round: in peace, then under attack, right after each other, so that both see the same machine. */
-export async function suffer(
+/** One round: without an attack, then with it, directly after each other, so that the machine is in the same state. */
+export async function measureRound(
   port: number,
   probe: LatencyProbe,
   plan: AttackPlan,
-  into: Suffering,
+  into: Latencies,
 ): Promise<void> {
   into.quiet.push(await probe.measure(plan.quietMs));
   const attackers = await startAttackers(plan.attack, { ...plan, port });
@@ -65,7 +65,7 @@ export async function suffer(
 }
 
 /** The lower quartile of the rounds' 99th percentiles: other load on the machine only adds to some rounds. */
-export function usual(rounds: readonly number[][]): number {
+export function usualP99(rounds: readonly number[][]): number {
   const p99 = rounds.map((latencies) => percentile(latencies, 99));
   return percentile(p99, 25);
 }
@@ -77,20 +77,20 @@ export function startAttackedSlipway(verifyUri: string): Promise<ServerProcess> 
 export const quietNeighbours: Benchmark = {
   name: "neighbours",
   title: "Neighbours of attackers",
-  method: `One who behaves publishes to itself about once a millisecond and takes the time until the message is there, in peace and under each attack in turn, ${rounds} rounds; p99 of each round, and of those the lower quartile, because whatever else the machine does only adds. The attackers are a process of the lowest priority on the same two cores, each attempt from another address. The peer is a bare Bun that verifies with one \`fetch\`, delivers, and has no limits: what it suffers is what the machine and the runtime ask.`,
+  method: `A well-behaved client publishes to itself about once a millisecond and measures the time until the message arrives, without and with each attack in turn, ${rounds} rounds; p99 of each round, and the lower quartile of the rounds, because other work of the machine only adds. The attackers are a process of the lowest priority on the same two cores, each attempt from another address. The peer is a bare Bun that verifies with one \`fetch\`, delivers, and has no limits: its increase is the cost of the machine and the runtime.`,
   async run(progress) {
     const verify = await startVerifyService();
     const servers = [await startAttackedSlipway(verify.url), await startDeliveringBun(verify.url)];
     const ports = servers.map(({ url }) => Number(new URL(url).port));
     const probes = await Promise.all(ports.map((port) => LatencyProbe.open(port, "friend")));
-    const results = attackPlans.map((plan) => ({ plan, of: servers.map(noSuffering) }));
+    const results = attackPlans.map((plan) => ({ plan, of: servers.map(noLatencies) }));
     try {
       for (const probe of probes) await probe.measure(warmMs);
       const before = servers[0]?.residentBytes() ?? 0;
       for (const { plan, of } of results) {
         for (let round = 0; round < rounds; round++)
           for (const [index, probe] of probes.entries())
-            await suffer(ports[index] ?? 0, probe, plan, of[index] ?? noSuffering());
+            await measureRound(ports[index] ?? 0, probe, plan, of[index] ?? noLatencies());
         progress(plan.name);
       }
       await Bun.sleep(settleMs);
@@ -103,18 +103,21 @@ export const quietNeighbours: Benchmark = {
   },
 };
 
-/** The runtime gives memory back when it has been idle. */
+/** The runtime returns memory after some idle time. */
 const settleMs = 5_000;
 const maxGrowthBytes = 64 * 1024 ** 2;
 
 function resultOf(
-  results: { plan: AttackPlan; of: Suffering[] }[],
+  results: { plan: AttackPlan; of: Latencies[] }[],
   grownBytes: number,
 ): Awaited<ReturnType<Benchmark["run"]>> {
   const rises = results.map(({ plan, of }) => ({
     plan,
     attempts: of[0]?.attempts ?? 0,
-    rises: of.map(({ quiet, attacked }) => ({ quiet: usual(quiet), attacked: usual(attacked) })),
+    rises: of.map(({ quiet, attacked }) => ({
+      quiet: usualP99(quiet),
+      attacked: usualP99(attacked),
+    })),
   }));
   const [worst] = rises
     .filter(({ plan }) => plan.perSecond < asFastAsAnswered)
@@ -124,7 +127,7 @@ function resultOf(
   return {
     figures: [
       {
-        name: "p99 of those who behave, under the worst attack",
+        name: "p99 of well-behaved clients, under the worst attack",
         measured: `${digits(worst?.rise ?? 0)} × the quiet case (${worst?.plan.name})`,
         toReach: "< 2 ×",
         isReached: (worst?.rise ?? 0) < 2,

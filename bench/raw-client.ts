@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 
-/** A WebSocket client of the least cost: it counts the bytes that arrive after the handshake and answers nothing. */
+/** The bytes that a minimal WebSocket client received after the handshake. It sends nothing. */
 export interface Counter {
   bytes: number;
 }
@@ -10,7 +10,7 @@ export type HandshakeResult = "open" | "refused";
 const handshakeKey = "dGhlIHNhbXBsZSBub25jZQ==";
 const headEnd = Buffer.from("\r\n\r\n");
 
-/** Opens one connection; `onClose` tells of one that was open. */
+/** Opens one connection; `onClose` is called only if it was open. */
 export function openSocket(
   url: URL,
   code: string,
@@ -50,7 +50,7 @@ export function openSocket(
   });
 }
 
-/** One kept-alive HTTP connection that sends a request when the last one was answered. */
+/** One keep-alive HTTP connection with one request at a time. */
 export class Poster {
   readonly #socket: Socket<unknown>;
   #waiting: ((status: number) => void) | undefined;
@@ -75,7 +75,7 @@ export class Poster {
     return poster;
   }
 
-  /** Answers the status of the response, 0 when the connection broke. */
+  /** Resolves to the status of the response, 0 if the connection broke. */
   post(request: string): Promise<number> {
     return new Promise((resolve) => {
       this.#waiting = resolve;

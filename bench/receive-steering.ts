@@ -8,9 +8,9 @@ const loadCpu = "1";
 const loadCpuMask = "2";
 
 /**
- * On loopback the receiving half of TCP runs inside the sender's `send` and is charged to the server, though on a network
- * it is another machine's. With receive packet steering it runs on the processor of the load generators, where the kernel
- * allows it (root, two processors). Answers what it measured, or undefined where it may not.
+ * On loopback the receiving half of TCP runs inside the sender's `send` and is charged to the server, although on a network
+ * another machine does that work. Receive packet steering moves it to the processor of the load generators, which needs root
+ * and two processors. Returns the result of `measure`, or undefined if that is not possible.
  */
 export async function withReceivingElsewhere<T>(
   pids: { servers: number[]; loads: number[] },

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** A server under measurement: a process of its own whose cost is read from the kernel. */
+/** A measured server: a separate process whose cost is read from the kernel. */
 export interface ServerProcess {
   name: string;
   pid: number;
@@ -35,7 +35,7 @@ export async function startServer(
   if (!url) throw new Error(`${name} did not start: ${command.join(" ")}`);
   const statFields = () => {
     const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
-    // The name of the command may hold spaces; what follows its bracket does not. The first field there is the third.
+    // The second field, the command in brackets, may contain spaces, so parsing starts at the third.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   };
   return {
@@ -72,7 +72,7 @@ export function startVerifyService(): Promise<ServerProcess> {
   return startServer("verify service", [bun, "bench/peers/verify-service.ts"]);
 }
 
-/** The push role as it is shipped, with limits that the benchmarks would meet moved out of the way. */
+/** The push role with its defaults, except for limits that the benchmarks would hit. */
 export async function startSlipway(
   verifyUri: string,
   env: Record<string, string> = {},
@@ -103,7 +103,7 @@ export function startBareBun(verifyUri?: string): Promise<ServerProcess> {
   return startServer("Bun, bare", [bun, "bench/peers/bare-bun.ts"], env);
 }
 
-/** The same, and a publish to one user reaches that user. */
+/** As `startBareBun`, and a publish to one user reaches that user. */
 export function startDeliveringBun(verifyUri?: string): Promise<ServerProcess> {
   const env: Record<string, string> = verifyUri ? { VERIFY_URI: verifyUri } : {};
   return startServer("Bun, bare, that delivers", [bun, "bench/peers/bare-bun.ts"], { ...env, DELIVER: "1" });
@@ -113,7 +113,7 @@ export function startNodeWs(): Promise<ServerProcess> {
   return startServer("Node with ws", ["node", "bench/peers/node-ws.mjs"]);
 }
 
-/** Compiled where it is measured. */
+/** Compiles the peer in C first. */
 export async function startOneSend(): Promise<ServerProcess> {
   const folder = mkdtempSync(join(tmpdir(), "slipway-bench-"));
   const program = join(folder, "one-send");

@@ -4,7 +4,7 @@ import { hmac } from "../test/support/hook.ts";
 import { receiveNotifications } from "../test/support/notification-receiver.ts";
 import type { ServerProcess } from "../test/support/server-process.ts";
 
-/** What was done, and what failed. */
+/** Number of calls by kind, and of failed ones. */
 export interface LoadCounts {
   deliveries: number;
   publishes: number;
@@ -25,7 +25,7 @@ const steadyClients = 100;
 const secret = "the secret of the soak";
 const perSecond = { deliveries: 10, publishes: 50, connects: 10, reads: 4 };
 
-/** Everything that users do, side by side, at rates that leave half of the machine idle. */
+/** A mix of everything that users do, at rates that leave half of the machine idle. */
 export async function startSoakLoad(server: ServerProcess): Promise<SoakLoad> {
   const counts: LoadCounts = {
     deliveries: 0,
@@ -123,7 +123,7 @@ export async function startSoakLoad(server: ServerProcess): Promise<SoakLoad> {
   };
 }
 
-/** Half of the projects debounce, half skip while they are busy. Answers the address of the hook. */
+/** Half of the projects debounce; all skip deliveries while they are busy. Returns the address of the hook. */
 async function makeHook(
   server: ServerProcess,
   gitUrl: string,

@@ -1,6 +1,6 @@
 /**
- * Loaded into the server under soak by `--preload`: writes what only the process itself can count, a JSON line every five
- * seconds, to the file that SOAK_PROBE_FILE names.
+ * Loaded into the server by `--preload`: every five seconds, appends figures that only the process itself can read to
+ * SOAK_PROBE_FILE, as a line of JSON.
  */
 import { heapStats } from "bun:jsc";
 import { appendFileSync } from "node:fs";

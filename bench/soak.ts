@@ -10,7 +10,7 @@ const minutes = Number(process.env.SOAK_MINUTES ?? 20);
 const sampleEveryMs = 5_000;
 /** Records live for a fifth of the run, so that the database reaches its steady size well before the end. */
 const retentionDays = Math.max(0.001, minutes / 5 / (24 * 60));
-/** The last third may be this much above the third before it. */
+/** Limit for the median of the last third, relative to the third before. */
 const allowedGrowth = 1.1;
 
 interface Sample {

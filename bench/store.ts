@@ -95,7 +95,7 @@ async function measureTransactions(store: Store) {
 
 const body = JSON.stringify({ ref: "refs/heads/main", filler: "x".repeat(1000) });
 
-/** As the pipeline does it: it looks, then writes once. */
+/** As the pipeline does: reads first, then writes once. */
 function deliver(store: Store, { id, key }: { id: number; key: string }): Promise<unknown> {
   return store.withLock(`project ${id}`, 5000, async (locked) => {
     const now = new Date();

@@ -1,4 +1,4 @@
-/** Bundles the console into the cache from which `slipway start` serves it, for images that are read-only later. */
+/** Bundles the console into the cache of `slipway start`, for images that are read-only later. */
 import { join } from "node:path";
 import { loadConsole } from "../src/http/console-bundle.ts";
 

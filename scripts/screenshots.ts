@@ -1,4 +1,4 @@
-/** Takes the pictures of the console in docs/images, from an installation that is filled as the tests fill theirs. */
+/** Takes the screenshots in docs/images, from an installation with the data of the console tests. */
 import { join } from "node:path";
 import { startBrowser } from "../test/support/browser.ts";
 import { becomesLive, openConsole } from "../test/support/console-page.ts";

@@ -1,5 +1,5 @@
 /**
- * Makes the services of the tests available and keeps them up until Ctrl-C:
+ * Starts the services that the tests need and keeps them running until Ctrl-C:
  *
  *   npm run services                 all of them; prints the variables that name them
  *   npm run services postgres amqp   only these
@@ -34,6 +34,6 @@ const found = await Promise.all(
 );
 for (const [variable, value] of Object.entries(variablesOf(found)))
   console.log(`export ${variable}=${value}`);
-progress("up until Ctrl-C; paste the lines above into the shell that runs tests");
+progress("running until Ctrl-C; paste the lines above into the shell that runs tests");
 // A timer keeps the process, and with it the services, alive.
 setInterval(() => {}, 1 << 30);

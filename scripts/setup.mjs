@@ -1,6 +1,6 @@
 /**
- * Makes a fresh clone runnable: plain Node, because it runs before anything is installed. Leaves a copy of the lock file
- * in node_modules when nothing is missing, so that bin/slipway need not start Node again.
+ * Installs the packages of a fresh clone. Written for plain Node, because it runs before anything is installed. Leaves a
+ * copy of the lock file in node_modules, so that bin/slipway need not start Node again.
  *
  *   node scripts/setup.mjs          what the program needs
  *   node scripts/setup.mjs --dev    what the checks and tests need too
@@ -36,7 +36,7 @@ function missingPackages() {
     .map(([path]) => path.replace("node_modules/", ""));
 }
 
-/** npm would empty the folder that a link points to, which others may be using. */
+/** npm would delete the contents of a linked folder, which other checkouts may use. */
 function isLinked() {
   return lstatSync(join(root, "node_modules"), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
@@ -52,9 +52,9 @@ function packagesOf(lockFile) {
 
 function installPackages() {
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error", ...(needsDev ? ["--include=dev"] : [])];
-  // `npm ci` refuses when a registry lacks packages of other platforms; the locked versions can be installed still.
+  // `npm ci` fails if a registry lacks packages of other platforms; `npm install` still installs the locked versions.
   if (npm(["ci", ...quiet]) || npm(["install", "--no-save", ...quiet])) return;
-  process.stderr.write("setup: npm could not install the packages; its message stands above.\n");
+  process.stderr.write("setup: npm could not install the packages; see its message above.\n");
   process.exit(1);
 }
 
@@ -75,7 +75,7 @@ function markComplete() {
   }
 }
 
-/** Where npm runs no install scripts, the package holds a script of some hundred bytes in place of its binary. */
+/** If npm runs no install scripts, the package contains a small placeholder instead of the binary. */
 function hasBunBinary() {
   const placeholderMaxBytes = 1_000_000;
   try {

@@ -3,19 +3,19 @@ import type { GroupResult } from "./test-groups.ts";
 export interface Check {
   name: string;
   command: string[];
-  /** What to do when it fails. */
-  wayOut: string;
+  /** Command to run if it fails. */
+  remedy: string;
 }
 
-/** What is checked without running the product. Each counts as one test. */
+/** Static checks. Each counts as one test. */
 export const checks: Check[] = [
-  { name: "types", command: ["tsc", "-p", "."], wayOut: "node_modules/.bin/tsc -p ." },
+  { name: "types", command: ["tsc", "-p", "."], remedy: "node_modules/.bin/tsc -p ." },
   {
     name: "format and lint",
     command: ["biome", "check", "--error-on-warnings", "."],
-    wayOut: "node_modules/.bin/biome check --write .",
+    remedy: "node_modules/.bin/biome check --write .",
   },
-  { name: "dead code", command: ["knip", "--no-progress"], wayOut: "node_modules/.bin/knip" },
+  { name: "dead code", command: ["knip", "--no-progress"], remedy: "node_modules/.bin/knip" },
 ];
 
 export async function runCheck(check: Check): Promise<GroupResult> {
@@ -38,7 +38,7 @@ export async function runCheck(check: Check): Promise<GroupResult> {
     passed: code === 0 ? 1 : 0,
     failed: code === 0 ? 0 : 1,
     skipped: 0,
-    failures: code === 0 ? [] : [`try ${check.wayOut}`],
+    failures: code === 0 ? [] : [`try ${check.remedy}`],
     ms: performance.now() - startedAt,
   };
 }

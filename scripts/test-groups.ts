@@ -20,7 +20,7 @@ export interface GroupResult {
 
 const root = resolve(import.meta.dir, "..");
 
-/** The fast one first, then the longest, then by name; what fills the machine runs last and alone. */
+/** The fastest group runs first, then the longest, then the others by name; groups that use the whole machine run last and alone. */
 const first = ["unit", "contract", "faults"];
 const alone = ["fault-suite", "load"];
 
@@ -28,7 +28,7 @@ export function runsAlone(group: Group): boolean {
   return alone.includes(group.name);
 }
 
-/** Every test file of the repository, grouped by its folder in test/, so that a new folder is never forgotten. */
+/** All test files of the repository, grouped by their folder in test/. */
 export function findGroups(): Group[] {
   const groups = new Map<string, string[]>();
   for (const file of new Glob("{test,client,console,src,bench,scripts}/**/*.test.{ts,tsx}").scanSync(root)) {
@@ -51,7 +51,7 @@ const shortGroupLimitMs = 10 * 60_000;
 const fullGroupLimitMs = 60 * 60_000;
 const lastWordsMs = 2_000;
 
-/** Runs a group as a process of its own: if it crashes or hangs, that is a failure and the other groups still run. */
+/** Runs a group as a separate process, so that a crash or hang is one failure and the other groups still run. */
 export async function runGroup(
   group: Group,
   environment: Record<string, string>,
@@ -72,7 +72,7 @@ export async function runGroup(
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      // A process group of its own, so that what a test left running ends with it.
+      // A separate process group, so that processes that a test left running end with it.
       detached: true,
     },
   );
@@ -85,7 +85,7 @@ export async function runGroup(
   clearTimeout(limit);
   endNow();
   process.off("exit", endNow);
-  // A process that outlived its group may still hold the pipes; nothing is to be expected from it.
+  // A process that survived may still hold the pipes, so this does not wait for their end.
   await Promise.race([reading, Bun.sleep(lastWordsMs)]);
   seen.end(code !== 0);
   const junit = Bun.file(reportFile);
@@ -108,7 +108,7 @@ function endProcessGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");
   } catch {
-    // Nobody is left in it.
+    // No process is left.
   }
 }
 
@@ -123,7 +123,7 @@ export function countJunit(xml: string): Counts {
 
 const progressEveryMs = 10_000;
 
-/** What the test process prints: the words of a test are shown when it fails, its progress every ten seconds. */
+/** Output of the test process: prints the output of failed tests, and the progress every ten seconds. */
 class GroupOutput {
   readonly failures: string[] = [];
   private passed = 0;
@@ -168,7 +168,7 @@ class GroupOutput {
     }
   }
 
-  /** After a crash the last words may be all there is. */
+  /** After a crash, prints the remaining output. */
   end(isFailed: boolean): void {
     clearInterval(this.timer);
     if (isFailed && this.held.length > 0) console.log(this.held.join("\n"));

@@ -1,5 +1,5 @@
 /**
- * Every check and test, with the services they need, and one line at the end that says how it went.
+ * Runs all checks and tests with the services they need, and prints a summary line at the end.
  *
  *   npm test                 everything in its short form
  *   npm run test:full        everything, whole
@@ -61,7 +61,7 @@ await runInLanes(
 stopAllNow();
 process.exit(summarize());
 
-/** Two groups at a time, because most of them wait for brokers and timers; those that fill the machine run alone. */
+/** Two groups at a time, because most of them wait for brokers and timers; some groups must run alone. */
 async function runInLanes(waiting: Group[], variables: Record<string, string>): Promise<void> {
   const run = async (group: Group) => results.push(report(await runGroup(group, variables, values.full)));
   const shared = waiting.filter((group) => !runsAlone(group));
@@ -81,13 +81,13 @@ function report(result: GroupResult): GroupResult {
   return result;
 }
 
-/** Prints the end of the run and answers the exit code. */
+/** Prints the summary and returns the exit code. */
 function summarize(): number {
   const sum = (key: "passed" | "failed" | "skipped") =>
     results.reduce((total, result) => total + result[key], 0);
   const missing = found.filter((state) => "missing" in state);
   const isCi = Boolean(process.env.CI);
-  // Under CI what was not run is a failure: a green run there means that everything was tried.
+  // Under CI a skipped test is a failure, so that a green run means that everything ran.
   const leftOut = isCi ? missing.length + sum("skipped") : 0;
   const failed = sum("failed") + leftOut;
   const skipped = isCi ? 0 : sum("skipped");
@@ -96,7 +96,7 @@ function summarize(): number {
   for (const result of results)
     for (const failure of result.failures) console.log(`FAILED ${result.name}: ${failure}`);
   for (const state of missing) console.log(`NOT RUN for lack of ${state.name}: ${state.missing}`);
-  if (leftOut > 0) console.log("Under CI nothing may be left out, so what was not run counts as failed.");
+  if (leftOut > 0) console.log("Under CI, tests that did not run count as failed.");
   console.log(`Took ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
   console.log(`${sum("passed")} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
   return failed > 0 || sum("passed") === 0 ? 1 : 0;

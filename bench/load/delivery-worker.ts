@@ -1,6 +1,6 @@
 /**
- * Sends signed GitHub pushes over kept-alive connections and reads the answers: as fast as they are answered, or at a
- * steady rate. A process of its own, told by messages.
+ * Load generator: sends signed GitHub pushes over keep-alive connections, as fast as they are answered or at a steady rate.
+ * Runs as a separate process that gets its orders by IPC.
  */
 import { createHmac } from "node:crypto";
 import type { DeliveryOrder, DeliveryResult } from "../delivery-load.ts";
@@ -78,7 +78,7 @@ interface Line {
   end(): void;
 }
 
-/** One kept-alive connection: a request at a time, answered by its status. */
+/** One keep-alive connection with one request at a time; resolves to the status. */
 async function openLine(url: URL): Promise<Line> {
   let answered: ((status: number) => void) | null = null;
   let text = "";

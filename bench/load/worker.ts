@@ -1,6 +1,6 @@
 /**
- * A load generator: a process of its own, so that its cost is not the server's. Takes one order at a time over IPC and
- * answers with what it saw.
+ * Load generator of the push gateway. Runs as a separate process, so that its cost is not measured as the server's. Takes
+ * one order at a time by IPC and answers with the result.
  */
 import type { Socket } from "bun";
 import type { Order, OrderResult } from "../load-process.ts";
@@ -32,7 +32,7 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
     return { count, failed: 0, seconds: 0 };
   },
 
-  /** Publishes to all in bursts; the next burst starts a pause after every connection has got the last one. */
+  /** Publishes to all in bursts; each burst starts a pause after all connections received the last one. */
   async broadcast({ url, messages, burst, dataBytes, pauseMs }) {
     const target = new URL(url);
     const posters = await Promise.all(Array.from({ length: burst }, () => Poster.connect(target)));

@@ -1,12 +1,12 @@
 import { Consumer, Producer, stringSerializers } from "@platformatic/kafka";
 import { Connection } from "rabbitmq-client";
 
-/** A client library alone, as its own documentation uses it: the same durability as ours, nothing around it. */
+/** A client library alone, used as its documentation shows, with the same durability as ours. */
 export interface BareClient {
   /** Resolves once the broker has confirmed all of them. */
   send(ids: string[]): Promise<void>;
   onReceive(listener: (id: string) => void): void;
-  /** How its users publish fast: messages per call, and calls at a time. */
+  /** The fastest documented way to publish: messages per call, and concurrent calls. */
   batch: number;
   calls: number;
   close(): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * Bun with nothing around it: an upgrade (after one fetch, when VERIFY_URI is set), a publish to all, and JSON that is
- * parsed and answered. With DELIVER=1 a publish to one user reaches that user. What Slipway costs more than this is what
- * Slipway does more.
+ * A minimal server in Bun: an upgrade (after one fetch, if VERIFY_URI is set), a publish to all, and JSON that is parsed
+ * and answered. With DELIVER=1, a publish to one user reaches that user. The difference to Slipway is the cost of its features.
  */
 import type { Server } from "bun";
 

@@ -1,4 +1,4 @@
-/** The application's side of a handshake: any code is good, and is its user's name, but for those that begin with `bad`. */
+/** Verifies codes: each code is the name of its user, except for codes that start with `bad`, which are refused. */
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,

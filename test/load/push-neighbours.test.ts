@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   type AttackPlan,
   attackPlans,
-  noSuffering,
+  measureRound,
+  noLatencies,
   startAttackedSlipway,
-  suffer,
-  usual,
+  usualP99,
 } from "../../bench/neighbours.ts";
 import { type ServerProcess, startDeliveringBun, startVerifyService } from "../../bench/server-process.ts";
 import { eventually } from "../support/eventually.ts";
@@ -50,12 +50,12 @@ async function openConnections(): Promise<number> {
 }
 
 async function sufferBoth(plan: AttackPlan) {
-  const [own, control] = [noSuffering(), noSuffering()];
+  const [own, control] = [noLatencies(), noLatencies()];
   const quietMs = pick(300, plan.quietMs);
   const attackedMs = pick(300, plan.attack === "knock" ? knockMs : plan.attackedMs);
   for (let round = 0; round < rounds; round++)
     for (const [index, { port, probe }] of probes.entries())
-      await suffer(port, probe, { ...plan, quietMs, attackedMs }, index === 0 ? own : control);
+      await measureRound(port, probe, { ...plan, quietMs, attackedMs }, index === 0 ? own : control);
   return { own, control };
 }
 
@@ -80,8 +80,8 @@ describe("a well-behaved client", () => {
       expect(ratioAt(50)).toBeLessThan(5);
       expect(ratioAt(99)).toBeLessThan(20);
       if (isFull)
-        expect(usual(own.attacked)).toBeLessThan(
-          Math.max(2 * usual(own.quiet), 1.5 * usual(control.attacked)),
+        expect(usualP99(own.attacked)).toBeLessThan(
+          Math.max(2 * usualP99(own.quiet), 1.5 * usualP99(control.attacked)),
         );
     },
     240_000,
