@@ -34,7 +34,7 @@ function liveUrl(code: string, { url } = server): string {
 /** A live connection as the console opens it. */
 async function openConsole(client: ApiClient, at = server): Promise<PushClient> {
   const socket = await PushClient.open(liveUrl(await codeFor(client), at), ["slipway.v1"]);
-  await socket.heardType("welcome");
+  await socket.receivedType("welcome");
   return socket;
 }
 
@@ -57,9 +57,9 @@ describe("a live view of the console follows its user", () => {
   test("out of a project whose member the user no longer is", async () => {
     const { id, client, socket } = await viewer("former-member");
     await server.admin.expect(204, "DELETE", memberPath(id));
-    await socket.heardType("left");
+    await socket.receivedType("left");
     const again = await openConsole(client);
-    await again.heardType("error");
+    await again.receivedType("error");
     expect(again.ofType("joined")).toEqual([]);
     again.socket.close();
   });
@@ -114,7 +114,7 @@ describe("a live view of the console follows its user", () => {
     expect(await reads()).toBe(true);
     expect(before.ofType("welcome")).toMatchObject([{ channels: [channel] }]);
     await server.admin.expect(200, "PATCH", `/api/users/${id}`, { role: "user" });
-    await before.heardType("left");
+    await before.receivedType("left");
     const after = await openConsole(holder);
     expect(await reads()).toBe(false);
     expect(after.ofType("welcome")).toMatchObject([{ channels: [] }]);
@@ -128,7 +128,7 @@ describe("a live view of the console follows its user", () => {
       permission: "view",
     });
     const socket = await openConsole(user.client);
-    await socket.heardType("error");
+    await socket.receivedType("error");
     const join = () => socket.send(JSON.stringify({ type: "join", channel: `private-project-${projectId}` }));
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
     await eventually("the channel is granted", async () => {
@@ -138,7 +138,7 @@ describe("a live view of the console follows its user", () => {
       return socket.ofType("joined").length > 0;
     });
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: null });
-    await socket.heardType("left");
+    await socket.receivedType("left");
     socket.close();
   });
 });
@@ -204,7 +204,7 @@ describe("where the push role runs apart and is out of reach", () => {
     const open = async () => {
       const url = `${push.wsUrl}?temp=1&channel=private-project-${id}&code=${await codeFor(user.client)}`;
       const socket = await PushClient.open(url, ["slipway.v1"]);
-      const [welcome] = await socket.heardType("welcome");
+      const [welcome] = await socket.receivedType("welcome");
       return { socket, channels: welcome?.channels };
     };
     const before = await open();

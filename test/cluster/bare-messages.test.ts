@@ -28,7 +28,7 @@ async function startPair(broker: BrokerUnderTest) {
     return app;
   };
   const [one, two] = await Promise.all([start("one"), start("two")]);
-  // A resume is complete only where what comes before the resumed id, within the overlap, was heard too.
+  // A resume is complete only if the messages before the resumed id, within the overlap, were received too.
   await Bun.sleep(2_100);
   const write = (message: object) =>
     broker.write(prefix, "broadcast", "user:anna", [JSON.stringify({ ...toAnna, ...message })]);
@@ -40,15 +40,15 @@ const toAnna = { targetType: "user", target: "anna" };
 async function connect(app: PushApp, query = ""): Promise<PushClient> {
   const client = await PushClient.open(`${app.wsUrl}?code=anna${query}`, ["slipway.v1"]);
   stops.push(() => client.close());
-  await client.heardType("welcome");
+  await client.receivedType("welcome");
   return client;
 }
 
-/** The client hears one message on the first instance and misses the next; it resumes on the second. */
+/** The client receives one message on the first instance, misses the next, and resumes on the second. */
 async function resumesElsewhere(one: PushApp, two: PushApp, write: (data: string) => Promise<void>) {
   const client = await connect(one);
   await write("heard");
-  const [heard] = await client.heardType("message");
+  const [heard] = await client.receivedType("message");
   client.close();
   await client.ended();
   await write("missed");

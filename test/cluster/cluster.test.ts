@@ -81,7 +81,7 @@ function cluster(broker: BrokerUnderTest) {
       const far = await open(two, "code=carl");
       await one.post("/feign/channels/join", { userId: "carl", channel: "deals" });
       await one.publish({ targetType: "channel", target: "deals", data: "joined" });
-      // The order and the message travel on different topics: the message may overtake the order.
+      // The control message and the broadcast are on different topics, so their order may change.
       await eventually("carl hears the channel", async () => {
         if (far.frames.length === 0)
           await one.publish({ targetType: "channel", target: "deals", data: "joined" });
@@ -104,13 +104,13 @@ function cluster(broker: BrokerUnderTest) {
       const body = { targetType: "user", target: "dora", data: "once" };
       const key = { "idempotency-key": crypto.randomUUID() };
       const first = await one.publish(body, key);
-      await Promise.all([near.heard(1), far.heard(1)]);
+      await Promise.all([near.received(1), far.received(1)]);
       const second = await two.publish(body, key);
       expect(second.status).toBe(200);
       expect(second.headers.get("x-push-id")).toBe(first.headers.get("x-push-id"));
       expect((await two.publish({ ...body, data: "another" }, key)).status).toBe(409);
       await one.publish({ targetType: "user", target: "dora", data: "after" });
-      await Promise.all([near.heard(2), far.heard(2)]);
+      await Promise.all([near.received(2), far.received(2)]);
       expect([near.frames, far.frames]).toEqual([
         ["once", "after"],
         ["once", "after"],
@@ -118,22 +118,22 @@ function cluster(broker: BrokerUnderTest) {
     });
 
     test("a client resumes on another instance", async () => {
-      // One that has just begun to consume cannot know what it would have heard a moment earlier.
+      // An instance that has just begun to consume cannot know about earlier messages.
       await eventually("nothing can be missing", async () => {
         const before = await open(one, "code=emil", ["slipway.v1"]);
         await two.publish({ targetType: "user", target: "emil", data: "seen" });
-        const [seen] = await before.heardType("message");
+        const [seen] = await before.receivedType("message");
         before.close();
         await before.ended();
         await one.publish({ targetType: "user", target: "emil", data: "missed" });
         const after = await open(two, `code=emil&resume=${seen?.id}`, ["slipway.v1"]);
-        const [welcome] = await after.heardType("welcome");
+        const [welcome] = await after.receivedType("welcome");
         await eventually("what was missed arrives", () => after.messages.includes("missed"));
         return welcome?.recovered === true;
       });
     });
 
-    test("what another service writes to the queue is delivered, and what is no message is counted", async () => {
+    test("messages of another service on the queue are delivered, and invalid ones are counted", async () => {
       const client = await open(two, "code=fred");
       const before = await two.metric("slipway_push_unreadable_total");
       await broker.write(prefix, "broadcast", "user:fred", [
@@ -141,11 +141,11 @@ function cluster(broker: BrokerUnderTest) {
         JSON.stringify({ targetType: "nobody", data: "x" }),
         JSON.stringify({ targetType: "user", target: "fred", data: "from elsewhere" }),
       ]);
-      expect(await client.heard(1)).toEqual(["from elsewhere"]);
+      expect(await client.received(1)).toEqual(["from elsewhere"]);
       expect(await two.metric("slipway_push_unreadable_total")).toBe(before + 2);
     });
 
-    test("client messages go to the queue in order, with who sent them", async () => {
+    test("client messages are written to the queue in order, with user and connection", async () => {
       const written = await broker.read(prefix, "client");
       const client = await open(two, "code=jan");
       for (let number = 0; number < 30; number++) client.send(`message ${number}`);

@@ -40,8 +40,8 @@ async function connect({ url }: PushProcess): Promise<PushClient> {
   return client;
 }
 
-/** Nothing arrives but what is published after the repeat. */
-async function hearsNoRepeat(instance: PushProcess, client: PushClient): Promise<void> {
+/** Only the message after the repeat arrives. */
+async function receivesNoRepeat(instance: PushProcess, client: PushClient): Promise<void> {
   expect((await publish(instance, crypto.randomUUID(), "the end")).status).toBe(200);
   await eventually("the end arrives", () => client.frames.includes("the end"));
   expect(client.frames).toEqual(["the end"]);
@@ -60,7 +60,7 @@ describe.each(signals)("a key that was published before %s", (signal) => {
     const client = await connect(instance);
     expect(await publish(instance, "order-7")).toEqual(first);
     expect((await publish(instance, "order-7", "another body")).status).toBe(409);
-    await hearsNoRepeat(instance, client);
+    await receivesNoRepeat(instance, client);
   }, 60_000);
 
   describe.each(brokers)("over $name", ({ url = "" }) => {
@@ -79,10 +79,10 @@ describe.each(signals)("a key that was published before %s", (signal) => {
       const client = await connect(instance);
       expect(await publish(instance, "order-7")).toEqual(first);
       expect((await publish(instance, "order-7", "another body")).status).toBe(409);
-      await hearsNoRepeat(instance, client);
+      await receivesNoRepeat(instance, client);
     }, 60_000);
 
-    test("elsewhere while an instance was away is known by it, and by one that is new, over a rolling restart", async () => {
+    test("is known on an instance that was away, and on a new one, during a rolling restart", async () => {
       const prefix = freshPrefix();
       const [one, two] = await Promise.all([
         startInstance("one", settings(prefix)),
@@ -98,7 +98,7 @@ describe.each(signals)("a key that was published before %s", (signal) => {
         const client = await connect(instance);
         expect(await publish(instance, "before")).toEqual(before);
         expect(await publish(instance, "meanwhile")).toEqual(meanwhile);
-        await hearsNoRepeat(instance, client);
+        await receivesNoRepeat(instance, client);
         client.close();
       }
     }, 90_000);

@@ -42,7 +42,7 @@ const toAnna = (data: string) => ({ targetType: "user", target: "anna", data });
 describe.each(brokers.filter(({ url }) => url !== undefined))(
   "an instance that starts without $name",
   (broker) => {
-    test("admits nobody until it has had it, and claims nothing about what it missed", async () => {
+    test("admits no connection before it has reached the broker, and reports recovered: false", async () => {
       const prefix = freshPrefix();
       const url = new URL(broker.url ?? "");
       const witness = await startInstance(prefix, url.href.replace(/\/$/, ""), "witness");
@@ -63,20 +63,20 @@ describe.each(brokers.filter(({ url }) => url !== undefined))(
 
       const listener = await connect(witness);
       expect((await witness.publish(toAnna("acknowledged meanwhile"))).status).toBe(200);
-      const [heard] = await listener.heardType("message");
+      const [heard] = await listener.receivedType("message");
       proxy.restore();
       await ready(late);
 
       const client = await connect(late, `&resume=${encodeURIComponent(String(heard?.id))}`);
-      const [welcome] = await client.heardType("welcome");
+      const [welcome] = await client.receivedType("welcome");
       expect(welcome?.recovered).toBe(false);
       expect((await witness.publish(toAnna("after"))).status).toBe(200);
       await eventually("what follows arrives", () => client.messages.includes("after"));
 
-      // An outage later on closes no door: reading goes on where it was.
+      // During a later outage connections are admitted, and reading continues where it stopped.
       proxy.cut();
       const another = await connect(late);
-      await another.heardType("welcome");
+      await another.receivedType("welcome");
     });
   },
 );

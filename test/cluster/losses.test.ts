@@ -35,7 +35,7 @@ async function startInstance(prefix: string, url: string, instanceId: string, du
   return app;
 }
 
-/** An instance whose line to RabbitMQ can be cut. */
+/** An instance whose connection to RabbitMQ can be cut. */
 async function startBehindProxy(prefix: string, brokerUrl: string, durability?: string) {
   const proxy = startTcpProxy({ hostname: "127.0.0.1", port: Number(new URL(brokerUrl).port) });
   stops.push(() => proxy.stop());
@@ -64,20 +64,20 @@ async function connect(app: PushApp, query = ""): Promise<PushClient> {
 
 async function resume(app: PushApp, lastId: string): Promise<{ client: PushClient; recovered: unknown }> {
   const client = await connect(app, `&resume=${encodeURIComponent(lastId)}`);
-  const [welcome] = await client.heardType("welcome");
+  const [welcome] = await client.receivedType("welcome");
   return { client, recovered: welcome?.recovered };
 }
 
 const toAnna = (data: string) => ({ targetType: "user", target: "anna", data });
 
-/** The last id of a client that heard a message and left; somebody who resumes from there is told that he has all. */
+/** The last id of a client that received a message and left; a resume from it is complete. */
 async function leaveWithAll(app: PushApp): Promise<string> {
   let lastId = "";
-  // An instance that has just begun to consume cannot know what it would have heard a moment earlier.
+  // An instance that has just begun to consume cannot know about earlier messages.
   await eventually("a resume is complete", async () => {
     const client = await connect(app);
     expect((await app.publish(toAnna("seen"))).status).toBe(200);
-    const [message] = await client.heardType("message");
+    const [message] = await client.receivedType("message");
     client.close();
     await client.ended();
     lastId = String(message?.id);
@@ -89,7 +89,7 @@ async function leaveWithAll(app: PushApp): Promise<string> {
 describe.if(amqpUrl !== undefined)("after an instance was cut off from RabbitMQ, `recovered` is", () => {
   const url = amqpUrl ?? "";
 
-  test("true where its queue kept everything; until it is back nobody can know", async () => {
+  test("true if its queue kept everything; false until it is back", async () => {
     const prefix = freshPrefix();
     const { app, cut, restore } = await startBehindProxy(prefix, url);
     const two = await startInstance(prefix, url, "two");
@@ -103,7 +103,7 @@ describe.if(amqpUrl !== undefined)("after an instance was cut off from RabbitMQ,
     await eventually("what was missed arrives", () => client.messages.includes("missed"));
   });
 
-  test("true elsewhere: what it refused to publish meanwhile is missed by nobody", async () => {
+  test("true elsewhere: publishes that it refused meanwhile are not missing", async () => {
     const prefix = freshPrefix();
     const { app, cut, restore } = await startBehindProxy(prefix, url);
     const two = await startInstance(prefix, url, "two");
@@ -163,7 +163,7 @@ describe.if(amqpUrl !== undefined)("where RabbitMQ throws messages out of a queu
   }, 60_000);
   afterAll(() => service.stop());
 
-  /** As another service, so that no numbers tell. */
+  /** As another service, so that the message has no sequence number. */
   const write = (prefix: string, count: number) => {
     const texts = Array.from({ length: count }, (_, number) => JSON.stringify(toAnna(`missed ${number}`)));
     return broker.write(prefix, "broadcast", "user:anna", texts);
@@ -186,7 +186,7 @@ describe.if(amqpUrl !== undefined)("where RabbitMQ throws messages out of a queu
     expect((await resume(app, lastId)).recovered).toBe(false);
   });
 
-  test("an instance that is connected and too slow is told", async () => {
+  test("an instance that is connected and too slow reports a loss", async () => {
     const prefix = freshPrefix();
     const bus = broker.bus({ prefix, instanceId: "slow" });
     stops.push(() => bus.close());

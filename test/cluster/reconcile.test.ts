@@ -29,7 +29,7 @@ function connectionsOver(instances: PushProcess[]): LoadConnection[] {
   }));
 }
 
-/** All four kinds of targets, mixed; each target always in the same lane, so that its order is known. */
+/** All four target types, mixed; each target always in the same lane, so that its order is known. */
 function targetsByLane(): Omit<LoadMessage, "number">[][] {
   const byLane: Omit<LoadMessage, "number">[][] = Array.from({ length: lanes }, () => []);
   const everyNth = messageCount / toAllCount;
@@ -98,7 +98,7 @@ function reconciles(name: string, queueUrl: string) {
 }
 
 describe("a cluster of processes", () => {
-  test("the comparison finds what is lost, doubled, out of order or misled", () => {
+  test("the comparison finds lost, duplicate, reordered and misdirected messages", () => {
     const connection = { url: "x", userId: "anna", channel: "news", isTemporary: false };
     const messages: LoadMessage[] = [
       { number: 1, targetType: "all", target: "" },

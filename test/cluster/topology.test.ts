@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The topology of deploy/compose.yaml as processes: its settings and its balancer, with other addresses. */
+/** The topology of deploy/compose.yaml as processes: its settings and its load balancer, with other addresses. */
 async function startTopology() {
   const compose = await readCompose();
   const variables = {
@@ -99,7 +99,7 @@ async function startTopology() {
   );
   const publicUrl = `http://${addressOf("balancer:8080")}`;
   const insideUrl = `http://${addressOf("balancer:8081")}`;
-  // A balancer that has not checked its servers yet answers for them.
+  // A load balancer that has not checked its servers yet returns its own errors.
   const serves = async (url: string) => ((await fetch(url).catch(() => null))?.status ?? 503) !== 503;
   await eventually(
     "the balancer serves",
@@ -118,7 +118,7 @@ async function startTopology() {
 describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefined)(
   "the topology of deploy/compose.yaml",
   () => {
-    test("serves users outside and services inside, and loses nobody while an instance is restarted", async () => {
+    test("serves users outside and services inside, and keeps all users while an instance is restarted", async () => {
       const { publicUrl, insideUrl, onlineOn, database } = await startTopology();
       for (const path of [
         "/feign/publish",
@@ -146,9 +146,9 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       const clients = await Promise.all(["anna", "bert", "carl", "dora"].map(open));
       for (const name of ["anna", "bert", "carl", "dora"])
         expect((await publish(name, `to ${name}`)).status).toBe(200);
-      for (const client of clients) await client.heard(1);
+      for (const client of clients) await client.received(1);
 
-      // A rolling restart: it says that it is not ready while it still serves, so that nobody new is sent there.
+      // A rolling restart: the instance is not ready but still serves, so that it gets no new connections.
       const restarted = children.get((await onlineOn("push-1")) > 0 ? "push-1" : "push-2");
       restarted?.kill("SIGTERM");
       await eventually("the balancer has left it", async () => {
@@ -158,7 +158,7 @@ describe.if(haproxy !== null && queueUrl !== undefined && postgresUrl !== undefi
       const moved = await Promise.all(["erik", "fred"].map(open));
       await restarted?.exited;
       expect((await publish("erik", "to erik")).status).toBe(200);
-      expect(await moved[0]?.heard(1)).toEqual(["to erik"]);
+      expect(await moved[0]?.received(1)).toEqual(["to erik"]);
       for (const client of [...clients, ...moved]) client.close();
       await database.remove();
     }, 120_000);

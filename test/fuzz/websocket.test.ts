@@ -87,5 +87,5 @@ function handshake(isV1: boolean): string {
 async function stillServes(): Promise<void> {
   friend.frames.length = 0;
   await push.publish({ targetType: "user", target: "friend", data: "still there?" });
-  expect(await friend.heard(1)).toEqual(["still there?"]);
+  expect(await friend.received(1)).toEqual(["still there?"]);
 }

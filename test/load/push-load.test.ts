@@ -44,7 +44,7 @@ let port: number;
 const load: Generator[] = [];
 
 beforeAll(async () => {
-  // The server is a process of its own too: each may have 20,000 files open.
+  // The server is a separate process, because each process may have 20,000 files open.
   server = Bun.spawn([process.execPath, join(import.meta.dir, "../support/push-server-process.ts")], {
     stdout: "pipe",
     stderr: "inherit",
@@ -117,7 +117,7 @@ describe(`${users} connections from ${generators} processes and as many addresse
     );
     for (let user = 0; user < users; user++) {
       const held = received.get(user) ?? [];
-      // Those of one user go out in order of their acceptance; three publishers may have raced for it.
+      // Messages to one user are sent in order of acceptance, which three concurrent publishers do not know.
       expect(held.slice(0, messagesEach).toSorted()).toEqual((expected.get(user) ?? []).toSorted());
       expect(held.slice(messagesEach)).toEqual(toAll);
     }

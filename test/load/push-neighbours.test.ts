@@ -21,7 +21,7 @@ const maxGrowthBytes = 64 * 1024 ** 2;
 
 let verify: ServerProcess;
 let slipway: ServerProcess;
-/** A bare Bun server under the same attack: its latency is the share of the machine and the runtime. */
+/** A plain Bun server under the same attack: its latency is what the machine and the runtime cause. */
 let bare: ServerProcess;
 let probes: { probe: LatencyProbe; port: number }[];
 let residentBytesBefore: number;

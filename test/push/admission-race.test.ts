@@ -65,12 +65,12 @@ describe("a place is reserved before any waiting", () => {
     expect(open.length).toBeGreaterThan(0);
     expect(open.length).toBeLessThanOrEqual(limit);
     expect(most).toBeLessThanOrEqual(limit);
-    // On a machine that is too busy some verifications take longer than they may.
+    // On a busy machine some verifications time out.
     refused.delete(50304);
     expect([...refused].sort()).toEqual([40102, 50302]);
     expect(await app.metric("slipway_push_places_taken")).toBe(open.length);
 
-    // Whatever was refused left its place: exactly the rest can still be taken, and not one more.
+    // Refused attempts hold no place: exactly the remaining places can be taken.
     app.verify.answer = (code) => Response.json(code);
     const rest = await Promise.all(
       Array.from({ length: limit - open.length }, (_, index) => attempt(`code=late-${index}`)),

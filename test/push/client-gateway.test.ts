@@ -23,7 +23,7 @@ async function gateway(): Promise<PushApp> {
 function connect(app: { wsUrl: string }, userId: string, more: Partial<PushOptions> = {}) {
   const messages: PushMessage[] = [];
   const opens: { reconnected: boolean; recovered: boolean }[] = [];
-  // The verify service of the tests takes the user id as the code.
+  // The verify service of the tests uses the code as the user id.
   const push = new SlipwayPush({ url: app.wsUrl, code: () => userId, minDelayMs: 20, ...more });
   push.on("message", (message) => messages.push(message));
   push.on("open", (open) => opens.push(open));
@@ -32,7 +32,7 @@ function connect(app: { wsUrl: string }, userId: string, more: Partial<PushOptio
   return { push, messages, opens, isOpen: () => push.status.state === "open" };
 }
 
-test("the client connects to the real gateway and receives what is for all, its user and its channel", async () => {
+test("the client connects to the real gateway and receives messages to all, its user and its channel", async () => {
   const app = await gateway();
   const ann = connect(app, "ann", { channels: ["news"] });
   await eventually("ann is connected", ann.isOpen);
@@ -44,7 +44,7 @@ test("the client connects to the real gateway and receives what is for all, its 
   expect(ann.messages.map((message) => message.data)).toEqual(["to all", "to ann", "to news"]);
 });
 
-test("channels joined later are restored, and a reconnect gets what was missed, each message once", async () => {
+test("channels joined later are restored, and a reconnect gets the missed messages, each once", async () => {
   const app = await gateway();
   const ann = connect(app, "ann");
   await eventually("ann is connected", ann.isOpen);
@@ -54,7 +54,7 @@ test("channels joined later are restored, and a reconnect gets what was missed, 
   await eventually("the channel is joined", () => joined.length === 1);
   await app.publish({ targetType: "channel", target: "news", data: "one" });
   await eventually("the first arrived", () => ann.messages.length === 1);
-  // 42xx: the client comes back within a second, by itself.
+  // 42xx: the client reconnects within a second.
   await app.post("/feign/disconnect", { userId: "ann", code: 4200 });
   await eventually("it was closed", () => !ann.isOpen());
   await app.publish({ targetType: "channel", target: "news", data: "two" });
@@ -72,7 +72,7 @@ test("a client joins as many channels as a connection may be in, and moves betwe
   const left: string[] = [];
   ann.push.on("left", (channel) => left.push(channel));
   await eventually("ann is connected", ann.isOpen);
-  // What did not fit into the address of the handshake was joined after it: far more than client-message-rate.
+  // The channels that did not fit into the query are joined afterwards, far more than client-message-rate.
   await eventually(
     "all are joined",
     async () => (await app.metric("slipway_push_channels")) === names.length,
@@ -87,7 +87,7 @@ test("a client joins as many channels as a connection may be in, and moves betwe
   expect(ann.push.status).toMatchObject({ state: "open", closeCode: null });
 });
 
-test("a kick is final, and a channel that is not granted is told and not asked for again", async () => {
+test("a kick ends the reconnects, and a refused channel is reported and not requested again", async () => {
   const app = await gateway();
   const ann = connect(app, "ann");
   await eventually("ann is connected", ann.isOpen);
@@ -102,7 +102,7 @@ test("a kick is final, and a channel that is not granted is told and not asked f
   expect(ann.push.status.closeCode).toBe(4004);
 });
 
-test("a client that hears nothing for longer than resume.age still gets what it missed", async () => {
+test("a client without messages for longer than resume.age still gets the missed messages", async () => {
   const clock = manualClock();
   const server = await startGateway({}, clock);
   let beats = 0;
@@ -124,7 +124,7 @@ test("a client that hears nothing for longer than resume.age still gets what it 
     const before = beats;
     await eventually("two more heartbeats are answered", () => beats >= before + 2);
   }
-  // 42xx: the client comes back within a second, by itself.
+  // 42xx: the client reconnects within a second.
   await server.gateway.control.disconnect({ userId: "ann" }, 4200);
   await eventually("it was closed", () => !ann.isOpen());
   send("ann", "two");

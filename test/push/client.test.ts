@@ -42,7 +42,7 @@ async function closedStatus(push: SlipwayPush) {
   return push.status;
 }
 
-test("each attempt asks for a fresh code and passes it, temp and the channels", async () => {
+test("each attempt gets a new code and sends it with temp and the channels", async () => {
   const server = gateway();
   let count = 0;
   const push = client(server, {
@@ -84,7 +84,7 @@ test("a message is delivered once, and a resume starts at the last id", async ()
   expect(server.handshakes[1]?.get("resume")).toBe("m2");
 });
 
-test("a reconnect that could not recover says so, and the next resume starts where the server stood", async () => {
+test("a reconnect without recovery reports it, and the next resume starts at the newest id of the server", async () => {
   const server = gateway();
   const push = client(server);
   push.open();
@@ -98,7 +98,7 @@ test("a reconnect that could not recover says so, and the next resume starts whe
   expect(server.handshakes[2]?.get("resume")).toBe("m9");
 });
 
-test("40xx stops, 4001 asks for a new code, 42xx and 1012 come back within a second, all else backs off", () => {
+test("40xx stops, 4001 gets a new code, 42xx and 1012 reconnect within a second, all others back off", () => {
   expect([4000, 4002, 4003, 4004, 4099].map(closeRuleOf)).toEqual(Array(5).fill("stop"));
   expect(closeRuleOf(4001)).toBe("newCode");
   expect([1012, 4201, 4299].map(closeRuleOf)).toEqual(Array(3).fill("soon"));
@@ -119,7 +119,7 @@ test("a refused code is followed by a new one", async () => {
   push.open();
   await next(push, "open");
   expect(server.handshakes.map((query) => query.get("code"))).toEqual(["code-1", "code-2", "code-3"]);
-  // It was accepted: later refusals are counted anew.
+  // An accepted code resets the count of refusals.
   server.onConnect = () => {
     server.onConnect = onConnect;
     server.closeAll(4001);
@@ -141,7 +141,7 @@ test("three refused codes in a row end the attempts, until it is opened again", 
   expect(server.handshakes).toHaveLength(6);
 });
 
-test("send answers false where the gateway accepts no client messages", async () => {
+test("send returns false if the gateway accepts no client messages", async () => {
   const server = gateway();
   server.onConnect = (send) =>
     send({ type: "welcome", connectionId: "1", userId: "ann", recovered: false, acceptsMessages: false });
@@ -183,7 +183,7 @@ test("pauses grow with each failure and are jittered", async () => {
   expect(delays.slice(0, 4).map(Math.round)).toEqual([8, 16, 32, 40]);
 });
 
-test("a code provider that fails is asked again, and one that has no code ends it", async () => {
+test("a code provider that throws is called again, and null ends the attempts", async () => {
   const server = gateway();
   const answers = [new Error("signed out?"), null];
   const push = client(server, {
@@ -205,7 +205,7 @@ test("a code provider that fails is asked again, and one that has no code ends i
   ]);
 });
 
-test("channels joined and left are restored; a refused one is not asked for again", async () => {
+test("joined channels are restored; a refused one is not requested again", async () => {
   const server = gateway();
   const push = client(server, { channels: ["a"] });
   server.onConnect = (send) => {
@@ -225,13 +225,13 @@ test("channels joined and left are restored; a refused one is not asked for agai
   expect(server.handshakes[1]?.getAll("channel")).toEqual(["early", "b"]);
 });
 
-test("silence is broken by a heartbeat text; without an answer the client reconnects", async () => {
+test("a heartbeat is sent after a silence; without a reply the client reconnects", async () => {
   const server = gateway();
   const push = client(server, { heartbeatIntervalMs: 20, heartbeatTimeoutMs: 2000 });
   push.open();
   await next(push, "open");
-  await server.heard("ping");
-  await server.heard("ping");
+  await server.received("ping");
+  await server.received("ping");
   expect(server.handshakes).toHaveLength(1);
   server.mute = true;
   const silent = client(server, { heartbeatIntervalMs: 20, heartbeatTimeoutMs: 20 });
@@ -240,14 +240,14 @@ test("silence is broken by a heartbeat text; without an answer the client reconn
   expect(silent.status).toMatchObject({ closeCode: 4201 });
 });
 
-test("send reaches the server while open and answers false otherwise", async () => {
+test("send reaches the server while open and returns false otherwise", async () => {
   const server = gateway();
   const push = client(server);
   expect(push.send("too early")).toBe(false);
   push.open();
   await next(push, "open");
   expect(push.send("hello")).toBe(true);
-  await server.heard(JSON.stringify({ type: "message", data: "hello" }));
+  await server.received(JSON.stringify({ type: "message", data: "hello" }));
   push.close();
   expect(push.status).toMatchObject({ state: "closed", reason: "closed by the application" });
   expect(push.send("late")).toBe(false);

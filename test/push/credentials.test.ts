@@ -32,7 +32,7 @@ describe("with api-keys", () => {
       { authorization: "Bearer old keyy" },
     ];
     for (const headers of wrong) expect(await codeOf(headers)).toEqual([401, 40101]);
-    // The JDK's client, and with it Feign's, drops the body of a 401 to a streamed request; the header reaches it.
+    // The HTTP client of the JDK, which Feign uses, drops the body of a 401 to a streamed request, but not the header.
     const answers = await Promise.all([
       push.publish({ targetType: "all", data: "x" }),
       push.publish({ targetType: "all", data: "x" }, { "x-api-key": "wrong" }),
@@ -55,7 +55,7 @@ test.if(Bun.which("javac") !== null)(
       stderr: "inherit",
     });
     const [status, body, challenge] = (await new Response(java.stdout).text()).split("\n");
-    // Should the JDK hand the body over one day, the documents can say so.
+    // Fails when the JDK starts to pass on the body; then the docs must be changed.
     expect([status, body]).toEqual(["401", "no body"]);
     expect(challenge).toContain('error_description="An api key is needed');
   },

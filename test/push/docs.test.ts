@@ -6,11 +6,11 @@ import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
-/** The examples of docs/push.md, run as they are written. */
+/** Runs the examples of docs/push.md as they are written. */
 const root = join(import.meta.dir, "../..");
 const page = await Bun.file(join(root, "docs/push.md")).text();
 
-/** The block after this mark, and the JSON answer that the page shows right below it. */
+/** The code block after this marker, and the JSON response right below it. */
 function example(mark: string): { code: string; answer: string | null } {
   const found = new RegExp(`\`\`\`${mark}\n([\\s\\S]*?)\`\`\`(?:\n\n\`\`\`json\n([\\s\\S]*?)\n\`\`\`)?`).exec(
     page,
@@ -49,14 +49,14 @@ function javascript(mark: string, names: Record<string, unknown>): unknown {
 }
 
 describe("docs/push.md", () => {
-  test("the verify answers that it shows are understood", async () => {
+  test("its verify responses are accepted", async () => {
     const answers = [...page.matchAll(/```json\n(\{ [\s\S]*?)\n```/g)].map(([, text]) => text ?? "");
     expect(answers.length).toBe(2);
     const before = push.verify.answer;
     for (const [index, answer] of answers.entries()) {
       push.verify.answer = () => new Response(answer);
       const client = await PushClient.open(`${push.wsUrl}?code=x&temp=1`, ["slipway.v1"]);
-      const [welcome] = await client.heardType("welcome");
+      const [welcome] = await client.receivedType("welcome");
       expect(welcome).toMatchObject({ userId: "42", kind: "temporary" });
       if (index === 1) expect(welcome?.channels).toEqual(["private-orders-42"]);
       client.close();
@@ -64,7 +64,7 @@ describe("docs/push.md", () => {
     push.verify.answer = before;
   });
 
-  test("the browser example hears what the curl examples publish", async () => {
+  test("the browser example receives what the curl examples publish", async () => {
     const shown: string[] = [];
     const socket = javascript("browser", {
       gateway: push.url.replace("http", "ws"),
@@ -80,7 +80,7 @@ describe("docs/push.md", () => {
     await eventually("it is closed", () => socket.readyState === WebSocket.CLOSED);
   });
 
-  test("the client example hears, and is told to load everything when nothing was recovered", async () => {
+  test("the client example receives messages, and reloads when they could not be recovered", async () => {
     const shown: string[] = [];
     let reloads = 0;
     const client = javascript("client", {
@@ -105,7 +105,7 @@ describe("docs/push.md", () => {
     await guarded.stop();
   });
 
-  test("every refusal and close code of the code stands on the page", async () => {
+  test("every refusal and close code of the source is on the page", async () => {
     const { refusals } = await import("../../src/push/admission/refusals.ts");
     const { closeCodes } = await import("../../src/push/connection/connection.ts");
     for (const { code, status } of Object.values(refusals)) {
@@ -115,7 +115,7 @@ describe("docs/push.md", () => {
     for (const code of Object.values(closeCodes)) expect(page).toContain(String(code));
   });
 
-  test("every failure of /feign stands on the page, with its status and what to do about it", async () => {
+  test("every failure of /feign is on the page, with its status and what to do", async () => {
     const answered = new Set<string>();
     for await (const path of new Glob("src/{http,push}/**/*.ts").scan(root)) {
       const text = await Bun.file(join(root, path)).text();

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe("drain", () => {
-  test("not ready, still serving; then refusing; then everybody is closed with 1012, and publishes are delivered to the last", async () => {
+  test("not ready, still serving; then refusing; then all are closed with 1012, and publishes are delivered until the end", async () => {
     const push = await start({ "push.drain-delay": 600, "push.drain-period": 1200 });
     const clients = await Promise.all(
       Array.from({ length: 40 }, (_, index) => PushClient.open(`${push.wsUrl}?code=user-${index}`)),
@@ -28,7 +28,7 @@ describe("drain", () => {
     expect((await push.get("/livez")).status).toBe(200);
     const late = await PushClient.open(`${push.wsUrl}?code=late`);
     await push.publish({ targetType: "all", data: "still serving" });
-    await late.heard(1);
+    await late.received(1);
 
     await eventually("new ones are refused", async () => {
       const answer = await fetch(`${push.url}/ws?code=x`);
@@ -55,16 +55,16 @@ describe("drain", () => {
     for (const client of clients) expect((await client.ended()).code).toBe(1012);
     expect(published).toBeGreaterThan(3);
     expect(lastReceivers).toBeLessThan(41);
-    // In slices: the first and the last are a good part of the period apart.
+    // Spread over the period: the first and the last close are far apart.
     expect(Math.max(...closedAt) - Math.min(...closedAt)).toBeGreaterThan(400);
-    // Each heard every message up to its own end: none is missing in the middle.
+    // Each client received every message until its close, without gaps.
     for (const client of clients) {
-      const heard = client.frames.filter((frame) => frame.startsWith("during"));
-      expect(heard).toEqual(heard.map((_, index) => `during ${index}`));
+      const received = client.frames.filter((frame) => frame.startsWith("during"));
+      expect(received).toEqual(received.map((_, index) => `during ${index}`));
     }
   }, 30_000);
 
-  test("what was sent before is written before the close, also what the system had not taken yet", async () => {
+  test("earlier messages are written before the close, also those that the kernel had not accepted yet", async () => {
     const push = await start({});
     const client = new RawSocket(push.port);
     await client.upgrade("/ws?code=ann");
@@ -91,10 +91,10 @@ describe("drain", () => {
     expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 
-  test("restarted under load, clients of our library come back, and resume tells truly what was missed", async () => {
+  test("after a restart under load, clients of our library reconnect, and `recovered` is correct", async () => {
     const first = await start({ "push.drain-delay": 0, "push.drain-period": 300 });
     const listen = { host: "127.0.0.1", port: first.port };
-    const heard = new Map<number, Set<string>>();
+    const received = new Map<number, Set<string>>();
     const opened: { recovered: boolean; reconnected: boolean }[] = [];
     const clients = Array.from({ length: 10 }, (_, index) => {
       const client = new SlipwayPush({
@@ -103,8 +103,8 @@ describe("drain", () => {
         minDelayMs: 50,
         maxDelayMs: 200,
       });
-      heard.set(index, new Set());
-      client.on("message", ({ data }) => heard.get(index)?.add(data));
+      received.set(index, new Set());
+      client.on("message", ({ data }) => received.get(index)?.add(data));
       client.on("open", (event) => opened.push(event));
       client.open();
       return client;
@@ -114,11 +114,11 @@ describe("drain", () => {
     await first.app.stop();
     const second = await start({ "server.listen": listen });
     await eventually("all came back", () => opened.length === 20, 30_000);
-    // The new process cannot know what it did not see.
+    // The new process does not have the messages of the old one.
     expect(opened.slice(10).every((event) => event.reconnected && !event.recovered)).toBe(true);
     await second.publish({ targetType: "all", data: "after" });
     await eventually("all hear", () =>
-      [...heard.values()].every((set) => set.has("before") && set.has("after")),
+      [...received.values()].every((set) => set.has("before") && set.has("after")),
     );
     for (const client of clients) client.close();
     await second.app.stop();

@@ -11,7 +11,7 @@ afterEach(() => push.stop());
 
 const placesTaken = () => push.metric("slipway_push_places_taken");
 
-/** A client of good will, to see that the others do not suffer. */
+/** A well-behaved client, to check that it is not affected. */
 async function friend(): Promise<PushClient> {
   return PushClient.open(`${push.wsUrl}?code=friend`);
 }
@@ -19,7 +19,7 @@ async function friend(): Promise<PushClient> {
 async function stillServes(client: PushClient): Promise<void> {
   client.frames.length = 0;
   await push.publish({ targetType: "user", target: "friend", data: "are you well?" });
-  expect(await client.heard(1)).toEqual(["are you well?"]);
+  expect(await client.received(1)).toEqual(["are you well?"]);
   client.close();
   await eventually("every place is free", async () => (await placesTaken()) === 0);
 }
@@ -84,7 +84,7 @@ describe("clients that mean no good", () => {
     await stillServes(client);
   }, 60_000);
 
-  test("handshakes with senseless heads get an answer or a close, and nothing is left behind", async () => {
+  test("handshakes with malformed headers get a response or a close, and leave nothing behind", async () => {
     push = await startPushApp();
     const client = await friend();
     const heads = [
@@ -134,7 +134,7 @@ describe("clients that mean no good", () => {
     const heapBefore = await collectedHeap();
     let refused = 0;
     const attack = async () => {
-      // One connection each, kept alive: the refusals come as fast as the verify service answers.
+      // Keep-alive connections, so that the refusals are as fast as the verify service.
       const socket = new RawSocket(push.port);
       for (let made = 0; made < attempts / 50; made++) {
         socket.request("GET", `/ws?code=bad-${made}`, upgradeHeaders);

@@ -70,7 +70,7 @@ describe("metrics", () => {
       await push.metric("slipway_process_heap_bytes");
       costs.push(performance.now() - before);
     }
-    // A walk over them takes 50 ms and more, on the loop of everybody who is connected.
+    // Reading them blocks the event loop, and so all connections, for 50 ms and more.
     expect(Math.min(...costs)).toBeLessThan(25);
     expect(objects.length).toBe(1_000_000);
   });
@@ -107,7 +107,7 @@ describe("metrics", () => {
 });
 
 describe("behind a trusted proxy", () => {
-  test("connect-rate counts the client that the proxy names, and the verify call is told its address", async () => {
+  test("connect-rate counts the client address from the proxy, and the verify request contains it", async () => {
     push = await startPushApp({
       "server.trustedProxies": ["127.0.0.0/8"],
       "push.connect-rate": 1,

@@ -22,7 +22,7 @@ afterAll(() => server.stop());
 const codeOf = async (client: ApiClient, body: object = {}) =>
   (await client.expect<{ code: string; expiresIn: number }>(201, "POST", "/api/push/codes", body)).code;
 
-/** Opens with a code, or says that it was refused. */
+/** Rejects if the code is refused. */
 const connect = (code: string, query = "", protocols: string[] = []) =>
   PushClient.open(`${wsUrl}?code=${code}${query}`, protocols);
 
@@ -31,8 +31,8 @@ async function newProject(name: string): Promise<number> {
   return (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", body)).id;
 }
 
-describe("codes of our own", () => {
-  test("POST /api/push/codes answers a single-use code of 60 s that stands for the own username", async () => {
+describe("issued codes", () => {
+  test("POST /api/push/codes returns a single-use code for the own username, valid for 60 s", async () => {
     const { client } = await server.newUser("ann");
     const { code, expiresIn } = await client.expect<{ code: string; expiresIn: number }>(
       201,
@@ -48,7 +48,7 @@ describe("codes of our own", () => {
     connection.close();
   });
 
-  test("any userId for an admin, and for nobody else", async () => {
+  test("only an admin gets a code for another userId", async () => {
     const { client } = await server.newUser("bob");
     await client.expect(403, "POST", "/api/push/codes", { userId: "somebody" });
     const connection = await connect(await codeOf(server.admin, { userId: "somebody" }));
@@ -58,11 +58,11 @@ describe("codes of our own", () => {
       data: "hello",
     });
     expect(published.receivers).toBe(1);
-    expect(await connection.heard(1)).toEqual(["hello"]);
+    expect(await connection.received(1)).toEqual(["hello"]);
     connection.close();
   });
 
-  test("POST /api/push/publish takes what max-message-bytes allows, in bytes of UTF-8, and nothing more", async () => {
+  test("POST /api/push/publish accepts up to max-message-bytes, counted in bytes of UTF-8", async () => {
     const publish = (data: string) =>
       server.admin.request("POST", "/api/push/publish", { targetType: "all", data });
     expect((await publish("x".repeat(1_200_000))).status).toBe(200);
@@ -72,14 +72,14 @@ describe("codes of our own", () => {
     expect(tooLarge.text).toContain("push.max-message-bytes");
   });
 
-  test("a code for the console is bound to slipway:<id>, for temp=1, temporary without an end of its own", async () => {
+  test("a code for the console is bound to slipway:<id>, needs temp=1, and has no maximum lifetime", async () => {
     const { id, client: session } = await server.newUser("carla");
     const body = { name: "endless", scopes: ["write"] };
     const { token } = await session.expect<{ token: string }>(201, "POST", "/api/tokens", body);
     const client = server.as(token);
     expect(String(await failureOf(connect(await codeOf(client, { for: "console" }))))).toContain("refused");
     const connection = await connect(await codeOf(client, { for: "console" }), "&temp=1", ["slipway.v1"]);
-    const [welcome] = await connection.heardType("welcome");
+    const [welcome] = await connection.receivedType("welcome");
     expect(welcome).toMatchObject({
       userId: `slipway:${id}`,
       kind: "temporary",
@@ -96,15 +96,15 @@ describe("codes of our own", () => {
     const { id, client } = await server.newUser("dora");
     await server.admin.expect(200, "PUT", `/api/projects/${mine}/members/${id}`, { permission: "view" });
     const connection = await connect(await codeOf(client, { for: "console" }), "&temp=1", ["slipway.v1"]);
-    await connection.heardType("welcome");
+    await connection.receivedType("welcome");
     const join = (channel: string) => connection.send(JSON.stringify({ type: "join", channel }));
 
     join(`private-project-${mine}/task-7`);
-    expect(await connection.heardType("joined")).toEqual([
+    expect(await connection.receivedType("joined")).toEqual([
       { type: "joined", channel: `private-project-${mine}/task-7` },
     ]);
     join(`private-project-${other}`);
-    expect(await connection.heardType("error")).toMatchObject([{ code: "channel_not_allowed" }]);
+    expect(await connection.receivedType("error")).toMatchObject([{ code: "channel_not_allowed" }]);
 
     await server.admin.expect(200, "PUT", `/api/projects/${other}/members/${id}`, { permission: "view" });
     await eventually("the new project is granted", async () => {
@@ -114,7 +114,7 @@ describe("codes of our own", () => {
     });
 
     await server.admin.expect(204, "DELETE", `/api/projects/${mine}/members/${id}`);
-    expect(await connection.heardType("left")).toEqual([
+    expect(await connection.receivedType("left")).toEqual([
       { type: "left", channel: `private-project-${mine}/task-7` },
     ]);
 
@@ -122,7 +122,7 @@ describe("codes of our own", () => {
     expect((await connection.ended()).code).toBe(4004);
   });
 
-  test("/api/push/verify is the other side of it, for a push role that runs alone", async () => {
+  test("/api/push/verify verifies these codes for a push role in another process", async () => {
     const push = await startPushApp({
       "push.verify-uri": `${server.url}/api/push/verify`,
       "push.verify-method": "POST",
@@ -132,9 +132,9 @@ describe("codes of our own", () => {
       `${push.wsUrl}?temp=1&code=${await codeOf(client, { for: "console" })}`,
       ["slipway.v1"],
     );
-    const [welcome] = await console.heardType("welcome");
+    const [welcome] = await console.receivedType("welcome");
     expect(welcome).toMatchObject({ userId: `slipway:${id}` });
-    // With the session, after twelve hours, as far as both sides took as long for the rest.
+    // The connection ends with the session, after twelve hours; the margin covers the duration of the calls.
     expect(Math.abs(Number(welcome?.expiresAt) - Date.now() - 12 * 3_600_000)).toBeLessThan(60_000);
     await PushClient.open(`${push.wsUrl}?code=${await codeOf(client)}`);
     expect(await push.online()).toEqual(["eve"]);
@@ -142,7 +142,7 @@ describe("codes of our own", () => {
     await push.stop();
   });
 
-  test("an admin does for the console what /feign does: disconnect, connections, online", async () => {
+  test("an admin can call disconnect, connections and online as on /feign", async () => {
     const connection = await connect(await codeOf(server.admin, { userId: "fred" }), "&channel=news");
     const report = await server.admin.expect<{ connections: { connectionId: string }[] }>(
       200,

@@ -82,14 +82,14 @@ describe("headers of a success", () => {
     expect(answers.map((answer) => answer.headers.get("x-push-receivers"))).toEqual(["2", "2"]);
     const ids = answers.map((answer) => answer.headers.get("x-push-id"));
     expect(new Set(ids).size).toBe(2);
-    expect((await v1.heardType("message", 2)).map((frame) => frame.id as string | null)).toEqual(ids);
+    expect((await v1.receivedType("message", 2)).map((frame) => frame.id as string | null)).toEqual(ids);
     raw.close();
     v1.close();
   });
 });
 
 describe("Idempotency-Key", () => {
-  test("a repeat is a no-op that answers the same id; another body is 409 and 40901", async () => {
+  test("a repeat is a no-op that returns the same id; another body is 409 and 40901", async () => {
     const client = await PushClient.open(`${push.wsUrl}?code=ida`);
     const body = { targetType: "user", target: "ida", data: "once" };
     const key = { "idempotency-key": "order-7" };
@@ -103,7 +103,7 @@ describe("Idempotency-Key", () => {
       400, 40005,
     ]);
     await push.publish({ targetType: "user", target: "ida", data: "end" });
-    expect(await client.heard(2)).toEqual(["once", "end"]);
+    expect(await client.received(2)).toEqual(["once", "end"]);
     client.close();
   });
 
@@ -125,7 +125,7 @@ describe("Idempotency-Key", () => {
     );
     expect(new Set(answers.map((answer) => answer.headers.get("x-push-id"))).size).toBe(1);
     await push.publish({ targetType: "user", target: "joe", data: "end" });
-    expect(await client.heard(2)).toEqual(["once", "end"]);
+    expect(await client.received(2)).toEqual(["once", "end"]);
     client.close();
   });
 
@@ -141,7 +141,7 @@ describe("order is kept per target", () => {
     const client = await PushClient.open(`${push.wsUrl}?code=kim&channel=order`);
     const expected = Array.from({ length: 1000 }, (_, index) => String(index));
     for (const data of expected) await push.publish({ targetType: "channel", target: "order", data });
-    expect(await client.heard(1000)).toEqual(expected);
+    expect(await client.received(1000)).toEqual(expected);
     client.close();
   });
 });
@@ -150,7 +150,7 @@ describe("other operations", () => {
   test("POST /feign/disconnect closes a user's connections, or one, with 4004 or the code given", async () => {
     const first = await PushClient.open(`${push.wsUrl}?code=lea`);
     const second = await PushClient.open(`${push.wsUrl}?code=lea&temp=1`, ["slipway.v1"]);
-    const [welcome] = await second.heardType("welcome");
+    const [welcome] = await second.receivedType("welcome");
     const one = await push.post("/feign/disconnect", { connectionId: welcome?.connectionId, code: 4321 });
     expect(one.headers.get("x-push-connections")).toBe("1");
     expect((await second.ended()).code).toBe(4321);
@@ -192,7 +192,7 @@ describe("other operations", () => {
     });
   });
 
-  test("GET /feign/connections answers counts by kind, channels and buffers", async () => {
+  test("GET /feign/connections returns counts by kind, channels and buffers", async () => {
     const client = await PushClient.open(`${push.wsUrl}?code=mia&channel=a&channel=b&temp=1`);
     const { data } = (await (await push.get("/feign/connections?userId=mia")).json()) as {
       data: Record<string, unknown>;
@@ -212,15 +212,15 @@ describe("other operations", () => {
     client.close();
   });
 
-  test("its times are those of the system, also after its clock was set, whatever lifetime the verify answer gave", async () => {
+  test("its times are those of the system clock, also after the clock was set, for any lifetime of the verify response", async () => {
     const { answer } = push.verify;
-    // As text: the largest integer of other languages is no safe one here.
+    // As text, because the largest integer of other languages is not a safe integer in JavaScript.
     push.verify.answer = () => new Response('{"userId":"max","maxLifetime":9223372036854775807}');
     const client = await PushClient.open(`${push.wsUrl}?code=max&temp=1`);
     setSystemTime(new Date(Date.now() + 86_400_000));
     const nowMs = Date.now();
     const v1 = await PushClient.open(`${push.wsUrl}?code=max&temp=1`, ["slipway.v1"]);
-    const [welcome] = await v1.heardType("welcome");
+    const [welcome] = await v1.receivedType("welcome");
     const report = await push.get("/feign/connections?userId=max");
     setSystemTime();
     push.verify.answer = answer;
@@ -245,7 +245,7 @@ describe("other operations", () => {
     await push.post("/feign/channels/leave", { userId: "ned", channel: "private-room" });
     await push.publish({ targetType: "channel", target: "private-room", data: "out" });
     await push.publish({ targetType: "user", target: "ned", data: "end" });
-    expect(await client.heard(2)).toEqual(["in", "end"]);
+    expect(await client.received(2)).toEqual(["in", "end"]);
     expect(
       await outcome(await push.post("/feign/channels/join", { userId: "ned", channel: "a\nb" })),
     ).toEqual([400, 40003]);

@@ -9,11 +9,11 @@ interface Refusal {
   because: string;
   status: number;
   code: number;
-  /** Close code of reject-mode `close`; null where the refusal stays HTTP. */
+  /** Close code of reject-mode `close`; null: the refusal is an HTTP response in both modes. */
   close: number | null;
   retryAfter: boolean;
   settings?: Partial<Config>;
-  /** Brings the service into the state that refuses. */
+  /** Brings the service into a state in which it refuses. */
   prepare?(push: PushApp): Promise<void>;
   path?: string;
   headers?: Record<string, string>;
@@ -109,7 +109,7 @@ const table: Refusal[] = [
     code: 50303,
     close: 4100,
     retryAfter: true,
-    // The first connection closes at once, the second hours later: the server is there for as long as the test is.
+    // The first connection closes at once, the second hours later, so the server lives as long as the test.
     settings: { "push.drain-period": 24 * 3_600_000 },
     async prepare(push) {
       await PushClient.open(`${push.wsUrl}?code=bob`);
@@ -169,7 +169,7 @@ async function refused(row: Refusal, rejectMode: "http" | "close"): Promise<Http
   const app = await startPushApp({ ...row.settings, "push.reject-mode": rejectMode });
   push = app;
   await row.prepare?.(app);
-  // The rate counts whole seconds: the second of two attempts may stand in the next one, the tenth does not.
+  // The rate counts whole seconds: the second of two attempts may be in the next second, the tenth is not.
   const attempts = row.settings?.["push.connect-rate"] ? 10 : 1;
   const made = await Promise.all(
     Array.from({ length: attempts }, () => handshake(app, row.path ?? "/ws?code=ann", row.headers ?? {})),
@@ -180,7 +180,7 @@ async function refused(row: Refusal, rejectMode: "http" | "close"): Promise<Http
   return answer;
 }
 
-/** Whether this attempt met the refusal of the row. */
+/** Whether the attempt was refused as the row expects. */
 async function isMeant(
   { socket, answer }: { socket: RawSocket; answer: HttpAnswer },
   row: Refusal,
@@ -192,7 +192,7 @@ function raise(message: string): never {
   throw new Error(message);
 }
 
-describe("a refused handshake answers the failure envelope", () => {
+describe("a refused handshake returns the failure envelope", () => {
   test.each(table)("refused because $because: $status and $code", async (row) => {
     const answer = await refused(row, "http");
     expect(answer.status).toBe(row.status);
@@ -217,14 +217,14 @@ describe("reject-mode close upgrades, then closes with a 4xxx code that browsers
     },
   );
 
-  test("what is not an upgrade is answered as HTTP all the same", async () => {
+  test("a request without upgrade gets an HTTP response also in reject-mode close", async () => {
     const row = table.find(({ code }) => code === 42601);
     expect((await refused(row ?? raise("the table has no such row"), "close")).status).toBe(426);
   });
 });
 
 describe("checks are in the contract's order", () => {
-  test("origin before code, code before a place, and a refusal asks nobody", async () => {
+  test("origin is checked before code, code before a place, and a refusal does not call verify-uri", async () => {
     push = await startPushApp({
       "push.allowed-origins": ["https://app.example.com"],
       "push.max-connections": 1,

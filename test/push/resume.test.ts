@@ -14,16 +14,16 @@ const connect = (query: string) => PushClient.open(`${push.wsUrl}?code=ann${quer
 const toAnn = (data: string) => push.publish({ targetType: "user", target: "ann", data });
 
 async function lastIdOf(client: PushClient): Promise<string> {
-  const [welcome] = await client.heardType("welcome");
+  const [welcome] = await client.receivedType("welcome");
   return String(client.ofType("message").at(-1)?.id ?? welcome?.lastId);
 }
 
 describe("resume", () => {
-  test("a client that reconnects with resume=<last id> gets what it missed of its own targets, then live ones", async () => {
+  test("a client that reconnects with resume=<last id> gets the missed messages of its targets, then live ones", async () => {
     push = await startPushApp();
     const first = await connect("&channel=news");
-    await toAnn("heard");
-    await first.heardType("message");
+    await toAnn("received");
+    await first.receivedType("message");
     const lastId = await lastIdOf(first);
     first.close();
     await first.ended();
@@ -35,13 +35,13 @@ describe("resume", () => {
     await push.publish({ targetType: "all", data: "missed 3" });
     const second = await connect(`&channel=news&resume=${encodeURIComponent(lastId)}`);
     await toAnn("live");
-    await second.heardType("message", 4);
+    await second.receivedType("message", 4);
     expect(second.messages).toEqual(["missed 1", "missed 2", "missed 3", "live"]);
     expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
     second.close();
   });
 
-  test("a client that has heard nothing yet resumes from the welcome's lastId", async () => {
+  test("a client without any message resumes from the welcome's lastId", async () => {
     push = await startPushApp();
     const first = await connect("");
     const lastId = await lastIdOf(first);
@@ -49,7 +49,7 @@ describe("resume", () => {
     await first.ended();
     await toAnn("missed");
     const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
-    await second.heardType("message");
+    await second.receivedType("message");
     expect(second.messages).toEqual(["missed"]);
     expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
     second.close();
@@ -65,15 +65,15 @@ describe("resume", () => {
     await toAnn("before");
     expect(await kept()).toBe(0);
     const first = await connect("");
-    await toAnn("heard");
-    await first.heardType("message");
+    await toAnn("received");
+    await first.receivedType("message");
     const lastId = await lastIdOf(first);
     first.close();
     await first.ended();
     await toAnn("missed");
     expect(await kept()).toBe(2);
     const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
-    await second.heardType("message");
+    await second.receivedType("message");
     expect(second.messages).toEqual(["missed"]);
     for (const client of [raw, second]) client.close();
   });
@@ -81,15 +81,15 @@ describe("resume", () => {
   test("recovered is false for an id that is unknown, forgotten or of another start, and nothing is replayed", async () => {
     push = await startPushApp({ "push.resume.messages": 3 });
     const first = await connect("");
-    await toAnn("heard");
-    await first.heardType("message");
+    await toAnn("received");
+    await first.receivedType("message");
     const lastId = await lastIdOf(first);
     for (let index = 0; index < 3; index++) await toAnn(`later ${index}`);
     for (const id of [lastId, "made-up", "0@other", "99@x", ""]) {
       const client = await connect(`&resume=${encodeURIComponent(id)}`);
-      expect(await client.heardType("welcome")).toMatchObject([{ recovered: false }]);
+      expect(await client.receivedType("welcome")).toMatchObject([{ recovered: false }]);
       await push.publish({ targetType: "user", target: "ann", data: "live" });
-      await client.heardType("message");
+      await client.receivedType("message");
       expect(client.messages).toEqual(["live"]);
       client.close();
     }
@@ -101,11 +101,11 @@ describe("resume", () => {
     const first = await connect("");
     await toAnn("one");
     await toAnn("two");
-    await first.heardType("message", 2);
+    await first.receivedType("message", 2);
     const oneId = String(first.ofType("message")[0]?.id);
     await Bun.sleep(120);
     const second = await connect(`&resume=${encodeURIComponent(oneId)}`);
-    expect(await second.heardType("welcome")).toMatchObject([{ recovered: false }]);
+    expect(await second.receivedType("welcome")).toMatchObject([{ recovered: false }]);
     first.close();
     second.close();
   });
@@ -118,14 +118,14 @@ describe("resume", () => {
       server.gateway.publisher.publish({ targetType: "user", target: "ann", data });
     const first = await open("");
     send("one");
-    await first.heardType("message");
+    await first.receivedType("message");
     const lastId = await lastIdOf(first);
     clock.advance(600_000);
     first.close();
     await eventually("it is gone", () => server.gateway.connections.size === 0);
     send("missed");
     const second = await open(`&resume=${encodeURIComponent(lastId)}`);
-    await second.heardType("message");
+    await second.receivedType("message");
     expect(second.messages).toEqual(["missed"]);
     expect(second.ofType("welcome")).toMatchObject([{ recovered: true }]);
     await server.stop();
@@ -136,7 +136,7 @@ describe("resume", () => {
     const raw = await PushClient.open(`${push.wsUrl}?code=ann`);
     const first = await connect("");
     raw.send("ping");
-    expect(await raw.heard(1)).toEqual(["ping"]);
+    expect(await raw.received(1)).toEqual(["ping"]);
     const sent = await push.publish({ targetType: "user", target: "bob", data: "not mine" });
     first.send("ping");
     const isPosition = (frame: string) => frame.includes('"position"');
@@ -158,7 +158,7 @@ describe("resume", () => {
     for (let index = 0; index < 500; index++) await toAnn(`${index} ${text}`);
     const second = await connect(`&resume=${encodeURIComponent(lastId)}`);
     for (let index = 500; index < 600; index++) await toAnn(`${index} ${text}`);
-    await second.heardType("message", 600);
+    await second.receivedType("message", 600);
     expect(second.messages.map((data) => Number.parseInt(data, 10))).toEqual(
       Array.from({ length: 600 }, (_, index) => index),
     );

@@ -17,7 +17,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Real sockets that nobody reads. */
+/** Real sockets that are not read. */
 async function pauseSome(count: number): Promise<void> {
   for (let index = 0; index < count; index++) {
     const socket = new RawSocket(server.port);
@@ -31,13 +31,13 @@ function publishTo(targetType: TargetType, target: string, data: string): Promis
   return Promise.resolve(server.gateway.publisher.publish({ targetType, target, data }));
 }
 
-/** Publishes to a user until the system takes no more for it. */
+/** Publishes to a user until the buffers of the kernel are full. */
 async function fillUntilBehind(userId: string): Promise<void> {
   const [socket] = server.gateway.connections.ofUser(userId);
   while (socket?.getBufferedAmount() === 0) await publishTo("user", userId, "x".repeat(100_000));
 }
 
-/** What is answered after so many turns of the loop has waited for nobody, however busy the machine is. */
+/** A reply within this many turns of the event loop waited for no slow consumer, however busy the machine is. */
 async function withinTurns<T>(promises: Promise<T>[], turns = 200): Promise<T[]> {
   const answers: T[] = [];
   for (const promise of promises) void promise.then((answer) => answers.push(answer));
@@ -63,7 +63,7 @@ describe("slow consumers", () => {
       Array.from({ length: 40 }, () => gateway.publisher.publish({ targetType: "all", target: "", data })),
     );
     await eventually("all 40 arrive", () => (healthy[0]?.received ?? 0) >= 40, 60_000);
-    // The other one hears its welcome too.
+    // The other client receives its welcome too.
     await eventually("all 40 arrive", () => (healthy[1]?.received ?? 0) >= 41, 60_000);
     expect(healthy[0]?.bytes).toBe(40 * mebibyte);
     expect(healthy.map((reader) => reader.closed)).toEqual([null, null]);
@@ -72,7 +72,7 @@ describe("slow consumers", () => {
     expect(await server.metric("slipway_push_dropped_total")).toBe(0);
   }, 120_000);
 
-  test("the unsent bytes of a connection stay bounded, and the close tells it once it reads again", async () => {
+  test("the unsent bytes of a connection stay bounded, and the client reads the close code when it reads again", async () => {
     server = await startGateway();
     await pauseSome(1);
     const data = "x".repeat(100_000);
@@ -86,7 +86,7 @@ describe("slow consumers", () => {
     expect(await paused[0]?.closeCode()).toBe(4102);
   }, 60_000);
 
-  test("a message that escaping makes six times as large skips nobody: what follows it arrives too", async () => {
+  test("after a message that escaping makes six times as large, the following messages arrive too", async () => {
     server = await startGateway();
     const { publisher } = server.gateway;
     const client = new RawSocket(server.port);
@@ -94,22 +94,22 @@ describe("slow consumers", () => {
     await client.upgrade("/ws?code=ann", { "Sec-WebSocket-Protocol": "slipway.v1" });
     client.pause();
     const publish = (data: string) => publisher.publish({ targetType: "user", target: "ann", data });
-    // Most of what the system's own buffers take.
+    // Nearly fills the buffers of the kernel.
     const before = 30;
     for (let sent = 0; sent < before; sent++) await publish("x".repeat(100_000));
     expect(await publish("\u0001".repeat(mebibyte))).toMatchObject({ receivers: 1 });
     const small = Array.from({ length: 5 }, (_, index) => `small ${index}`);
     for (const data of small) expect(await publish(data)).toMatchObject({ receivers: 1 });
     client.resume();
-    const heard = () =>
+    const received = () =>
       client
         .frames()
         .filter((frame) => frame.opcode === 1)
         .map((frame) => JSON.parse(frame.payload.toString()) as { type: string; data: string })
         .filter((frame) => frame.type === "message");
-    await eventually("all arrive", () => heard().length === before + 6);
+    await eventually("all arrive", () => received().length === before + 6);
     expect(
-      heard()
+      received()
         .slice(before)
         .map(({ data }) => data.slice(0, 7)),
     ).toEqual(["\u0001".repeat(7), ...small]);
@@ -124,7 +124,7 @@ describe("slow consumers", () => {
     });
     await pauseSome(1);
     const data = "x".repeat(mebibyte);
-    // More than the system's own buffers take, less than ours.
+    // More than the buffers of the kernel, less than the send buffer.
     for (let sent = 0; sent < 12; sent++)
       await server.gateway.publisher.publish({ targetType: "all", target: "", data });
     expect(server.gateway.connections.size).toBe(1);
@@ -147,7 +147,7 @@ describe("slow consumers", () => {
     expect(server.gateway.connections.onlineUsers()).toEqual(["paused-1"]);
   }, 60_000);
 
-  test("a slow consumer delays nobody: neither who is sent something alone, nor who hears the same messages", async () => {
+  test("a slow consumer delays neither other users nor other recipients of the same messages", async () => {
     server = await startGateway();
     const healthy = await read("ann");
     await pauseSome(1);
@@ -158,7 +158,7 @@ describe("slow consumers", () => {
       publishTo("user", "ann", "hi"),
       publishTo("all", "", "both"),
     ]);
-    // The one that is behind counts: it gets them when it reads.
+    // The slow consumer counts as a recipient: it gets the message when it reads.
     expect(published.map(({ receivers }) => receivers)).toEqual([...Array(9).fill(1), 2]);
     await eventually("both arrive", () => healthy.received === 2);
     await eventually("the paused one is closed", () => server.gateway.connections.size === 1);
@@ -192,15 +192,15 @@ describe("slow consumers", () => {
       expect(socket?.subscriptions).toEqual([]);
       await eventually("it hears its topics again", () => socket?.subscriptions.length === 3);
       await publishTo("channel", "news", "60 live");
-      const heard = () =>
+      const received = () =>
         client
           .frames()
           .map(({ payload }) => payload.toString())
           .map((text) => (protocol ? String((JSON.parse(text) as { data?: string }).data) : text))
           .filter((data) => data !== "undefined")
           .map((data) => Number.parseInt(data, 10));
-      await eventually("all arrive", () => heard().length >= 61);
-      expect(heard()).toEqual(Array.from({ length: 61 }, (_, index) => index));
+      await eventually("all arrive", () => received().length >= 61);
+      expect(received()).toEqual(Array.from({ length: 61 }, (_, index) => index));
       expect(await server.metric("slipway_push_buffered_bytes")).toBe(0);
     },
     60_000,
@@ -221,8 +221,8 @@ describe("slow consumers", () => {
     expect(waitingWhenAnswered[9]).toBe(0);
   });
 
-  test("what is kept for those who are behind is bounded: the furthest behind goes first", async () => {
-    // A quarter of it is for what is kept: two of these, not three.
+  test("the shared backlog is bounded: the slowest consumer is closed first", async () => {
+    // A quarter of it is for the backlog: two of these messages, not three.
     server = await startGateway({ "push.send-buffer-total": 10 * mebibyte });
     await pauseSome(2);
     const large = "x".repeat(mebibyte);

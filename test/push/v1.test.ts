@@ -22,12 +22,12 @@ describe("frames", () => {
   test("a client that offers slipway.v1 gets JSON: welcome, then messages with id, targetType, target, data, ts", async () => {
     const client = await PushClient.open(`${push.wsUrl}?code=ann`, ["chat", "slipway.v1"]);
     expect(client.socket.protocol).toBe("slipway.v1");
-    const [welcome] = await client.heardType("welcome");
+    const [welcome] = await client.receivedType("welcome");
     expect(welcome).toMatchObject({ userId: "ann", kind: "normal", channels: [], recovered: false });
     expect(welcome?.acceptsMessages).toBe(false);
     const before = Date.now();
     const sent = await push.publish({ targetType: "user", target: "ann", data: 'a "quoted"\n text 🥊' });
-    const [message] = await client.heardType("message");
+    const [message] = await client.receivedType("message");
     expect(message).toEqual({
       type: "message",
       id: sent.headers.get("x-push-id"),
@@ -40,13 +40,13 @@ describe("frames", () => {
     client.close();
   });
 
-  test("raw and v1 clients hear the same message, each once, each in its own form", async () => {
+  test("raw and v1 clients receive the same message, each once and in its own format", async () => {
     const clients = [await v1("ann", "&channel=c"), await raw("ann", "&channel=c")] as const;
     await push.publish({ targetType: "channel", target: "c", data: "both" });
     await push.publish({ targetType: "all", data: "end" });
-    await clients[0].heardType("message", 2);
+    await clients[0].receivedType("message", 2);
     expect(clients[0].messages).toEqual(["both", "end"]);
-    expect(await clients[1].heard(2)).toEqual(["both", "end"]);
+    expect(await clients[1].received(2)).toEqual(["both", "end"]);
     for (const client of clients) client.close();
   });
 
@@ -71,7 +71,7 @@ describe("frames", () => {
     const fitting = await raw("ann");
     fitting.send("x".repeat(100));
     fitting.send("ping");
-    expect(await fitting.heard(1)).toEqual(["ping"]);
+    expect(await fitting.received(1)).toEqual(["ping"]);
     fitting.close();
   });
 
@@ -85,7 +85,7 @@ describe("frames", () => {
       '{"type":"message","data":7}',
     ])
       client.send(text);
-    expect(await client.heardType("error", 5)).toMatchObject(Array(5).fill({ code: "frame_invalid" }));
+    expect(await client.receivedType("error", 5)).toMatchObject(Array(5).fill({ code: "frame_invalid" }));
     expect(client.closed).toBeNull();
     client.close();
   });
@@ -94,9 +94,9 @@ describe("frames", () => {
 describe("channels", () => {
   test("joined by channel= on /ws, repeatable", async () => {
     const client = await v1("ann", "&channel=a&channel=b&channel=a");
-    expect(await client.heardType("welcome")).toMatchObject([{ channels: ["a", "b"] }]);
+    expect(await client.receivedType("welcome")).toMatchObject([{ channels: ["a", "b"] }]);
     await push.publish({ targetType: "channel", target: "b", data: "hi" });
-    await client.heardType("message");
+    await client.receivedType("message");
     expect(client.messages).toEqual(["hi"]);
     client.close();
   });
@@ -104,38 +104,38 @@ describe("channels", () => {
   test("joined and left by frames, also when accept-client-message is false", async () => {
     const client = await v1("ann");
     client.send('{"type":"join","channel":"room"}');
-    expect(await client.heardType("joined")).toEqual([{ type: "joined", channel: "room" }]);
+    expect(await client.receivedType("joined")).toEqual([{ type: "joined", channel: "room" }]);
     await push.publish({ targetType: "channel", target: "room", data: "in" });
-    await client.heardType("message");
+    await client.receivedType("message");
     client.send('{"type":"leave","channel":"room"}');
-    expect(await client.heardType("left")).toEqual([{ type: "left", channel: "room" }]);
+    expect(await client.receivedType("left")).toEqual([{ type: "left", channel: "room" }]);
     const sent = await push.publish({ targetType: "channel", target: "room", data: "out" });
     expect(sent.headers.get("x-push-receivers")).toBe("0");
     client.close();
   });
 
-  test("joined by plain names in the verify answer; its globs grant, and nothing else is allowed", async () => {
+  test("names in the verify response are joined, its globs only granted, and other channels refused", async () => {
     push.verify.answer = answer({ userId: "ann", channels: ["private-ann", "room-*"] });
     const client = await v1("code", "&channel=room-1&channel=other");
-    expect(await client.heardType("welcome")).toMatchObject([{ channels: ["private-ann", "room-1"] }]);
-    expect(await client.heardType("error")).toMatchObject([
+    expect(await client.receivedType("welcome")).toMatchObject([{ channels: ["private-ann", "room-1"] }]);
+    expect(await client.receivedType("error")).toMatchObject([
       { code: "channel_not_allowed", channel: "other" },
     ]);
     client.close();
   });
 
-  test("an empty list in the verify answer grants nothing", async () => {
+  test("an empty list in the verify response grants no channel", async () => {
     push.verify.answer = answer({ userId: "ann", channels: [] });
     const client = await v1("code", "&channel=news");
-    expect(await client.heardType("error")).toMatchObject([{ code: "channel_not_allowed" }]);
+    expect(await client.receivedType("error")).toMatchObject([{ code: "channel_not_allowed" }]);
     client.close();
   });
 
   test("without a list public-channels decides, and private-… is never among them", async () => {
     await start({ "push.public-channels": ["news-*", "**"] });
     const client = await v1("ann", "&channel=news-1&channel=private-x&channel=a/b");
-    expect(await client.heardType("welcome")).toMatchObject([{ channels: ["news-1", "a/b"] }]);
-    expect(await client.heardType("error")).toMatchObject([{ channel: "private-x" }]);
+    expect(await client.receivedType("welcome")).toMatchObject([{ channels: ["news-1", "a/b"] }]);
+    expect(await client.receivedType("error")).toMatchObject([{ channel: "private-x" }]);
     client.close();
   });
 
@@ -143,15 +143,15 @@ describe("channels", () => {
     const names = Array.from({ length: 128 }, (_, index) => `&channel=c${index}`).join("");
     const client = await v1("ann", names);
     client.send('{"type":"join","channel":"one-more"}');
-    expect(await client.heardType("error")).toMatchObject([{ code: "too_many_channels" }]);
+    expect(await client.receivedType("error")).toMatchObject([{ code: "too_many_channels" }]);
     for (const channel of ["", "x".repeat(256), "ü".repeat(128), "a\u0007b", "a\u007fb"])
       client.send(JSON.stringify({ type: "join", channel }));
-    expect((await client.heardType("error", 6)).slice(1)).toMatchObject(
+    expect((await client.receivedType("error", 6)).slice(1)).toMatchObject(
       Array(5).fill({ code: "channel_invalid" }),
     );
     client.send('{"type":"leave","channel":"c0"}');
     client.send(JSON.stringify({ type: "join", channel: "x".repeat(255) }));
-    await client.heardType("joined");
+    await client.receivedType("joined");
     client.close();
   });
 });
@@ -199,7 +199,7 @@ describe("client messages", () => {
     const client = await raw("ann");
     client.send("hello?");
     client.send("ping");
-    expect(await client.heard(1)).toEqual(["ping"]);
+    expect(await client.received(1)).toEqual(["ping"]);
     expect(await push.metric('slipway_push_client_messages_total{result="ignored"}')).toBe(1);
     expect((await push.get("/feign/client-messages")).status).toBe(409);
     client.close();

@@ -22,7 +22,7 @@ async function statusOf(query = "?code=ann", app = push): Promise<number> {
 
 const json = (value: unknown, status = 200) => Response.json(value, { status });
 
-describe("answers that are understood", () => {
+describe("accepted responses", () => {
   const understood: [string, unknown][] = [
     [
       "the envelope with data a string",
@@ -92,7 +92,7 @@ describe("everything else is not understood: 503, and never a connection", () =>
     expect(push.verify.requests.length).toBe(1);
   });
 
-  test("slow: no answer within 3 s", async () => {
+  test("slow: no response within 3 s", async () => {
     push.verify.answer = async () => {
       await Bun.sleep(10_000);
       return json("ann");
@@ -147,7 +147,7 @@ describe("the call", () => {
     await other.stop();
   });
 
-  test("it is never sent twice, even when the connection breaks before an answer", async () => {
+  test("it is never sent twice, even if the connection breaks before a response", async () => {
     let requests = 0;
     const breaking = createServer((socket) =>
       socket.on("data", () => {

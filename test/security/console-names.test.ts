@@ -31,7 +31,7 @@ async function connect(gateway: { url: string }, query: string): Promise<PushCli
   const url = `${gateway.url.replace("http", "ws")}/ws?${query}`;
   const client = await PushClient.open(url, ["slipway.v1"]);
   stops.push(() => client.close());
-  await client.heardType("welcome");
+  await client.receivedType("welcome");
   return client;
 }
 
@@ -137,7 +137,7 @@ describe.each(Object.entries(roles))(
         const client = await connect(gateway, `code=x&channel=${secret}&channel=news`);
         expect(client.ofType("welcome")[0]?.channels).not.toContain(secret);
         client.send(JSON.stringify({ type: "join", channel: secret }));
-        await client.heardType("error", 2);
+        await client.receivedType("error", 2);
         await hearsNothing(client, gateway, publishNews);
       },
     );
@@ -155,7 +155,7 @@ describe.each(Object.entries(roles))(
         (await post(gateway, "/feign/channels/grant", { userId: "anna", channels: ["**"] })).status,
       ).toBe(200);
       client.send(JSON.stringify({ type: "join", channel: secret }));
-      await client.heardType("error");
+      await client.receivedType("error");
       for (const [path, body] of consoleCalls) {
         const answer = await post(gateway, `/feign/${path}`, body);
         expect(answer.status).toBe(403);

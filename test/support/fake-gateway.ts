@@ -15,7 +15,7 @@ export interface FakeGateway {
   publish(id: string, data: string): void;
   closeAll(code: number, reason?: string): void;
   /** Resolves when the next text equal to this one arrives. */
-  heard(text: string): Promise<void>;
+  received(text: string): Promise<void>;
   close(): void;
 }
 
@@ -73,7 +73,7 @@ export function startFakeGateway(): FakeGateway {
     closeAll(code, reason) {
       for (const socket of sockets) socket.close(code, reason);
     },
-    heard: (text) => new Promise((resolve) => waiting.set(text, resolve)),
+    received: (text) => new Promise((resolve) => waiting.set(text, resolve)),
     close: () => void server.stop(true),
   };
   return gateway;

@@ -49,12 +49,12 @@ export class PushClient {
     return this.ofType("message").map((frame) => String(frame.data));
   }
 
-  async heard(count: number): Promise<string[]> {
+  async received(count: number): Promise<string[]> {
     await eventually(`${count} frames arrive (has ${this.frames.length})`, () => this.frames.length >= count);
     return this.frames;
   }
 
-  async heardType(type: string, count = 1): Promise<Record<string, unknown>[]> {
+  async receivedType(type: string, count = 1): Promise<Record<string, unknown>[]> {
     await eventually(`${count} frames of type ${type}`, () => this.ofType(type).length >= count);
     return this.ofType(type);
   }

@@ -3,7 +3,7 @@ import { eventually } from "../support/eventually.ts";
 import { type PushApp, startPushApp } from "../support/push-app.ts";
 import { PushClient } from "../support/push-client.ts";
 
-/** One test for each sentence of the interface, named after it. */
+/** One test for each sentence of the specification, named after it. */
 let push: PushApp;
 const clients: PushClient[] = [];
 
@@ -41,7 +41,7 @@ describe("What the service does", () => {
     const client = await connect("ann");
     await push.publish({ targetType: "user", target: "ann", data: "one" });
     await push.publish({ targetType: "user", target: "ann", data: "two" });
-    expect(await client.heard(2)).toEqual(["one", "two"]);
+    expect(await client.received(2)).toEqual(["one", "two"]);
     expect(client.closed).toBeNull();
   });
 
@@ -61,9 +61,9 @@ describe("What the service does", () => {
     await push.publish({ targetType: "temp_user", target: "bob", data: "to bob's temporary" });
     await push.publish({ targetType: "channel", target: "news", data: "to news" });
     await push.publish({ targetType: "all", data: "end" });
-    expect(await ann.heard(3)).toEqual(["to all", "to news", "end"]);
-    expect(await bob.heard(3)).toEqual(["to all", "to bob", "end"]);
-    expect(await bobTemporary.heard(4)).toEqual(["to all", "to bob", "to bob's temporary", "end"]);
+    expect(await ann.received(3)).toEqual(["to all", "to news", "end"]);
+    expect(await bob.received(3)).toEqual(["to all", "to bob", "end"]);
+    expect(await bobTemporary.received(4)).toEqual(["to all", "to bob", "to bob's temporary", "end"]);
   });
 
   test("The service runs as one instance (cluster-enabled=false)", async () => {
@@ -89,7 +89,7 @@ describe("Connection", () => {
     const client = await connect("ann", "&temp=1");
     const sent = await push.publish({ targetType: "temp_user", target: "ann", data: "second factor" });
     expect(sent.headers.get("x-push-receivers")).toBe("1");
-    expect(await client.heard(1)).toEqual(["second factor"]);
+    expect(await client.received(1)).toEqual(["second factor"]);
   });
 
   test("max lifetime applies to temporary connections only; the server may set it when it marks the connection temporary", async () => {
@@ -98,7 +98,7 @@ describe("Connection", () => {
     const temporary = await connect("ann", "&temp=1");
     expect((await temporary.ended()).code).toBe(4003);
     await push.publish({ targetType: "user", target: "ann", data: "still there" });
-    expect(await normal.heard(1)).toEqual(["still there"]);
+    expect(await normal.received(1)).toEqual(["still there"]);
   });
 });
 
@@ -131,7 +131,7 @@ describe("Publish request body", () => {
     const client = await connect("ann");
     const awkward = ["", '{"json":"as text"}', "zwölf Boxkämpfer 🥊 \u0000 \u2028", "x".repeat(70_000)];
     for (const data of awkward) await push.publish({ targetType: "user", target: "ann", data });
-    expect(await client.heard(awkward.length)).toEqual(awkward);
+    expect(await client.received(awkward.length)).toEqual(awkward);
   });
 });
 
@@ -184,7 +184,7 @@ describe("States and transitions", () => {
     expect(await push.online()).toEqual(["ann"]);
   });
 
-  test("Without temp=1 a connection is normal, whatever the verify answer says", async () => {
+  test("Without temp=1 a connection is normal, whatever the verify response says", async () => {
     push.verify.answer = (code) => verifyAnswer({ userId: code, temporary: true });
     await connect("ann");
     await connect("bob", "&temp=true");
@@ -211,7 +211,7 @@ describe("States and transitions", () => {
     const client = await connect("ann", "&temp=1");
     await push.publish({ targetType: "all", data: "all" });
     await push.publish({ targetType: "user", target: "ann", data: "user" });
-    expect(await client.heard(2)).toEqual(["all", "user"]);
+    expect(await client.received(2)).toEqual(["all", "user"]);
     expect(await client.ended()).toEqual({ code: 4003, reason: "lifetime reached" });
     expect(await push.metric("slipway_push_places_taken")).toBe(0);
   });
@@ -260,7 +260,7 @@ describe("POST /feign/publish", () => {
     const client = await connect("ann");
     const answer = await push.publish({ targetType: "user", target: "ann", data: "direct" });
     expect(answer.headers.get("x-push-receivers")).toBe("1");
-    expect(await client.heard(1)).toEqual(["direct"]);
+    expect(await client.received(1)).toEqual(["direct"]);
   });
 
   test("temp_user: the message goes only to the temporary connections of that user and never to the user's normal connections", async () => {
@@ -269,9 +269,9 @@ describe("POST /feign/publish", () => {
     const other = await connect("bob", "&temp=1");
     await push.publish({ targetType: "temp_user", target: "ann", data: "secret" });
     await push.publish({ targetType: "all", data: "end" });
-    expect(await temporary.heard(2)).toEqual(["secret", "end"]);
-    expect(await normal.heard(1)).toEqual(["end"]);
-    expect(await other.heard(1)).toEqual(["end"]);
+    expect(await temporary.received(2)).toEqual(["secret", "end"]);
+    expect(await normal.received(1)).toEqual(["end"]);
+    expect(await other.received(1)).toEqual(["end"]);
   });
 
   test("A message to one user reaches every connection of that user once", async () => {
@@ -279,7 +279,7 @@ describe("POST /feign/publish", () => {
     const answer = await push.publish({ targetType: "user", target: "ann", data: "hi" });
     expect(answer.headers.get("x-push-receivers")).toBe("3");
     await push.publish({ targetType: "all", data: "end" });
-    for (const socket of sockets) expect(await socket.heard(2)).toEqual(["hi", "end"]);
+    for (const socket of sockets) expect(await socket.received(2)).toEqual(["hi", "end"]);
   });
 });
 
