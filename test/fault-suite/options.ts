@@ -15,13 +15,13 @@ export interface SuiteOptions {
   program: string;
   results: string;
   quiet: boolean;
-  /** Promises with an open fault: a violation of them is reported and does not fail the run. */
+  /** Promises with an open fault: their violations are reported and do not fail the run. */
   known: PromiseName[];
 }
 
 export type Command = { report: string[] } | { list: true } | { help: true } | { run: SuiteOptions };
 
-/** A long run comes in parts, so that one can be repeated. */
+/** A long run has parts, so that one part can be repeated. */
 const longestPartMs = 30 * 60_000;
 
 export const help = `npm run test:faults -- [options]

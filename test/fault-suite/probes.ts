@@ -10,11 +10,11 @@ import type { World } from "./setups/world.ts";
 const recoverLimitMs = 120_000;
 const supervisorDelayMs = 1_000;
 const usesAfterSilence = 4;
-/** A part that broke a moment ago may be noticed late; one that is broken for this many tries is reported wrongly. */
+/** A failure may be detected late; an instance that fails this many uses while it reports ready is a violation. */
 const triesWhileBroken = 4;
 const betweenTriesMs = 1_000;
 
-/** Asks instances whether they are ready, and then whether that is true. */
+/** Reads the readiness of instances, and checks it by using them. */
 export class Probes implements Probe {
   readonly #world: World;
   readonly #deploy: DeployLoad | undefined;
@@ -26,7 +26,7 @@ export class Probes implements Probe {
     this.#push = push;
   }
 
-  /** Waits for every part, and uses each instance at the moment in which it says that it is ready. */
+  /** Waits for every part, and uses each instance as soon as it reports ready. */
   async untilRecovered(isSilent: boolean): Promise<Violation[]> {
     const found = await Promise.all([
       ...this.#world.instances.map((instance) => this.#useWhenReady(instance, isSilent)),
@@ -43,7 +43,7 @@ export class Probes implements Probe {
     return found.flat();
   }
 
-  /** What ended by itself, as a server that does not reach its database at its start, is started again as a supervisor does. */
+  /** Restarts parts that ended, as a supervisor does: for example a server that cannot reach its database at its start. */
   async #isSupervisedReady(part: Part): Promise<boolean> {
     if (!part.isRunning()) {
       await Bun.sleep(supervisorDelayMs);
@@ -63,14 +63,14 @@ export class Probes implements Probe {
   }
 
   /**
-   * After a silent fault a few uses may fail, because a connection that is dead is found by them. An instance that is not
-   * ready any more when its use has failed did not pretend.
+   * After a silent fault a few uses may fail, because only use detects a dead connection. A failed use is not counted if the
+   * instance is no longer ready afterwards.
    */
   async #useWhenReady(instance: Instance, isSilent: boolean): Promise<Violation[]> {
     let problem: string | null = null;
     let failures = 0;
     while (failures < (isSilent ? usesAfterSilence : 1)) {
-      // That it never becomes ready is reported for the part.
+      // An instance that never becomes ready is reported elsewhere, for its part.
       if (!(await until(() => answersReady(instance.url), recoverLimitMs, 10))) return [];
       problem = await this.#use(instance);
       if (problem === null) return [];
@@ -92,7 +92,7 @@ export class Probes implements Probe {
     return [violation("ready-but-unusable", `${instance.part.name} stays ready: ${problem}`)];
   }
 
-  /** What did not work, or null. */
+  /** Null: it worked. */
   async #use(instance: Instance): Promise<string | null> {
     const delivery = await this.#deploy?.probe(instance);
     if (delivery && delivery.status !== 200 && delivery.status !== 202)

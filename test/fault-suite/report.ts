@@ -1,6 +1,6 @@
 import { type RoundResult, replayCommand, violationLines } from "./results.ts";
 
-/** Sums up rounds, of one part or of several. */
+/** Summarizes the rounds of one or several parts. */
 export function reportOf(results: RoundResult[]): string {
   const lines: string[] = [];
   const setups = [...new Set(results.map(({ setup }) => setup))];

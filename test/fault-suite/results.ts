@@ -2,19 +2,19 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import type { Violation } from "./reconciler/violation.ts";
 import type { SetupName } from "./setups/world.ts";
 
-/** What came of one round; a line of the results file. */
+/** The result of one round; a line of the results file. */
 export interface RoundResult {
   setup: SetupName;
   seed: number;
   round: number;
-  /** Kinds that were asked for; empty: all. */
+  /** Selected kinds; empty: all. */
   wanted: string[];
   finishedAt: string;
   seconds: number;
   faults: { kind: string; target: string; seconds: number }[];
   load: Record<string, number>;
   violations: Violation[];
-  /** Only where something was violated. */
+  /** Only if there are violations. */
   timeline: string[];
 }
 
@@ -33,7 +33,7 @@ export function readResults(files: string[]): RoundResult[] {
   );
 }
 
-/** The round after the last one of this seed and set-up, to go on with. */
+/** The next round of this seed and set-up. */
 export function nextRound(results: RoundResult[], setup: SetupName, seed: number): number {
   const rounds = results.filter((result) => result.setup === setup && result.seed === seed);
   return Math.max(-1, ...rounds.map(({ round }) => round)) + 1;
@@ -41,7 +41,7 @@ export function nextRound(results: RoundResult[], setup: SetupName, seed: number
 
 const shownPerPromise = 5;
 
-/** A few examples of each broken promise, and how many there are. */
+/** A few examples of each violated promise, and their number. */
 export function violationLines(violations: Violation[]): string[] {
   return [...Map.groupBy(violations, ({ promise }) => promise)].flatMap(([promise, all]) => [
     ...all.slice(0, shownPerPromise).map(({ text }) => `${promise}: ${text}`),

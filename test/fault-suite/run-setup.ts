@@ -26,7 +26,7 @@ export interface SetupRun {
   /** null: until the duration is over. */
   lastRound: number | null;
   durationMs: number;
-  /** Folder that keeps the logs of a round with violations. */
+  /** Folder for the logs of a round with violations. */
   logs: string;
   print(line: string): void;
   onRound(result: RoundResult): void;
@@ -37,7 +37,7 @@ const noteEveryMs = 15_000;
 const warmUpMs = 1_500;
 const betweenFaultsMs = 500;
 
-/** Starts a set-up and runs its rounds. After a violation it begins anew, so that one fault does not explain another. */
+/** Starts a set-up and runs its rounds. After a violation it starts a new set-up, so that violations are independent. */
 export async function runSetup(run: SetupRun): Promise<void> {
   const timeline = new Timeline((line) => run.print(`${run.setup.padEnd(8)} ${line}`));
   const endAt = elapsedMs() + run.durationMs;
@@ -46,7 +46,7 @@ export async function runSetup(run: SetupRun): Promise<void> {
   while (!isOver()) round = await runUntilViolation(run, timeline, round, endAt);
 }
 
-/** Answers the round to go on with. */
+/** Returns the number of the next round. */
 async function runUntilViolation(
   run: SetupRun,
   timeline: Timeline,
@@ -103,7 +103,7 @@ class Rounds {
     this.#probes = new Probes(world, deploy, push);
   }
 
-  /** Answers the round after the last one. */
+  /** Returns the number of the next round. */
   async run(firstRound: number, endAt: number): Promise<number> {
     const { lastRound, onRound } = this.#run;
     let round = firstRound;
@@ -157,7 +157,7 @@ class Rounds {
     };
   }
 
-  /** The history and the logs of all parts, beside the results: the folder of the run is thrown away. */
+  /** Copies the history and the logs of all parts next to the results, because the folder of the run is deleted. */
   #keepEvidence(round: number, history: History): void {
     const { setup, seed, logs } = this.#run;
     const folder = join(logs, `${setup}-${seed}-${round}`);
@@ -194,7 +194,7 @@ class Rounds {
     return found;
   }
 
-  /** Waits until everything that was acknowledged has happened, at most for as long as we are willing to wait. */
+  /** Waits until everything that was acknowledged has happened, up to a limit. */
   async #settle(from: number, faults: FaultWindow[]): Promise<History> {
     let history = emptyHistory();
     let problem = "";

@@ -1,5 +1,5 @@
 /**
- * Breaks everything that can break while the product works, and compares what it acknowledged with what happened.
+ * Injects faults while the product is under load, and compares what it acknowledged with what happened.
  * See docs/testing.md and `npm run test:faults -- --help`.
  */
 import { stopAllNow } from "../support/service-process.ts";
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
 async function run(options: SuiteOptions): Promise<number> {
   const missing = await missingTools();
   for (const text of missing) console.log(`LEFT OUT ${text}`);
-  // A green run under CI means that everything was tried.
+  // Under CI a missing tool fails the run, so that a green run means that every fault was tried.
   if (process.env.CI && missing.length > 0) return 2;
   const earlier = readResults([options.results]);
   const results: RoundResult[] = [];
@@ -79,7 +79,7 @@ async function run(options: SuiteOptions): Promise<number> {
   return results.some(({ violations }) => violations.length > 0) ? 1 : 0;
 }
 
-/** Prints violations of promises with an open fault and takes them out of the result. */
+/** Prints violations of promises with an open fault and removes them from the result. */
 function withoutKnown(result: RoundResult, known: PromiseName[]): RoundResult {
   const isKnown = ({ promise }: Violation) => known.includes(promise);
   for (const { promise, text } of result.violations.filter(isKnown))

@@ -11,8 +11,8 @@ export interface ScheduledFault {
 export const faultsPerRound = 8;
 
 /**
- * The faults of a round. All that can occur in the set-up are shuffled by the seed and dealt like cards, round after round, so
- * that each occurs once before any occurs again.
+ * The faults of a round. All faults of the set-up are shuffled by the seed and used in that order, so that each occurs once
+ * before any occurs again.
  */
 export function faultsOfRound(
   world: World,

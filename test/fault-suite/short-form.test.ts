@@ -7,16 +7,16 @@ import { serviceUrl } from "../support/services.ts";
 import type { SetupName } from "./setups/world.ts";
 
 const duration = pick("100s", "20m");
-/** The load, then at most as long again for the last round to end and to settle, on a slow machine twice. */
+/** The load, plus at most as long for the last round to settle; doubled for a slow machine. */
 const limitMs = pick(480_000, 40 * 60_000);
-/** Consecutive runs go through the faults of one seed; after so many runs another seed begins. */
+/** Consecutive runs use the faults of one seed; after this many runs the next seed begins. */
 const runsPerSeed = 5;
 const roundsPerRun = 2;
 
 /** Open faults: after quick restarts of all instances an event may be repeated under a new id or miss. */
 const openFaults = ["presence-event-repeated", "presence-event-lost"];
 
-/** Rises with each commit, so that CI comes round all kinds of faults within a few runs. */
+/** Increases with each commit, so that CI covers all kinds of faults within a few runs. */
 function runNumber(): number {
   const { exitCode, stdout } = Bun.spawnSync(["git", "rev-list", "--count", "HEAD"], {
     cwd: import.meta.dir,

@@ -6,7 +6,7 @@ import { type NotificationReceiver, receiveNotifications } from "./load/notifica
 import { Link } from "./setups/link.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** What is around the product: the application that verifies codes, the receiver of notifications, a folder. */
+/** The environment of the product: the application that verifies codes, the receiver of notifications, a folder. */
 export interface Surroundings {
   program: string;
   folder: string;

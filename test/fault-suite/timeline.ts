@@ -1,4 +1,4 @@
-/** What happened when, in milliseconds since the start of the run; a violation is printed with it. */
+/** Events with milliseconds since the start of the run; printed with each violation. */
 export interface TimelineEntry {
   at: number;
   text: string;
@@ -6,7 +6,7 @@ export interface TimelineEntry {
 
 const startedAt = performance.now();
 
-/** Elapsed time, not the wall clock: some faults change clocks. */
+/** Elapsed time, because some faults change the clock. */
 export function elapsedMs(): number {
   return performance.now() - startedAt;
 }

@@ -11,7 +11,7 @@ export function findFakeTime(): string | undefined {
   return fakeTimeLibraries.find((file) => existsSync(file));
 }
 
-/** Faults that this machine cannot have, each with the way to get it. */
+/** Faults that are not possible on this machine, each with what to install. */
 export async function missingTools(): Promise<string[]> {
   const missing: string[] = [];
   if (!findFakeTime() && !((await installPackages("faketime")) && findFakeTime()))

@@ -4,7 +4,7 @@ import { compileGlob } from "../../src/model/glob.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const budget = 100_000;
-/** A step beyond the budget is still finished: one character of one pattern, whatever its length. */
+/** The last step may exceed the budget: it processes one character of one pattern of any length. */
 const lastStepMax = 5_000;
 
 const pieces = fc.constantFrom(
@@ -28,7 +28,7 @@ const text = fc
   .array(fc.constantFrom("a", "b", "/", "é", "😀", ".", "src", "x", "\0", "\n"), { maxLength: 60 })
   .map((parts) => parts.join(""));
 
-/** What the specification says of the four wildcards, tried one way after the other; for short texts only. */
+/** The four wildcards of the specification by backtracking; for short texts only. */
 function matches(glob: string, subject: string): boolean {
   const known = new Map<string, boolean>();
   const characters = Array.from(subject);

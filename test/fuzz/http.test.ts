@@ -42,12 +42,12 @@ const samples = [
   request("POST", "/api/projects", ["Transfer-Encoding: chunked", json], "5\r\nhello\r\n0\r\n\r\n"),
 ];
 
-/** The largest answer of a page or asset of ours; a refusal is far smaller. */
+/** The largest response is a page or asset; a refusal is far smaller. */
 const answerMaxBytes = 4 * 1024 * 1024;
-/** An incomplete request is not answered before the server's own deadline, which is not waited for. */
+/** The server answers an incomplete request only after its deadline; the test does not wait for that. */
 const patienceMs = 250;
 
-test("no bytes sent to the port are answered with a fault of the server", async () => {
+test("no bytes sent to the port cause a server error", async () => {
   await fuzz({
     name: "HTTP requests",
     inputs: { short: 2_500, long: 100_000 },
@@ -57,7 +57,7 @@ test("no bytes sent to the port are answered with a fault of the server", async 
     ),
     async check(bytes) {
       const answer = await sendBytes(server.app.port, [bytes], patienceMs);
-      // The runtime itself answers 505 to a version of HTTP that it does not speak.
+      // The runtime answers 505 for an HTTP version that it does not support.
       expect(answer.head).not.toMatch(/^HTTP\/1\.\d 5(?!05)/);
       return { used: answer.bytes, bound: answerMaxBytes };
     },

@@ -9,7 +9,7 @@ import { fuzz, mutated } from "../support/fuzz.ts";
 
 const secret = "s3cr3t-value";
 const logMaxBytes = 20_000;
-/** The line that says that the log was cut. */
+/** The line that reports that the log was truncated. */
 const noticeMaxBytes = 200;
 
 const samples = [
@@ -55,7 +55,7 @@ async function linesOf(bytes: Buffer, cuts: number[]): Promise<string[]> {
   return lines;
 }
 
-test("script output becomes the same bounded, masked lines however it is cut", async () => {
+test("script output becomes the same bounded, masked lines however it is split", async () => {
   await fuzz({
     name: "log bytes",
     inputs: { short: 1_500, long: 100_000 },

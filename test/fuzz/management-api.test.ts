@@ -29,7 +29,7 @@ async function startFuzzed(databaseUrl: string) {
   return { server, client, document };
 }
 
-/** Ids that exist, ids that cannot, and text; never 2, who is the fuzzer. */
+/** Valid ids, impossible ids and text; never 2, the user of the test. */
 const pathValue = fc.oneof(
   fc.constantFrom(
     "1",

@@ -33,7 +33,7 @@ const ofGithub: Sample[] = examples
     })),
   );
 
-/** What a value may be instead of what it should be. */
+/** Wrong values of every type. */
 const wrongValues = [
   null,
   0,
@@ -52,7 +52,7 @@ const wrongValues = [
 
 /**
  * Visits every payload that differs from this one in a single place: a key deleted, nulled or of another type. The
- * payload is changed in place and put right again: a copy for each would take minutes.
+ * payload is changed in place and restored, because copies would take minutes.
  */
 function* mutationsOf(payload: JsonObject): Generator<JsonObject> {
   for (const [holder, key] of placesOf(payload)) {
@@ -146,7 +146,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("through the front door a mutated payload is never answered 500 and always recorded", async () => {
+test("a mutated payload over HTTP is never answered 500 and always recorded", async () => {
   const urls = new Map<ProviderName, string>();
   for (const provider of providerNames) {
     const hook = await makeHook(server, { provider, events: ["push", "tag", "merge_request"] });

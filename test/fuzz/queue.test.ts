@@ -72,7 +72,7 @@ function hostileQueue(broker: BrokerUnderTest) {
       await push.stop();
     });
 
-    test("no message that another service writes stops the gateway, and what follows it is delivered", async () => {
+    test("no message of another service stops the gateway, and later messages are delivered", async () => {
       let round = 0;
       await fuzz({
         name: `queue messages, ${broker.name}`,

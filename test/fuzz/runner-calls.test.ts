@@ -52,7 +52,7 @@ const samples: Record<CallName, object> = {
   finish: { taskId: 1, attempt: 1, lease: "LEASE", state: "success", reason: "" },
 };
 
-/** A call that nearly fits the protocol, with the lease of the held task in every second one. */
+/** A nearly valid call of the protocol; every second one has the lease of the held task. */
 const call = fc.constantFrom(...(Object.keys(schemas) as CallName[])).chain((name) =>
   fc.record({
     name: fc.constant(name),
@@ -64,10 +64,10 @@ const call = fc.constantFrom(...(Object.keys(schemas) as CallName[])).chain((nam
   }),
 );
 
-/** An answer names at most fifty fields and echoes nothing else of the call. */
+/** A response contains at most fifty field names of the call and no other input. */
 const answerMaxBytes = 64 * 1024;
 
-test("no call of a runner is answered with a fault of the server, and none changes the task of another", async () => {
+test("no call of a runner causes a server error, and none changes the task of another runner", async () => {
   await fuzz({
     name: "runner calls",
     inputs: { short: 2_000, long: 100_000 },
@@ -88,7 +88,7 @@ function asText(body: unknown, isHolder: boolean): string {
   return isHolder ? text.replaceAll("LEASE", held.lease) : text;
 }
 
-/** A beat is answered at once: the test does not wait for work. */
+/** A heartbeat is answered at once, so the test does not wait for work. */
 function withoutWait(body: unknown): unknown {
   const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
   if (!isObject || !("waitMs" in body) || typeof body.waitMs !== "number") return body;

@@ -14,14 +14,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A settings file whose keys are ours and whose values may be anything. */
+/** A settings file with known keys and arbitrary values. */
 const structured = fc
   .dictionary(fc.oneof(fc.constantFrom(...settingKeys), nastyText), fc.oneof(fc.jsonValue(), nastyText), {
     maxKeys: 12,
   })
   .map((tree) => JSON.stringify(tree));
 
-test("a settings file is read, or refused with a sentence for each mistake", async () => {
+test("a settings file is accepted, or refused with a sentence for each mistake", async () => {
   const path = join(folder, "slipway.yaml");
   await fuzz({
     name: "settings files",

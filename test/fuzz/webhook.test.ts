@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Bytes that a header may hold. */
+/** Bytes that are allowed in a header. */
 const headerText = fc.oneof(
   fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -93,7 +93,7 @@ function proof(body: Buffer, isSigned: boolean, wrong: string): Record<string, s
 
 const allowed = [200, 202, 400, 401, 413, 429];
 
-test("no bytes and headers of a Git host are answered with a fault, and each delivery leaves at most one record", async () => {
+test("no bytes and headers cause a server error, and each delivery leaves at most one record", async () => {
   let sent = 0;
   await fuzz({
     name: "webhook deliveries",

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => push.stop());
 
-/** A frame whose head may contradict its payload. */
+/** A frame whose header may contradict its payload. */
 const wrongFrame = fc
   .record({
     head: fc.nat(255),
@@ -27,7 +27,7 @@ const wrongFrame = fc
     Buffer.concat([Buffer.from([head, (isMasked ? 0x80 : 0) | declared]), more]),
   );
 
-/** What a `slipway.v1` client may send, right or wrong. */
+/** Valid and invalid frames of a `slipway.v1` client. */
 const command = fc
   .record(
     {
@@ -51,7 +51,7 @@ const session = fc.record({
   ),
 });
 
-/** A refusal of one frame is shorter than this, and after 50 refusals in a second the connection is closed. */
+/** An error frame is shorter than this, and after 50 errors in a second the connection is closed. */
 const answerMaxBytes = 64 * 1024;
 
 const patienceMs = 5_000;

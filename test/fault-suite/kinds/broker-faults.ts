@@ -17,7 +17,7 @@ const closedConnections: FaultKind = {
   targets: ({ broker }) => (broker?.closeConnections ? ["rabbitmq"] : []),
   async inject({ broker }, _target, random) {
     await broker?.closeConnections?.();
-    // The command returns before the gateways have learned of it.
+    // The command returns before the gateways notice.
     await Bun.sleep(random.between(1_500, 3_000));
   },
 };

@@ -50,7 +50,7 @@ const samePort: FaultKind = {
     const folder = join(world.folder, "extra-instance");
     const extra = extraInstance(world, port, folder);
     await extra.start();
-    // It may take long to start on a busy machine; what counts is whether it listens, too.
+    // On a busy machine it may start slowly, so the check is also whether it listens.
     await until(() => !extra.isRunning() || listenersOn(port) > 1, refusalLimitMs);
     const isRefused = !extra.isRunning();
     extra.signal("SIGKILL");

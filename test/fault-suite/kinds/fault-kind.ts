@@ -3,9 +3,9 @@ import type { Violation } from "../reconciler/violation.ts";
 import type { Breakable, Part } from "../setups/part.ts";
 import type { World } from "../setups/world.ts";
 
-/** What a fault needs to know about the load, to ask whether a server works in the middle of it. */
+/** Lets a fault check during the load whether the servers work. */
 export interface Probe {
-  /** Whether every instance that says it is ready takes deliveries or messages. */
+  /** Whether every ready instance accepts deliveries or messages. */
   whileBroken(): Promise<Violation[]>;
 }
 
@@ -13,9 +13,9 @@ export interface Probe {
 export interface FaultKind {
   name: string;
   about: string;
-  /** No connection ends when it begins, so that the other side can learn of it only by use. */
+  /** No connection is closed when the fault begins, so the other side detects it only by using one. */
   isSilent?: boolean;
-  /** Names of what it can hit in this set-up; none: it cannot occur there. */
+  /** Names of the parts that it can hit in this set-up; empty: it cannot occur there. */
   targets(world: World): string[];
   inject(world: World, target: string, random: Random, probe: Probe): Promise<Violation[] | undefined>;
 }

@@ -46,7 +46,7 @@ const killStarting = componentFault(
   { name: "kill-starting", about: "kill -9 once more while it starts" },
   async (part, random) => {
     await killNow(part);
-    // A service starts until it serves; the second kill comes in the middle.
+    // The second kill comes while the service starts.
     void part.start().catch(() => {});
     await Bun.sleep(random.between(30, 1_500));
     await killNow(part);
@@ -96,7 +96,7 @@ const startAlone: FaultKind = {
     await killNow(instance.part);
     for (const link of instance.upstream) link.set("cut");
     await instance.part.start();
-    // Clients may come as soon as it listens.
+    // Clients may connect as soon as it listens.
     await until(() => !instance.part.isRunning() || isAlive(instance.url), aloneLimitMs);
     await Bun.sleep(random.between(3_000, 6_000));
     for (const link of instance.upstream) link.set("open");

@@ -28,7 +28,7 @@ const readOnlyDisk: FaultKind = {
     const own = world.parts.filter(({ name }) => name === "server" || name === "local runner");
     for (const part of own) part.signal("SIGKILL");
     for (const part of own) await part.ended(10_000);
-    // A runner that the server started in its last moment, and scripts that are being ended, still write.
+    // A runner that was started just before the kill, and scripts that are being stopped, still write.
     const isReadOnly = await until(() => {
       for (const part of own) part.signal("SIGKILL");
       return world.disk?.setReadOnly(true) ?? false;
@@ -60,7 +60,7 @@ const fewFiles: FaultKind = {
   },
 };
 
-/** The limit is compared with the number of a new file, which is the lowest that is free. */
+/** The limit applies to the descriptor of a new file, which is the lowest free number. */
 function lowestFreeFile(pid: number): number {
   const taken = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   let free = 0;
@@ -93,7 +93,7 @@ function clockStep(name: string, about: string, steps: string[]): FaultKind {
           LD_PRELOAD: findFakeTime() ?? "",
           FAKETIME_TIMESTAMP_FILE: file,
           FAKETIME_NO_CACHE: "1",
-          // Elapsed time stays true, as on a machine whose clock is set.
+          // Elapsed time is not changed, as on a machine whose clock is set.
           FAKETIME_DONT_FAKE_MONOTONIC: "1",
         },
       });

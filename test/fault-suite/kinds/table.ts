@@ -7,7 +7,7 @@ import { networkFaults } from "./network-faults.ts";
 import { processFaults } from "./process-faults.ts";
 import { resourceFaults } from "./resource-faults.ts";
 
-/** Every kind of fault that the suite knows. */
+/** All kinds of faults of the suite. */
 export const faultKinds: FaultKind[] = [
   ...processFaults,
   ...networkFaults,

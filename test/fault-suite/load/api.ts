@@ -2,7 +2,7 @@ import type { Instance } from "../setups/part.ts";
 import { adminPassword } from "../setups/slipway-process.ts";
 import { type Answer, request } from "./http.ts";
 
-/** The management API as its admin, on any of the servers: sessions are in the database. */
+/** The management API as an admin, on any server, because sessions are in the database. */
 export class Api {
   readonly #instances: Instance[];
   #token = "";
@@ -17,7 +17,7 @@ export class Api {
     });
   }
 
-  /** The body of a good answer; tries every server, because some may be down. */
+  /** The body of a successful response; tries every server, because some may be down. */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     let last = "";
     for (let attempt = 0; attempt < 3; attempt++) {

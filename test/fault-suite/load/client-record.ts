@@ -8,7 +8,7 @@ export interface ClientIdentity {
   isTemporary: boolean;
 }
 
-/** What one client saw, round by round. */
+/** What one client received, by round. */
 export class ClientRecord {
   readonly identity: ClientIdentity;
   readonly #protocol: ClientHistory["protocol"];
@@ -55,7 +55,7 @@ export class ClientRecord {
     this.#events.push({ type: "close", at: elapsedMs(), code });
   }
 
-  /** Everything has arrived: the next round begins with the connection as it is. */
+  /** Call when everything has arrived; the next round begins with the current connection. */
   beginRound(): void {
     for (const event of this.#events) if (event.type === "message") this.#before.add(event.number);
     const last = this.#events.findLast((event) => event.type === "open");

@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** A repository whose branches move on by one commit for each push. */
+/** A repository whose branches advance by one commit per push. */
 export interface Commits {
   url: string;
-  /** Moves the branch to its next commit and names it. */
+  /** Moves the branch to its next commit and returns it. */
   push(branch: string): Promise<string>;
 }
 
@@ -27,7 +27,7 @@ export async function makeCommits(folder: string): Promise<Commits> {
   };
 }
 
-/** One file that says which version it is, and a history as long as the run needs. */
+/** One file with its version, and a history as long as the run needs. */
 function fastImport(): string {
   const parts: string[] = [];
   for (let number = 1; number <= commitCount; number++) {

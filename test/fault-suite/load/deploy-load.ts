@@ -20,7 +20,7 @@ interface Plan {
   deployBeats: number;
   /** Milliseconds between two pushes. */
   pauses: [number, number];
-  /** No push while so many tasks have not ended. */
+  /** No push while this many tasks are unfinished. */
   mostUnfinished: number;
 }
 
@@ -33,7 +33,7 @@ interface LoadProject extends DeployProject {
   hookPath: string;
 }
 
-/** Projects that are pushed to all the time, and everything that comes of it. */
+/** Pushes to projects continuously, and records the results. */
 export class DeployLoad {
   readonly #world: World;
   readonly #random: Random;
@@ -64,9 +64,9 @@ export class DeployLoad {
     this.#recordFile = join(world.folder, "scripts.record");
   }
 
-  /** `receiverUrl`: where the servers reach the receiver of notifications. */
+  /** `receiverUrl`: the address of the receiver of notifications, as the servers reach it. */
   async prepare(receiverUrl: string): Promise<void> {
-    // Twice as long as a lease, and the next one waits: a runner that hangs must not let both run.
+    // Twice as long as a lease, with the next task waiting, so that a hanging runner could cause both to run.
     const longBeats = Math.ceil((2 * this.#world.leaseMs) / 100);
     const plans: Plan[] = [
       plan("every push", { pauses: [1_500, 4_000] }),
@@ -97,7 +97,7 @@ export class DeployLoad {
     await this.#lanes;
   }
 
-  /** Whether a server takes a delivery right now. */
+  /** Whether a server accepts a delivery now. */
   async probe(instance: Instance): Promise<Delivery> {
     return this.#push(this.#projects[0] as LoadProject, instance);
   }
@@ -126,7 +126,7 @@ export class DeployLoad {
     history.liveLines = this.#live.flatMap(({ lines }) => lines);
   }
 
-  /** Everything is settled: what comes from here on belongs to the next round. */
+  /** Call when everything is settled; later records belong to the next round. */
   endRound({ tasks, notifications, waitingNotifications }: History): void {
     this.#lastTaskId = Math.max(this.#lastTaskId, ...tasks.map(({ id }) => id));
     this.#recordRead = existsSync(this.#recordFile) ? readFileSync(this.#recordFile).length : 0;
@@ -209,7 +209,7 @@ export class DeployLoad {
     }
   }
 
-  /** By our own clock: that of a server may be wrong. */
+  /** By the clock of the suite, because that of a server may be wrong. */
   #viewOf({ id, projectId, state, reason, commit, attempt }: ApiTask): TaskView {
     const made = this.#deliveries.find(({ taskId }) => taskId === id);
     const end = this.#receiver.received.find(({ taskId, type }) => taskId === id && endEvents.includes(type));
@@ -226,7 +226,7 @@ export class DeployLoad {
     };
   }
 
-  /** By the newest page of the list, else one by one: a clock that was set back moves records down the list. */
+  /** From the first page of the list, else one by one: a clock that was set back moves records down the list. */
   async #markRecorded(): Promise<void> {
     for (const project of this.#projects) {
       const isOpen = ({ projectId, deliveryId, isRecorded }: Delivery) =>
@@ -304,7 +304,7 @@ function plan(name: string, more: Partial<Plan>): Plan {
   };
 }
 
-/** Branches of one repository; each project has its own, so that no push of another moves them. */
+/** Branches of one repository; each project has its own, so that other pushes do not move it. */
 function branchOf({ name }: Plan, branch: string): string {
   return `${name.replaceAll(" ", "-")}/${branch}`;
 }

@@ -1,4 +1,4 @@
-/** An answer, or the lack of one: status 0. */
+/** A response; status 0: none arrived. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -8,7 +8,7 @@ export interface Answer {
 
 const noAnswer: Answer = { status: 0, headers: new Headers(), text: "", json: {} };
 
-/** One request on a connection of its own: a connection that is kept would be retried behind our back. */
+/** One request on a new connection, because the runtime silently retries on a kept one. */
 export async function request(
   method: string,
   url: string,

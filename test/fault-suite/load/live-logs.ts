@@ -24,7 +24,7 @@ export class LiveLogs {
     this.#push.open();
   }
 
-  /** A code that was used up by a lost handshake ends the client; the page asks for another one. */
+  /** A code that a lost handshake used up ends the client; the page gets another one. */
   keepOpen(): void {
     this.#push.open();
   }

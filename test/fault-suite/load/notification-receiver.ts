@@ -7,7 +7,7 @@ export interface NotificationReceiver {
   stop(): void;
 }
 
-/** Takes outgoing webhooks of all projects. */
+/** Receives the outgoing webhooks of all projects. */
 export function receiveNotifications(): NotificationReceiver {
   const received: NotificationReceiver["received"] = [];
   const server = Bun.serve({

@@ -10,7 +10,7 @@ export interface Target {
   target: string;
 }
 
-/** Safely below the five minutes for which an Idempotency-Key counts. */
+/** Well below the five minutes for which an Idempotency-Key is valid. */
 const repeatWithinMs = 200_000;
 const giveUpAfterMs = 60_000;
 const longestPauseMs = 500;
@@ -41,7 +41,7 @@ export class Publishers {
     this.#lanes = Promise.all(targets.map((target) => this.#lane(target)));
   }
 
-  /** Returns when the last message has its answer. */
+  /** Resolves when the last message is answered. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     await this.#lanes;
@@ -58,7 +58,7 @@ export class Publishers {
     while (this.#isRunning) {
       const message = this.#next(target, this.#random.chance(0.5) ? randomUUID() : null);
       await this.#attempt(message, this.#random.pick(this.#instances));
-      if (message.key !== null) await this.#insist(message);
+      if (message.key !== null) await this.#publishUntilAnswered(message);
       if (this.#random.chance(0.1)) await this.#repeatOne(target);
       await Bun.sleep(this.#random.between(50, longestPauseMs));
     }
@@ -70,8 +70,8 @@ export class Publishers {
     return message;
   }
 
-  /** As a publisher should: the same key until there is an answer. */
-  async #insist(message: PublishedMessage): Promise<void> {
+  /** Repeats with the same key until there is a response, as publishers should. */
+  async #publishUntilAnswered(message: PublishedMessage): Promise<void> {
     const beganAt = elapsedMs();
     while (message.attempts.at(-1)?.status !== 200) {
       if (elapsedMs() - beganAt > giveUpAfterMs) return;
@@ -81,7 +81,7 @@ export class Publishers {
     this.#repeatable.push(message);
   }
 
-  /** A publisher that does not know that its message was taken, perhaps since before a restart. */
+  /** A publisher that did not get the response, perhaps because of a restart, and repeats its message. */
   async #repeatOne({ targetType, target }: Target): Promise<void> {
     const oldest = elapsedMs() - repeatWithinMs;
     this.#repeatable = this.#repeatable.filter(({ attempts }) => (attempts[0]?.sentAt ?? 0) > oldest);

@@ -25,7 +25,7 @@ const targets: Target[] = [
   ...["news", "sport"].map((target): Target => ({ targetType: "channel", target })),
 ];
 
-/** Publishers, and clients that come and go. */
+/** Publishers, and clients that connect and disconnect. */
 export class PushLoad {
   readonly publishers: Publishers;
   readonly #world: World;
@@ -62,9 +62,9 @@ export class PushLoad {
     await Promise.all([this.#churning, this.publishers.stop()]);
   }
 
-  /** Whether an instance takes a message right now. */
+  /** Whether an instance accepts a message now. */
   probe(instance: World["instances"][number]): Promise<number> {
-    // A target of its own: probes run beside the lanes, so that their order is not known.
+    // A separate target: probes run concurrently with the lanes, so their order is not known.
     return this.publishers.publishOnce(instance, {
       targetType: "user",
       target: `probe of ${instance.part.name}`,
@@ -89,7 +89,7 @@ export class PushLoad {
     for (const client of this.#clients) client.close();
   }
 
-  /** People close their pages and come back. */
+  /** Users close their pages and open them again. */
   async #churn(): Promise<void> {
     while (this.#isRunning) {
       await Bun.sleep(this.#random.between(500, 3_000));
@@ -116,7 +116,7 @@ export class PushLoad {
     );
   }
 
-  /** Those of this round, after the last one of each user before it. */
+  /** The events of this round, each after the last earlier one of its user. */
   async #readPresenceEvents(): Promise<History["presenceEvents"]> {
     for (const { id, userId, type, node, ts } of (await this.#world.presenceEvents?.readNew()) ?? []) {
       const event = {

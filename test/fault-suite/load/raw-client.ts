@@ -6,7 +6,7 @@ import type { LoadClient } from "./resuming-client.ts";
 const heartbeatMs = 2_000;
 const silenceLimitMs = 6_000;
 
-/** A bare WebSocket that connects again when it is lost or silent, as a browser page without the client would. */
+/** A plain WebSocket that reconnects when it is lost or silent, as a page without the client library does. */
 export function rawClient(identity: ClientIdentity, instances: Instance[], random: Random): LoadClient {
   const record = new ClientRecord(identity, "raw");
   let socket: WebSocket | null = null;

@@ -3,11 +3,11 @@ import type { Random } from "../random.ts";
 import type { Instance } from "../setups/part.ts";
 import { type ClientIdentity, ClientRecord } from "./client-record.ts";
 
-/** A client that can be closed and opened again; each connection goes to an instance of its choice. */
+/** A client that can be closed and opened again; each connection goes to a chosen instance. */
 export interface LoadClient {
   readonly record: ClientRecord;
   readonly isWanted: boolean;
-  /** For people: why it is not connected. */
+  /** Why the client is not connected, as a readable text. */
   readonly state: string;
   open(): void;
   close(): void;
@@ -19,7 +19,7 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
   let current: WebSocket | null = null;
   let isWanted = false;
 
-  /** Chooses the instance, and writes down the frames as they come over the wire. */
+  /** Chooses the instance, and records the frames as they arrive. */
   class RecordedSocket extends WebSocket {
     constructor(url: string, protocols: string[]) {
       const instance = random.pick(instances);
@@ -60,7 +60,7 @@ export function resumingClient(identity: ClientIdentity, instances: Instance[], 
     if (state === "open") return;
     record.closed(closeCode ?? 1006);
     current = null;
-    // A gateway that is ending may refuse for good; the application signs in again.
+    // A stopping gateway may refuse permanently; the application signs in again.
     if (state === "closed" && isWanted) setTimeout(() => isWanted && push.open(), 500);
   });
   return {

@@ -1,4 +1,4 @@
-/** Scripts that write down what they do: one line of the record for the start, each beat and the end of a stage. */
+/** Scripts that append a line to the shared record for the start, each beat and the end of a stage. */
 export function stageScript(recordFile: string, beats: number): string {
   return [
     `record() { printf '%s\\n' "$1 $CI_PROJECT_ID $CI_TASK_ID $CI_ATTEMPT $CI_STAGE $CI_COMMIT" >> '${recordFile}'; }`,
@@ -15,7 +15,7 @@ export function stageScript(recordFile: string, beats: number): string {
   ].join("\n");
 }
 
-/** The lines that such a script prints to the log of its task. */
+/** The lines that a script prints to the log of its task. */
 export const printedLines = {
   read(text: string, stage: string, attempt: number): { number: number; total: number } | null {
     const found = /line (\d+) of (\d+) of (\w+) in attempt (\d+)$/.exec(text);

@@ -31,7 +31,7 @@ export function checkDeliveries({ deliveries, projects, tasks, faults }: History
   ];
 }
 
-/** Measured from before the first delivery to after the second, so that the window is longer than that for certain. */
+/** From before the first delivery to after the second, so that the real gap is certainly shorter. */
 function checkWindows(
   project: DeployProject,
   deliveries: Delivery[],
@@ -58,7 +58,7 @@ function checkWindows(
   return found;
 }
 
-/** A delivery without an answer may have been the last one, too. */
+/** A delivery without a response may also have been the last one. */
 function checkCommits(deliveries: Delivery[], taskById: Map<number, TaskView>): Violation[] {
   const byTask = Map.groupBy(
     deliveries.filter(({ taskId, status }) => taskId !== null && (status === 200 || status === 202)),

@@ -44,7 +44,7 @@ export interface PublishAttempt {
   gateway: string;
   sentAt: number;
   endedAt: number;
-  /** 0: no answer. */
+  /** 0: no response. */
   status: number;
   /** `X-Push-Id` of a 200. */
   id: string | null;
@@ -63,7 +63,7 @@ export interface ClientHistory {
 
 export type ClientEvent =
   | { type: "open"; at: number; gateway: string; recovered: boolean }
-  /** As it came over the wire, before the client drops repeated ids. */
+  /** As received, before the client drops duplicate ids. */
   | { type: "message"; at: number; number: number; id: string | null; isRepeatedId: boolean }
   | { type: "close"; at: number; code: number };
 
@@ -77,7 +77,7 @@ export interface PresenceEvent {
   id: string;
   userId: string;
   type: "online" | "offline";
-  /** Which instance wrote it, and when by its own clock. */
+  /** The instance that wrote it, and the time by its clock. */
   node: string;
   ts: number;
 }
@@ -95,13 +95,13 @@ export interface Delivery {
   commit: string;
   sentAt: number;
   endedAt: number;
-  /** 0: no answer. */
+  /** 0: no response. */
   status: number;
   code: string;
   deliveryId: number | null;
-  /** The task that it made, or was merged into. */
+  /** The task that it created or was merged into. */
   taskId: number | null;
-  /** After the settling: whether the delivery's own record was found. */
+  /** After settling: whether the record of the delivery was found. */
   isRecorded: boolean;
 }
 

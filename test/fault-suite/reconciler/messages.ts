@@ -3,7 +3,7 @@ import { idsOf, nameOf } from "./publishes.ts";
 import { type Violation, violation } from "./violation.ts";
 
 /**
- * The time over which a client can rely on having everything: one connection, and later ones that said `recovered: true`.
+ * The time in which a client must have every message: one connection, and later ones with `recovered: true`.
  * After `recovered: false` the application loads its data again, so a new span begins.
  */
 interface Span {
@@ -54,7 +54,7 @@ function checkReceived(client: ClientHistory, known: Map<number, PublishedMessag
     const message = known.get(event.number);
     if (!message) continue;
     if (!isFor(client, message)) found.push(violation("stray", `${client.name} received ${nameOf(message)}`));
-    // A raw client cannot name the last message that it has, so only one connection counts.
+    // A raw client cannot resume, so each connection is a span.
     const isKnownToClient = client.protocol === "raw" ? onThisConnection : everReceived;
     if (onThisConnection.has(event.number) || (isKnownToClient.has(event.number) && !event.isRepeatedId))
       found.push(
@@ -95,9 +95,9 @@ function opened(
 }
 
 /**
- * Only the first arrival of a message has a place in the order; a later one is a duplicate. A message that was refused, or
- * that was taken twice under two ids, has no place. Neither has one from before the span: a resume repeats a few seconds,
- * in which there may be messages that the client missed before `recovered: false`.
+ * Only the first arrival of a message counts for the order; a later one is a duplicate. A message that was refused, or
+ * accepted twice under two ids, does not count, nor does one from before the span: a resume repeats a few seconds, with
+ * messages that the client may have missed before `recovered: false`.
  */
 function checkOrder(client: ClientHistory, spans: Span[], known: Map<number, PublishedMessage>): Violation[] {
   const found: Violation[] = [];
@@ -148,7 +148,7 @@ function checkCompleteness(client: ClientHistory, span: Span, acknowledged: Ackn
   });
 }
 
-/** A connection is noticed as lost some seconds after it stopped delivering. */
+/** A lost connection is detected some seconds after its last message. */
 const bridgeMs = 15_000;
 
 function seconds(ms: number): string {

@@ -20,7 +20,7 @@ export function checkNotifications({
     const type = eventOfState[task.state];
     if (type === undefined) return [];
     const received = (byTask.get(task.id) ?? []).filter((notification) => notification.type === type);
-    // One that waits for its next try is not lost yet; the round after this one asks again.
+    // A notification that waits for its next attempt is not lost; the next round checks it again.
     if (received.length === 0)
       return waitingNotifications > 0
         ? []

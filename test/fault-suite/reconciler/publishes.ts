@@ -1,9 +1,9 @@
 import type { FaultWindow, History, PublishAttempt, PublishedMessage } from "./history.ts";
 import { type Violation, violation } from "./violation.ts";
 
-/** The documented five seconds, and what a busy machine may add. */
+/** The documented five seconds, plus a margin for a busy machine. */
 const answerWithinMs = 15_000;
-/** So long after a confirmation every instance has read the message. */
+/** Within this time after a confirmation every instance has read the message. */
 const readWithinMs = 2_000;
 const usualStatuses = [0, 200, 503];
 
@@ -24,15 +24,15 @@ function checkAnswer(message: PublishedMessage, attempt: PublishAttempt, faults:
   const tookMs = attempt.endedAt - attempt.sentAt;
   if (attempt.status !== 200 && !isDuringFault(faults, attempt.sentAt, attempt.endedAt))
     found.push(violation("publish-answer", `${about} was answered ${attempt.status} without a fault`));
-  // While the process itself is stopped, or its network is, nothing can be answered.
+  // A stopped process, or one without network, cannot respond.
   if (attempt.status !== 0 && tookMs > answerWithinMs + overlapMs(faults, attempt))
     found.push(violation("publish-answer", `${about} was answered after ${Math.round(tookMs)} ms`));
   return found;
 }
 
 /**
- * On another instance a repeat may be answered with an id of its own while that instance has not read the first message yet;
- * that it is not delivered again is checked at the clients.
+ * Another instance may answer a repeat with a new id while it has not read the first message yet. That the repeat is not
+ * delivered is checked at the clients.
  */
 function checkIds(message: PublishedMessage, faults: FaultWindow[]): Violation[] {
   if (message.key === null) return [];

@@ -51,7 +51,7 @@ function checkDeploy(task: TaskView, lines: ScriptLine[]): Violation[] {
   return found;
 }
 
-/** A script that was ended leaves no last line, so an overlap is a line of an earlier run after the start of a later one. */
+/** A stopped script leaves no last line, so an overlap is a line of an earlier run after the start of a later run. */
 function checkOneAtATime(lines: ScriptLine[]): Violation[] {
   const found = new Map<string, Violation>();
   const begun: string[] = [];

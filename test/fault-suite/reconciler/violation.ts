@@ -30,7 +30,7 @@ export const promises = {
 
 export type PromiseName = keyof typeof promises;
 
-/** What may still come right: until the limit of the settling these are not violations yet. */
+/** May still be resolved: until the limit of settling these are not violations. */
 const pending: readonly PromiseName[] = [
   "lost",
   "recovered-across-a-gap",

@@ -1,19 +1,19 @@
 import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A small file system of our own, which can be full or read-only. */
+/** A small file system that the suite can fill or make read-only. */
 export interface Disk {
   folder: string;
   fill(): void;
   free(): void;
-  /** Possible only while nothing is open for writing there. */
+  /** Possible only while no file is open for writing. */
   setReadOnly(isReadOnly: boolean): boolean;
   remove(): void;
 }
 
 const sizeMb = 96;
 
-/** Undefined where we may not mount: not root, or a container without the right. */
+/** Undefined if mounting is not possible: not root, or a container without the capability. */
 export function mountDisk(folder: string): Disk | undefined {
   mkdirSync(folder, { recursive: true });
   if (!run("mount", "-t", "tmpfs", "-o", `size=${sizeMb}m`, "tmpfs", folder)) return undefined;

@@ -9,7 +9,7 @@ import {
   serviceFolder,
 } from "../../support/service-process.ts";
 
-/** Who brokers are to each other, and who we are. */
+/** Users of the brokers and of the suite. */
 export const operator = { mechanism: "PLAIN", username: "operator", password: "operator" } as const;
 
 const loginModule =
@@ -18,20 +18,20 @@ const loginModule =
 
 export interface KafkaNode {
   service: RunningService;
-  /** For us. */
+  /** For the suite. */
   port: number;
-  /** For gateways: each has a listener of its own, so that its network can break alone. */
+  /** For gateways: each has its own listener, so that its network can break alone. */
   gatewayPorts: number[];
 }
 
 export interface ListenerPlan {
   brokers: number;
   gateways: number;
-  /** Opens the way that a gateway takes to a broker, and answers the port that the broker announces. */
+  /** Opens the link between a gateway and a broker, and returns the port that the broker announces. */
   announce(gateway: number, broker: number, port: number): Promise<number>;
 }
 
-/** Brokers that are each other's controllers, every topic on all of them. */
+/** Brokers that are also controllers; every topic is replicated to all of them. */
 export async function startKafkaNodes(plan: ListenerPlan): Promise<KafkaNode[]> {
   const classPath = await findJars();
   if (!classPath) throw new ServiceUnavailable("The set-up kafka needs Java 17 and Maven's artifacts.");
@@ -94,7 +94,7 @@ async function startNode(
     "sasl.mechanism.controller.protocol": "PLAIN",
     "listener.name.broker.plain.sasl.jaas.config": loginModule,
     "listener.name.controller.plain.sasl.jaas.config": loginModule,
-    // Brokers and we may do everything; rights of others are checked only where somebody set some: a fault does.
+    // Brokers and the suite have all permissions; those of others are checked only after a fault has set some.
     "super.users": `User:${operator.username}`,
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",

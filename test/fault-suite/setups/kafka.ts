@@ -102,7 +102,7 @@ function controlOf(addresses: string[], brokers: Part[]): BrokerControl {
   };
 }
 
-/** Reads the whole topic anew each time, so that no group of ours has to survive the faults. */
+/** Reads the whole topic each time, so that no consumer group has to survive the faults. */
 function readerOf(addresses: string[]): PresenceReader {
   let known = 0;
   return {

@@ -1,9 +1,9 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * open: bytes pass · cut: every connection is reset and new ones are too · black-hole: connections stay and nothing passes
- * until it is open again · slow: bytes pass late and a few at a time · half-open: the far side is closed and the near
- * side does not learn of it.
+ * open: bytes pass · cut: every connection, also a new one, is reset · black-hole: connections stay and no bytes pass until
+ * the link is open again · slow: bytes pass late and a few at a time · half-open: the far side is closed, the near side
+ * gets no close.
  */
 export type LinkState = "open" | "cut" | "black-hole" | "slow" | "half-open";
 
@@ -13,7 +13,7 @@ const slowPieceBytes = 4096;
 interface Pair {
   near: Socket;
   far: Socket | null;
-  /** The far side is gone and the near side was not told. */
+  /** The far side is closed and the near side got no close. */
   isHalf: boolean;
 }
 
@@ -124,7 +124,7 @@ export class Link {
 
   #ended(pair: Pair, side: Socket): void {
     if (pair.isHalf && side === pair.far) return;
-    // In a black hole nobody learns that the other side is gone.
+    // In a black hole neither side gets the close of the other.
     if (this.#state === "black-hole") pair.isHalf = true;
     else this.#reset(pair);
     if (side === pair.near) this.#pairs.delete(pair);

@@ -1,34 +1,34 @@
 import type { LinkState } from "./link.ts";
 
-/** What can be killed, stopped and started. */
+/** A process that can be killed, stopped and started. */
 export type Role = "server" | "gateway" | "runner" | "postgres" | "rabbitmq" | "kafka";
 
 export interface Part {
   readonly name: string;
   readonly role: Role;
-  /** Asks it to end in order. */
+  /** Requests an orderly end. */
   readonly politeSignal: NodeJS.Signals;
-  /** The main process first, then those that do its work. */
+  /** The main process first, then its worker processes. */
   pids(): number[];
   isRunning(): boolean;
-  /** To the main process alone. */
+  /** Signals only the main process. */
   signal(signal: NodeJS.Signals): void;
-  /** When the main process is gone; false: not within the limit. */
+  /** Resolves when the main process has ended; false: not within the limit. */
   ended(limitMs: number): Promise<boolean>;
-  /** Begins to start it. `environment` and `prefix` change how it runs until its next start. */
+  /** Starts without waiting. `environment` and `prefix` apply until the next start. */
   start(change?: StartChange): Promise<void>;
   isReady(): Promise<boolean>;
-  /** The last lines that it wrote, for people. */
+  /** The last lines of its output. */
   output(): string;
 }
 
 export interface StartChange {
   environment?: Record<string, string>;
-  /** A command in front of the program. */
+  /** A command that runs the program. */
   prefix?: string[];
 }
 
-/** A server or a gateway: a part that answers HTTP. */
+/** A server or a gateway: a part with an HTTP interface. */
 export interface Instance {
   part: Part;
   /** Its own address, for readiness. */
@@ -37,7 +37,7 @@ export interface Instance {
   front: string;
   dataDir: string;
   port: number;
-  /** The ways to the database or the broker that it needs. */
+  /** Its links to the database or the broker. */
   upstream: Breakable[];
 }
 
@@ -64,6 +64,6 @@ export function signalSafely(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }

@@ -14,7 +14,7 @@ import type { DatabaseControl, World } from "./world.ts";
 const leaseMs = 5_000;
 const appRole = "app";
 
-/** Two servers on one PostgreSQL, each with a runner of its own over the network. */
+/** Two servers on one PostgreSQL, each with its own runner over the network. */
 export async function postgresWorld(around: Surroundings): Promise<World> {
   const { folder, program } = around;
   const service = await startPostgres();
@@ -24,7 +24,7 @@ export async function postgresWorld(around: Surroundings): Promise<World> {
     politeSignal: "SIGINT",
     isReady: () => asAdmin(service.url, "select 1"),
   });
-  // A user of its own, so that its right to connect can be taken away.
+  // A separate user, so that its permission to connect can be revoked.
   await asAdmin(service.url, `create role ${appRole} login password 'app'`);
   await asAdmin(service.url, `create database ${appRole} owner ${appRole}`);
   const databaseLinks: Link[] = [];
@@ -59,7 +59,7 @@ export async function postgresWorld(around: Surroundings): Promise<World> {
     databaseLinks.push(toDatabase);
     instances.push({ part, url, front: front.url, dataDir, port, upstream: [toDatabase] });
   }
-  // One after the other, so that the first one makes the schema.
+  // One after the other, so that the first server creates the schema.
   for (const { part } of instances) await startAll([part]);
   const runners = await Promise.all(
     instances.map((instance, index) => addRemoteRunner(around, instances, instance, `runner ${index + 1}`)),

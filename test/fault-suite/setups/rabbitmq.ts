@@ -60,7 +60,7 @@ function controlOf(service: RunningRabbitmq): BrokerControl {
   };
 }
 
-/** A durable queue, so that events wait for us while the broker restarts. */
+/** A durable queue, so that no event is lost while the broker restarts. */
 async function observe(url: string): Promise<void> {
   await withConnection(url, async (connection) => {
     const exchange = `${queuePrefix}.events`;

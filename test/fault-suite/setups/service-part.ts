@@ -9,7 +9,7 @@ export interface ServiceOptions {
   isReady(): Promise<boolean>;
 }
 
-/** A database or broker of our own as a part that faults can hit. */
+/** A database or broker of the suite as a part that faults can hit. */
 export function servicePart(service: RunningService, { isReady, ...about }: ServiceOptions): Part {
   let starting: Promise<void> | null = null;
   const isRunning = () => existsSync(`/proc/${service.pid}`);
@@ -23,7 +23,7 @@ export function servicePart(service: RunningService, { isReady, ...about }: Serv
       return until(() => service.pid !== pid || !existsSync(`/proc/${pid}`), limitMs);
     },
     async start() {
-      // A start that is under way tries again by itself when the process ends meanwhile.
+      // A running start retries if the process ends meanwhile.
       starting ??= service.restart().finally(() => {
         starting = null;
       });
@@ -34,7 +34,7 @@ export function servicePart(service: RunningService, { isReady, ...about }: Serv
   };
 }
 
-/** PostgreSQL works in one process for each connection. */
+/** PostgreSQL has one process per connection. */
 function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);

@@ -8,13 +8,13 @@ export const adminPassword = "the admin password of the fault suite";
 export interface SlipwayOptions {
   name: string;
   role: Role;
-  /** The checkout whose program runs. */
+  /** The checkout that is run. */
   program: string;
   command: "start" | "push" | "deploy" | "runner";
-  /** Settings by their flags. */
+  /** Settings as command-line flags. */
   flags: Record<string, string>;
   environment?: Record<string, string>;
-  /** Where its output goes. */
+  /** File for its output. */
   logFile: string;
   isReady(): Promise<boolean>;
 }
@@ -69,7 +69,7 @@ export function slipwayPart(options: SlipwayOptions): Part {
   };
 }
 
-/** The runner that a server starts by itself; the server starts another one when it is gone. */
+/** The local runner, which the server starts and restarts. */
 export function localRunnerPart(dataDir: string): Part {
   const file = join(dataDir, "runner/local.pid");
   const pid = () => {

@@ -5,15 +5,15 @@ import type { Breakable, Instance, Part } from "./part.ts";
 export const setupNames = ["sqlite", "postgres", "rabbitmq", "kafka"] as const;
 export type SetupName = (typeof setupNames)[number];
 
-/** Everything that runs for one set-up, and what its operator can do with it. */
+/** The running parts of one set-up, and the actions of its operator. */
 export interface World {
   setup: SetupName;
   program: string;
-  /** Throw-away folder of the run. */
+  /** Temporary folder of the run. */
   folder: string;
   timeline: Timeline;
   parts: Part[];
-  /** Servers, or gateways where there are only those. */
+  /** Servers; in a set-up without servers, gateways. */
   instances: Instance[];
   links: Breakable[];
   /** `tasks.lease` of the servers. */
@@ -30,7 +30,7 @@ export interface World {
 
 export interface RunnerToken {
   part: Part;
-  /** The old one is refused at once; the next start of the runner has the new one. */
+  /** The old credential is refused at once; the runner has the new one after its next start. */
   renew(): Promise<void>;
   setDisabled(isDisabled: boolean): Promise<void>;
 }
@@ -55,6 +55,6 @@ export interface BrokerControl {
 
 /** Reads the topic of presence events as another service would. */
 export interface PresenceReader {
-  /** All that were written since the last call, oldest first. */
+  /** The events since the last call, oldest first. */
   readNew(): Promise<Record<string, unknown>[]>;
 }
