@@ -239,6 +239,7 @@ function settingsOf(config: AppContext["config"]): string[] {
     ["--runner-max-cpus", String(config["runner.maxCpus"])],
     ["--runner-cache-max-bytes", String(config["runner.cacheMaxBytes"])],
     ["--runner-workspaces", config["runner.workspaces"]],
+    ["--runner-releases", String(config["runner.releases"])],
     ["--runner-also-unlabelled", String(config["runner.alsoUnlabelled"])],
     ["--log-level", config["log.level"]],
     ["--log-format", "json"],

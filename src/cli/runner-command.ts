@@ -103,6 +103,7 @@ async function run(config: Config, local: string | null): Promise<void> {
     },
     cacheMaxBytes: config["runner.cacheMaxBytes"],
     workspacePolicy: config["runner.workspaces"],
+    releases: config["runner.releases"],
     stopGraceMs: config["tasks.stopGrace"],
     version,
     env: originalEnvironment(),

@@ -3,6 +3,7 @@ import {
   boolean,
   bytes,
   decimal,
+  integer,
   type Kind,
   listOf,
   oneOf,
@@ -67,6 +68,11 @@ export const runnerSettings = {
     oneOf("live", "none"),
     "live",
     "Which workspaces stay: `live` keeps that of a project's last successful task, `none` keeps none.",
+  ),
+  "runner.releases": setting(
+    integer(1, 100),
+    3,
+    "How many releases of a project keep their workspace, so that a rollback needs no build. Needs `runner.workspaces: live`.",
   ),
   "runner.server": setting(
     url("http", "https"),

@@ -5,8 +5,26 @@ export const stageNames = ["build", "deploy", "start"] as const satisfies StageN
 
 export type HealthCheck =
   | { type: "command"; command: string; timeoutSeconds: number }
-  | { type: "tcp"; host: string; port: number; timeoutSeconds: number }
-  | { type: "http"; url: string; timeoutSeconds: number };
+  | { type: "tcp"; host: string; port: number | "$PORT"; timeoutSeconds: number }
+  | { type: "http"; url: string; timeoutSeconds: number; expect?: string | undefined };
+
+/** What a start does to the service of the previous release. */
+export type Previous = "stop-first" | "stop-after-healthy" | "keep";
+
+/** Of the start stage. */
+export interface StartRules {
+  /** Absent in projects of earlier versions: `keep`, and the proofs of a start are warnings. */
+  previous?: Previous;
+  /** Seconds; absent: `defaultSettleSeconds`. */
+  settleSeconds?: number;
+  /** A log file of the service, in the folder of the stage. */
+  log?: string;
+  /** Script that points a proxy to the new service. */
+  switch?: string;
+}
+
+/** Without a health check, what was started must live for this long. */
+export const defaultSettleSeconds = 5;
 
 export interface Stage {
   /** Empty: the stage is skipped. */
@@ -16,6 +34,12 @@ export interface Stage {
   /** Folder inside the repository where the script runs; absent or empty: its root. */
   directory?: string;
   healthCheck?: HealthCheck | null;
+}
+
+export interface StartStage extends Stage, StartRules {}
+
+export interface Stages extends Record<Exclude<StageName, "start">, Stage> {
+  start: StartStage;
 }
 
 export type TaskEvent =
@@ -71,7 +95,7 @@ export interface Project {
   name: string;
   groupId: number | null;
   git: { url: string; ref: string; submodules: boolean };
-  stages: Record<StageName, Stage>;
+  stages: Stages;
   env: Record<string, string>;
   notify: NotifyTarget[];
   commitStatus: CommitStatusSettings;
@@ -121,7 +145,8 @@ export interface ProjectKeeper {
     page: PageRequest,
   ): Promise<Page<Project>>;
   update(id: number, change: ProjectChange): Promise<Project | null>;
-  setLiveTask(id: number, taskId: number): Promise<void>;
+  /** Null: nothing is known to serve. */
+  setLiveTask(id: number, taskId: number | null): Promise<void>;
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */
   delete(id: number): Promise<boolean>;
   /** Other projects whose commit statuses have this context, at most `limit`. */

@@ -22,9 +22,61 @@ export const labelRule = "must have 1 to 64 letters, digits or _ . : / -";
 
 export const healthCheck = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),
-  z.object({ type: z.literal("tcp"), host: z.string(), port: z.number(), timeoutSeconds: z.number() }),
-  z.object({ type: z.literal("http"), url: z.string(), timeoutSeconds: z.number() }),
+  z.object({
+    type: z.literal("tcp"),
+    host: z.string(),
+    port: z.union([z.number(), z.literal("$PORT")]),
+    timeoutSeconds: z.number(),
+  }),
+  z.object({
+    type: z.literal("http"),
+    url: z.string(),
+    timeoutSeconds: z.number(),
+    /** Text that the response must contain. */
+    expect: z.string().optional(),
+  }),
 ]);
+
+/** What happens to the service of the previous release. */
+export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
+
+/** What a runner of this version can do beyond earlier ones. */
+export const runnerFeatures = ["releases"];
+
+const taskStage = z.object({
+  name: stageName,
+  script: z.string(),
+  timeoutMs: z.number().int(),
+  /** Folder inside the workspace where the script runs; empty: its root. */
+  directory: z.string(),
+  healthCheck: healthCheck.nullable(),
+  /** Image of the container that the script runs in. Missing: the runner's own image, or no container. */
+  image: z.string().optional(),
+  /** `none`: the script has no network, which needs a container. */
+  network: z.enum(["bridge", "none"]).optional(),
+  /** Of a start stage. Absent: a project of an earlier version, where the script handles the previous service. */
+  start: z
+    .object({
+      previous: z.enum(previousChoices),
+      /** Without a health check, processes must live for this long. */
+      settleSeconds: z.number(),
+      /** A log file in the folder of the stage; null: none. */
+      log: z.string().nullable(),
+      switch: z.object({ script: z.string(), timeoutMs: z.number().int() }).nullable(),
+    })
+    .optional(),
+});
+
+/** A release whose workspace a runner has kept. */
+const keptRelease = z.object({
+  taskId: z.number().int(),
+  attempt: z.number().int(),
+  ref: z.string(),
+  commit: z.string(),
+  message: z.string(),
+  author: z.string(),
+});
+export type KeptRelease = z.infer<typeof keptRelease>;
 
 export const runTask = z.object({
   type: z.literal("run_task"),
@@ -46,20 +98,7 @@ export const runTask = z.object({
   }),
   ref: z.string(),
   commit: z.string().nullable(),
-  stages: z.array(
-    z.object({
-      name: stageName,
-      script: z.string(),
-      timeoutMs: z.number().int(),
-      /** Folder inside the workspace where the script runs; empty: its root. */
-      directory: z.string(),
-      healthCheck: healthCheck.nullable(),
-      /** Image of the container that the script runs in. Missing: the runner's own image, or no container. */
-      image: z.string().optional(),
-      /** `none`: the script has no network, which needs a container. */
-      network: z.enum(["bridge", "none"]).optional(),
-    }),
-  ),
+  stages: z.array(taskStage),
   /** Bounds for each stage; null or missing: none. */
   resources: z
     .object({
@@ -87,6 +126,19 @@ export const runTask = z.object({
   }),
   /** Index of the first log line of this attempt. */
   logFrom: z.number().int(),
+  /** Absent: a project of an earlier version, of which one workspace is kept. */
+  release: z
+    .object({
+      /** Whether the workspace of a success is kept: not that of a build alone in a project that deploys. */
+      isKept: z.boolean(),
+      /** Runs deploy and start in this kept workspace, without checkout and build, if it is still there. */
+      from: keptRelease.nullable(),
+      /** Runs again if deploy, start or the health check fails. */
+      previous: keptRelease
+        .extend({ stages: z.array(taskStage), env: z.record(z.string(), z.string()) })
+        .nullable(),
+    })
+    .optional(),
 });
 export type RunTask = z.infer<typeof runTask>;
 
@@ -106,6 +158,11 @@ export const claimRequest = z.object({
   isolation: z.enum(isolations).default("none"),
   /** Whether it can run stages in containers. */
   containers: z.boolean().default(false),
+  /** Older runners do not send it. */
+  features: z
+    .array(z.string().regex(/^[a-z-]{1,32}$/))
+    .max(32)
+    .default([]),
 });
 
 export type ClaimRequest = z.infer<typeof claimRequest>;
@@ -157,12 +214,29 @@ export const stageRequest = z.object({
   /** After checkout: the commit and the first line of its message. The commit becomes part of URLs. */
   commit: z.string().refine(isCommit, "must be a full commit id of 40 or 64 hex digits").optional(),
   message: saidText(10_000).optional(),
+  /** What serves now is about to be ended or replaced. */
+  endsPrevious: z.boolean().optional(),
+});
+
+/** The previous release is brought back because this task failed. `unneeded`: it never stopped serving. */
+export const rollbackRequest = z.object({
+  ...held,
+  state: z.enum(["running", "success", "failed", "unneeded"]),
+  reason: saidText(2000),
+});
+
+const keptWorkspace = z.object({
+  taskId: z.number().int().positive(),
+  /** Null: not measured. */
+  bytes: z.number().int().min(0).nullable(),
 });
 
 export const finishRequest = z.object({
   ...held,
   state: z.enum(["success", "failed", "canceled", "timeout"]),
   reason: saidText(2000),
+  /** The releases of the project that this runner keeps now. Older runners do not send it. */
+  kept: z.array(keptWorkspace).max(1000).optional(),
 });
 
 export type Held = Pick<BeatRequest, "taskId" | "attempt" | "lease">;
@@ -170,6 +244,7 @@ export type BeatRequest = z.infer<typeof beatRequest>;
 export type LogRequest = z.infer<typeof logRequest>;
 export type StageRequest = z.infer<typeof stageRequest>;
 export type FinishRequest = z.infer<typeof finishRequest>;
+export type RollbackRequest = z.infer<typeof rollbackRequest>;
 
 /** Answer to beat, log, stage and finish. `ack` is the next log index the server expects. */
 export const heldAnswer = z.object({
@@ -200,6 +275,8 @@ export const runnerPaths = {
   log: "/api/runner/log",
   stage: "/api/runner/stage",
   finish: "/api/runner/finish",
+  rollback: "/api/runner/rollback",
+  output: "/api/runner/output",
 } as const;
 
 /** How long the server holds a claim open before it answers 204. */

@@ -55,6 +55,7 @@ echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
   start: {
     script: 'echo "Live now:"; grep -o "<h1>.*</h1>" "$SAMPLE_LIVE/index.html"',
     timeout: 60,
+    previous: "stop-first",
     healthCheck: { type: "command", command: 'test -s "$SAMPLE_LIVE/index.html"', timeoutSeconds: 5 },
   },
 };

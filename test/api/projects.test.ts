@@ -30,13 +30,14 @@ async function fieldsOf(method: string, path: string, body: unknown): Promise<Re
 describe("a project", () => {
   test("needs name and git.url alone; the rest has defaults", async () => {
     const project = await make({ name: "bare" });
+    const startDefaults = { previous: "stop-first", settleSeconds: 5, log: "", switch: "" };
     const none = { script: "", timeout: null };
     expect(project).toEqual({
       id: expect.any(Number),
       name: "bare",
       groupId: null,
       git: { url: git.url, ref: "main", submodules: false, credentialSet: false },
-      stages: { build: none, deploy: none, start: { ...none, healthCheck: null } },
+      stages: { build: none, deploy: none, start: { ...none, ...startDefaults, healthCheck: null } },
       env: {},
       secretNames: [],
       notify: [],

@@ -37,6 +37,7 @@ const request = {
   isolated: false,
   isolation: "none" as const,
   containers: false,
+  features: [],
 };
 
 function dispatchOver(over: Store) {

@@ -43,7 +43,7 @@ describe("a folder that cannot be removed", () => {
     const workspaces = open();
     for (const taskId of [1, 2]) await workspaces.open(7, taskId, 1);
     const last = await workspaces.open(7, 3, 1);
-    await last.close(true);
+    await last.close({ isKept: true, keep: 1 });
     expect(readdirSync(join(root, "work/project-7")).toSorted()).toEqual(["task-1-1", "task-3-1"]);
   });
 });

@@ -44,6 +44,7 @@ function startRunner(endsAloneAfterMs: number | null = null): typeof runner {
     },
     cacheMaxBytes: 1024 ** 3,
     workspacePolicy: "live",
+    releases: 3,
     stopGraceMs: 300,
     version: "test",
     env: process.env,

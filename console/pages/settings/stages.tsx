@@ -4,6 +4,7 @@ import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
+import { type StartFields, StartSettings } from "./start.tsx";
 
 type HealthCheck = Project["stages"]["start"]["healthCheck"];
 
@@ -11,8 +12,8 @@ const names = ["build", "deploy", "start"] as const;
 
 const about = {
   build: "Makes what will run: install, compile, test.",
-  deploy: "Puts it in its place. After this, the commit counts as live.",
-  start: "Starts it, and waits until it is healthy.",
+  deploy: "Puts it in its place.",
+  start: "Starts it. The task succeeds only if what it started runs and is what answers the health check.",
 } as const;
 
 const examples = {
@@ -25,7 +26,7 @@ type StageName = (typeof names)[number];
 
 /** The fields of all stages as one flat object, so that each can change and conflict separately. */
 type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
-  Record<`${StageName}TimeLimit`, number | null> & { healthCheck: HealthCheck };
+  Record<`${StageName}TimeLimit`, number | null> & { healthCheck: HealthCheck } & StartFields;
 
 function stagesOf({ stages: { build, deploy, start } }: Project): StageFields {
   return {
@@ -39,6 +40,10 @@ function stagesOf({ stages: { build, deploy, start } }: Project): StageFields {
     startFolder: start.directory ?? "",
     startTimeLimit: start.timeout,
     healthCheck: start.healthCheck,
+    previous: start.previous,
+    settleSeconds: start.settleSeconds,
+    log: start.log,
+    switch: start.switch,
   };
 }
 
@@ -48,7 +53,12 @@ function changeOf(changes: Partial<StageFields>): ProjectChange {
     directory: changes[`${name}Folder`],
     timeout: changes[`${name}TimeLimit`],
   });
-  const start = { ...stage("start"), healthCheck: changes.healthCheck };
+  const { healthCheck, previous, settleSeconds, log } = changes;
+  const start = {
+    ...stage("start"),
+    ...{ healthCheck, previous, settleSeconds, log },
+    switch: changes.switch,
+  };
   return { stages: { build: stage("build"), deploy: stage("deploy"), start } };
 }
 
@@ -104,6 +114,11 @@ export function StageSettings({ project }: { project: Project }) {
             </Group>
           </div>
         ))}
+        <StartSettings
+          value={value}
+          onChange={set}
+          errorOf={(field) => refused?.about(`stages.start.${field}`)}
+        />
         <HealthCheckFields
           value={value.healthCheck}
           onChange={(healthCheck) => set({ healthCheck })}
@@ -154,14 +169,28 @@ function HealthCheckFields({
           onChange={(event) => onChange({ ...value, url: event.currentTarget.value })}
         />
       )}
+      {value?.type === "http" && (
+        <TextInput
+          label="The response must contain"
+          description="For services that something else manages, such as systemd or nginx: $CI_COMMIT tells the new version from the old one."
+          placeholder="anything"
+          value={value.expect ?? ""}
+          error={errorOf("expect")}
+          onChange={(event) => {
+            const { expect: _, ...rest } = value;
+            const expect = event.currentTarget.value;
+            onChange(expect === "" ? rest : { ...rest, expect });
+          }}
+        />
+      )}
       {value?.type === "tcp" && (
         <TextInput
           label="Host and port"
           value={`${value.host}:${value.port}`}
           error={errorOf("host") ?? errorOf("port")}
           onChange={(event) => {
-            const [host = "", port = ""] = event.currentTarget.value.split(/:(?=\d*$)/);
-            onChange({ ...value, host, port: Number(port) });
+            const [host = "", port = ""] = event.currentTarget.value.split(/:(?=\d*$|\$PORT$)/);
+            onChange({ ...value, host, port: port === "$PORT" ? port : Number(port) });
           }}
         />
       )}

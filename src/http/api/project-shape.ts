@@ -1,3 +1,4 @@
+import { Fault } from "../../errors.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
@@ -12,7 +13,8 @@ import {
 } from "./notify-shape.ts";
 import { revision, revisionOf } from "./revision.ts";
 import { label } from "./runners.ts";
-import { gitRef, id, listOf, name, ownPermission, strict, text, time, z } from "./shape.ts";
+import { gitRef, id, listOf, name, onlyGiven, ownPermission, strict, text, time, z } from "./shape.ts";
+import { mergeStart, startFields, startJson, startShape } from "./start-shape.ts";
 
 const maxScript = 100_000;
 const maxStageSeconds = 7 * 86_400;
@@ -28,16 +30,29 @@ const stageTimeout = z
   .nullable()
   .openapi({ description: "Seconds; null: the setting tasks.timeout.", example: 600 });
 
+/** `$PORT` is filled in when the check runs. */
+const checkedUrl = text(2000).refine(
+  (value) => httpUrl.safeParse(value.replace(/\$(PORT\b|\{PORT\})/, "1")).success,
+  "must be a URL that starts with http:// or https://",
+);
+
 const healthCheck = z
   .discriminatedUnion("type", [
     strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
     strict({
       type: z.literal("tcp"),
       host: text(255, 1).regex(/^[\w.:-]+$/, "must be a host name or address"),
-      port: z.number().int().min(1).max(65_535),
+      port: z.union([z.number().int().min(1).max(65_535), z.literal("$PORT")]),
       timeoutSeconds,
     }),
-    strict({ type: z.literal("http"), url: httpUrl, timeoutSeconds }),
+    strict({
+      type: z.literal("http"),
+      url: checkedUrl,
+      timeoutSeconds,
+      expect: text(1000, 1)
+        .optional()
+        .openapi({ description: "Text that the response must contain.", example: "$CI_COMMIT" }),
+    }),
   ])
   .nullable()
   .openapi("HealthCheck");
@@ -54,7 +69,7 @@ const stageBody = strict({
   timeout: stageTimeout.optional(),
   directory: directory.optional(),
 });
-const startBody = strict({ ...stageBody.shape, healthCheck: healthCheck.optional() });
+const startBody = strict({ ...stageBody.shape, ...startFields, healthCheck: healthCheck.optional() });
 
 /** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
 export const variableName = z
@@ -125,7 +140,14 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
   };
   const check = body?.start?.healthCheck;
   const healthCheck = check === undefined ? (before?.start.healthCheck ?? null) : check;
-  return { build: stage("build"), deploy: stage("deploy"), start: { ...stage("start"), healthCheck } };
+  const { previous, settleSeconds, log, switch: switchScript } = body?.start ?? {};
+  const sent = onlyGiven({ previous, settleSeconds, log, switch: switchScript });
+  const start = { ...stage("start"), ...mergeStart(before?.start ?? null, sent), healthCheck };
+  if (start.switch && start.previous !== "stop-after-healthy")
+    throw new Fault("invalid", "The switch script is used with previous: stop-after-healthy only.", {
+      fields: [{ field: "stages.start.switch", message: "needs previous: stop-after-healthy" }],
+    });
+  return { build: stage("build"), deploy: stage("deploy"), start };
 }
 
 function directoryOf(directory: string | undefined): { directory?: string } {
@@ -148,7 +170,7 @@ export const projectShape = z
     stages: z.object({
       build: stageShape,
       deploy: stageShape,
-      start: stageShape.extend({ healthCheck }),
+      start: stageShape.extend({ ...startShape, healthCheck }),
     }),
     env: z.record(z.string(), z.string()),
     secretNames: z.array(z.string()).openapi({ description: "Values are never returned." }),
@@ -199,7 +221,7 @@ export function projectJson(
     stages: {
       build: stage(build),
       deploy: stage(deploy),
-      start: { ...stage(start), healthCheck: start.healthCheck ?? null },
+      start: { ...stage(start), ...startJson(start), healthCheck: start.healthCheck ?? null },
     },
     env: project.env,
     secretNames: names.filter((secret) => !isReservedSecret(secret)),

@@ -60,12 +60,26 @@ export function survivorsText(what: string, survivors: number[]): string {
   return `${what} was ended, but not its processes ${survivors.map(Math.abs).join(", ")}: they belong to another user or hang in the kernel. End them by hand.`;
 }
 
+/** Living processes of a session; without /proc, the process group as a negative number. */
+export function sessionMembers(leader: number): number[] {
+  if (processIds() === null) return sendSignal(-leader, 0) ? [-leader] : [];
+  return livingProcesses((_pid, status) => status.session === leader);
+}
+
+/** Ends the processes that `find` answers and nothing else: their children with sessions of their own live on. */
+export function endOnly(find: () => number[], graceMs: number): Promise<number[]> {
+  return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);
+}
+
 export function isTreeAlive(tree: ProcessTree): boolean {
   return targetsOf(tree).length > 0;
 }
 
-async function endAll(findNow: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
-  const find = withDescendants(findNow);
+function endAll(findNow: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
+  return endFound(withDescendants(findNow), killAt, send);
+}
+
+async function endFound(find: () => number[], killAt: KillAt, send: SendSignal): Promise<number[]> {
   for (const target of find()) send(target, "SIGTERM");
   const termedAt = steadyClock.now();
   while (steadyClock.now() < killAt(termedAt)) {
@@ -130,11 +144,11 @@ function sendSignal(pid: number, signal: Signal): boolean {
   }
 }
 
-function hasMark(pid: number, mark: string): boolean {
+export function hasMark(pid: number, mark: string): boolean {
   return readProc(pid, "environ")?.includes(`${markVariable}=${mark}\0`) ?? false;
 }
 
-function processIds(): number[] | null {
+export function processIds(): number[] | null {
   try {
     return readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
@@ -144,7 +158,7 @@ function processIds(): number[] | null {
   }
 }
 
-interface ProcessStatus {
+export interface ProcessStatus {
   state: string;
   parent: number;
   session: number;
@@ -152,7 +166,7 @@ interface ProcessStatus {
   startedAt: string;
 }
 
-function statusOf(pid: number): ProcessStatus | null {
+export function statusOf(pid: number): ProcessStatus | null {
   const text = readProc(pid, "stat");
   if (text === null) return null;
   // The name, in parentheses, may itself contain spaces and parentheses.
@@ -165,7 +179,7 @@ function statusOf(pid: number): ProcessStatus | null {
   };
 }
 
-function readProc(pid: number, name: "stat" | "environ"): string | null {
+export function readProc(pid: number, name: "stat" | "environ" | "comm"): string | null {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {

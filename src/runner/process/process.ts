@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { type RunningContainer, removeContainer } from "./container.ts";
 import {
   endTree,
@@ -14,6 +15,8 @@ export interface RunOptions {
   /** The whole environment; nothing of the runner's own is added. */
   env: Record<string, string>;
   onOutput(bytes: Uint8Array): void;
+  /** Gets the output in place of `onOutput`, also after this run: a service writes to it as long as it runs. */
+  outputFile?: string;
   /** Aborted: the processes are ended. */
   stop: AbortSignal;
   timeoutMs: number;
@@ -55,18 +58,21 @@ const outputDrainMs = 5000;
  * or a timeout nothing of it is alive but the `survivors`.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
+  const file = options.outputFile === undefined ? null : openSync(options.outputFile, "a", 0o600);
   const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...options.command], {
     cwd: options.cwd,
     env: { ...options.env, [markVariable]: options.mark },
     stdin: "ignore",
-    stdout: "pipe",
+    stdout: file ?? "pipe",
     stderr: "ignore",
     detached: true,
   });
+  if (file !== null) closeSync(file);
   const { mark, container } = options;
   const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
   options.watch(tree);
-  const output = drain(child.stdout.getReader(), options.onOutput);
+  const output =
+    child.stdout instanceof ReadableStream ? drain(child.stdout.getReader(), options.onOutput) : null;
 
   const end = await firstEnd(child.exited, options);
   const hadLeftovers = end === "exited" && isTreeAlive(tree);
@@ -76,7 +82,14 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   const exitCode = isLeaderAlive ? null : await child.exited;
   // A client that ends by itself has removed its container, unless it failed or was killed.
   if (container && exitCode !== 0 && !mustEnd) await removeContainer(container);
-  return { end, exitCode, survivors, hadLeftovers, isOutputHeld: !(await output.finish()), tree };
+  return {
+    end,
+    exitCode,
+    survivors,
+    hadLeftovers,
+    isOutputHeld: output !== null && !(await output.finish()),
+    tree,
+  };
 }
 
 function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResult["end"]> {

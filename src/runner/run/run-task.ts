@@ -8,18 +8,24 @@ import { maskText } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";
 import { runProcess } from "../process/process.ts";
 import { survivorsText } from "../process/process-tree.ts";
-import type { RunTask } from "../protocol.ts";
+import type { FinishRequest, Held, KeptRelease, RunTask } from "../protocol.ts";
 import { type HeldTask, holdTask } from "../server/held-task.ts";
 import type { ServerClient } from "../server/server-client.ts";
 import type { Execution } from "../stage/execution.ts";
-import { runStage, type StageEnd, stoppedEnd } from "../stage/run-stage.ts";
 import { giveTo, letEnter } from "../stage/script-user.ts";
+import { type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import type { RunningService } from "../stage/start-stage.ts";
 import { openCacheFolders } from "../workspace/cache-folders.ts";
+import { diskUseOf } from "../workspace/disk-use.ts";
 import type { Workspace, Workspaces } from "../workspace/workspace.ts";
+import { rollBack } from "./rollback.ts";
+import { isGoing, runStages } from "./run-stages.ts";
 
 export interface RunTaskParts {
   client: ServerClient;
   workspaces: Workspaces;
+  /** How many releases of a project are kept. */
+  releases: number;
   lifeline: Lifeline;
   execution: Execution;
   /** Largest cache of one project. */
@@ -31,6 +37,8 @@ export interface RunTaskParts {
   newMark(): string;
   /** Aborted: the runner must end now; its tasks are left to the server's decision. */
   abandon: AbortSignal;
+  /** Follows the first output of a service that runs on after its task. */
+  watch(held: Held, running: RunningService, secrets: string[]): void;
 }
 
 /** The one instruction: checkout, then each stage, each begun only after the server has acknowledged it. */
@@ -50,13 +58,18 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
       return (await held.log({ from, lines }))?.ack ?? null;
     },
   });
-  let workspace: Workspace | null = null;
+  let opened: OpenedWorkspace | null = null;
   let end: StageEnd = { state: "failed", exitCode: null, reason: "" };
+  let running: RunningService | null = null;
   try {
-    workspace = await parts.workspaces.open(instruction.projectId, instruction.taskId, instruction.attempt);
+    opened = await openWorkspace(instruction, parts.workspaces);
     const user = parts.execution.scriptUser;
-    if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
-    end = await work(instruction, { ...parts, held, guard, stream: log, workspace });
+    if (user !== null) letEnter(user, parts.workspaces.root, opened.workspace.scripts);
+    const started = (service: RunningService) => {
+      running?.capture.close();
+      running = service;
+    };
+    end = await work(instruction, opened, { ...parts, held, guard, stream: log, started });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = { state: "failed", exitCode: null, reason: `The runner failed: ${messageOf(error)}` };
@@ -64,15 +77,56 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     held.settle();
     if (end.reason && end.state !== "canceled") log.say("system", end.reason);
     // The workspace first: when the result is known, nothing of the task is left.
-    await workspace?.close(end.state === "success").catch((error: unknown) => {
+    await closeWorkspace(instruction, opened, end, parts).catch((error: unknown) => {
       parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
     });
     await log.flushed();
-    await held.finish({ state: end.state, reason: maskText(secrets, end.reason).slice(0, 2000) });
+    const reason = maskText(secrets, end.reason).slice(0, 2000);
+    await held.finish({ state: end.state, reason, ...(await keptOf(instruction, parts)) });
     held.close();
     guard.close();
     parts.abandon.removeEventListener("abort", abandon);
+    if (running !== null) parts.watch(instruction, running, secrets);
   }
+}
+
+interface OpenedWorkspace {
+  workspace: Workspace;
+  /** The release that is kept in it; null: the folder is new. */
+  release: KeptRelease | null;
+}
+
+async function openWorkspace(
+  { release, projectId, taskId, attempt }: RunTask,
+  workspaces: Workspaces,
+): Promise<OpenedWorkspace> {
+  const from = release?.from ?? null;
+  const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
+  if (kept) return { workspace: kept, release: from };
+  return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
+}
+
+async function closeWorkspace(
+  { release }: RunTask,
+  opened: OpenedWorkspace | null,
+  end: StageEnd,
+  { releases }: RunTaskParts,
+): Promise<void> {
+  const isKept = end.state === "success" && release?.isKept !== false;
+  await opened?.workspace.close({ isKept, keep: release ? releases : 1 });
+}
+
+/** The releases of the project on this runner, with what they take of the disk. */
+async function keptOf(
+  { release, projectId }: RunTask,
+  { workspaces }: RunTaskParts,
+): Promise<Pick<FinishRequest, "kept">> {
+  if (!release) return {};
+  const sizes = workspaces.kept(projectId).map(async ({ taskId, folder }) => ({
+    taskId,
+    bytes: await diskUseOf(folder),
+  }));
+  return { kept: await Promise.all(sizes) };
 }
 
 function secretsOf(instruction: RunTask): string[] {
@@ -89,66 +143,75 @@ interface Work extends RunTaskParts {
   held: HeldTask;
   guard: TaskGuard;
   stream: LogStream;
-  workspace: Workspace;
+  started(running: RunningService): void;
 }
 
-/** Tells the server, and answers whether the task goes on. */
-async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]>[0]): Promise<boolean> {
-  return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
-}
-
-async function work(instruction: RunTask, parts: Work): Promise<StageEnd> {
-  const { held } = parts;
+async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
+  const { held, stream } = parts;
+  const { workspace, release } = opened;
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
-  const checkedOut = await checkOut(instruction, parts);
+  const checkedOut = release ?? (await checkOut(instruction, { ...parts, workspace }));
   if ("state" in checkedOut) {
     await held.stage({ stage: "checkout", state: checkedOut.state, exitCode: null });
     return checkedOut;
   }
+  if (release)
+    stream.say("checkout", `commit ${release.commit} from the kept workspace of task ${release.taskId}`);
   const commit = { commit: checkedOut.commit, message: checkedOut.message.slice(0, 10_000) };
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
   const { scriptUser } = parts.execution;
-  if (scriptUser !== null) await giveTo(scriptUser, parts.workspace.source);
+  if (scriptUser !== null && !release) await giveTo(scriptUser, workspace.source);
   const cachePaths = instruction.cache ?? [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, scriptUser);
-  if (cachePaths.length > 0)
-    for (const line of cache.link(parts.workspace.source, cachePaths)) parts.stream.say("checkout", line);
+  if (cachePaths.length > 0 && !release)
+    for (const line of cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
   try {
-    return await runStages(instruction, parts, checkedOut, cachePaths.length > 0 ? cache.folder : null);
+    const caches = cachePaths.length > 0 ? cache.folder : null;
+    return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches });
   } finally {
     const emptied = cachePaths.length > 0 ? await cache.limit(parts.cacheMaxBytes) : null;
-    if (emptied !== null) parts.stream.say("system", emptied);
+    if (emptied !== null) stream.say("system", emptied);
   }
 }
 
-async function runStages(
+/** The stages; if one fails after deploy has begun, the previous release comes back. */
+async function runOrRollBack(
   instruction: RunTask,
-  parts: Work,
-  checkedOut: CheckedOut,
-  caches: string | null,
+  { workspace, release }: OpenedWorkspace,
+  parts: Work & { checkedOut: CheckedOut; caches: string | null },
 ): Promise<StageEnd> {
-  const { held } = parts;
-  const clone = parts.workspaces.cacheOf(instruction.projectId);
+  const { held, stream, workspaces, checkedOut } = parts;
   if (instruction.stages.length === 0)
-    parts.stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
-  for (const stage of instruction.stages) {
-    if (!(await isGoing(held, { stage: stage.name, state: "running", exitCode: null })))
-      return stoppedEnd(stage.name, held);
-    const context = { ...parts, instruction, checkedOut, log: parts.stream, clone, caches };
-    const end = await runStage(stage, context);
-    const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
-    if (end.state !== "success") return end;
-    // The last stage is done: a cancel that comes now is too late to be true.
-    if (answer === null) return stoppedEnd(stage.name, held);
-  }
-  return { state: "success", exitCode: 0, reason: "" };
+    stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
+  const services = workspaces.services(instruction.projectId);
+  const clone = workspaces.cacheOf(instruction.projectId);
+  const stageParts = { ...parts, services, clone, log: stream };
+  const ended = await runStages(instructionOf(instruction, release), checkedOut, {
+    ...stageParts,
+    workspace,
+  });
+  const previous = instruction.release?.previous;
+  if (ended.end.state !== "success" && ended.isTouched && previous && held.isCertain())
+    await rollBack(instruction, previous, ended, stageParts);
+  return ended.end;
+}
+
+/** A kept release runs its deploy and start as the task that it was. */
+function instructionOf(instruction: RunTask, release: KeptRelease | null): RunTask {
+  if (release === null) return instruction;
+  const { taskId, attempt, ref } = release;
+  const stages = instruction.stages.filter(({ name }) => name !== "build");
+  return { ...instruction, taskId, attempt, ref, stages };
 }
 
 /** The folder with the commit in it, or how it ended. */
-async function checkOut(instruction: RunTask, parts: Work): Promise<CheckedOut | StageEnd> {
+async function checkOut(
+  instruction: RunTask,
+  parts: Work & { workspace: Workspace },
+): Promise<CheckedOut | StageEnd> {
   const { held, stream, workspace, workspaces, guard } = parts;
   const { limits, repo } = instruction;
   const environment = openGitEnvironment(repo, workspaces, parts.env);

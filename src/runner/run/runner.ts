@@ -3,7 +3,13 @@ import { Fault, messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { randomToken } from "../../secrets.ts";
 import { openLifeline } from "../process/lifeline.ts";
-import { type ClaimRequest, type RunTask, runTask as runTaskInstruction } from "../protocol.ts";
+import {
+  type ClaimRequest,
+  type Held,
+  type RunTask,
+  runnerFeatures,
+  runTask as runTaskInstruction,
+} from "../protocol.ts";
 import {
   buildServerClient,
   isTokenRefused,
@@ -13,9 +19,11 @@ import {
 import { buildServerWatch } from "../server/server-watch.ts";
 import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
 import { mustReach } from "../stage/script-user.ts";
+import type { RunningService } from "../stage/start-stage.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { runTask } from "./run-task.ts";
+import { watchService } from "./service-watch.ts";
 
 export interface RunnerOptions {
   /** Asked anew for each call. */
@@ -29,6 +37,8 @@ export interface RunnerOptions {
   /** Largest cache of one project. */
   cacheMaxBytes: number;
   workspacePolicy: WorkspacePolicy;
+  /** How many releases of a project are kept. */
+  releases: number;
   stopGraceMs: number;
   version: string;
   env: Record<string, string | undefined>;
@@ -65,7 +75,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
   const running = new Map<number, Promise<void>>();
-  const watch = buildServerWatch(options);
+  const watches = new Set<Promise<void>>();
+  const serverWatch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);
   const request = (): ClaimRequest => ({
     labels: options.labels,
@@ -75,6 +86,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     isolated: execution.isolation !== "none",
     isolation: execution.isolation,
     containers: execution.hasContainers,
+    features: runnerFeatures,
   });
   const lifeline = openLifeline(log);
   let aTaskEnded = Promise.withResolvers<void>();
@@ -102,6 +114,13 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     return null;
   }
 
+  function watch(held: Held, running: RunningService, secrets: string[]): void {
+    const watching: Promise<void> = watchService(held, running, { client, secrets, log, stop })
+      .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
+      .finally(() => watches.delete(watching));
+    watches.add(watching);
+  }
+
   function start(instruction: RunTask): void {
     const { taskId, attempt } = instruction;
     log.info({ taskId, attempt, projectId: instruction.projectId }, "task begins");
@@ -116,6 +135,8 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       env: options.env,
       newMark: () => `${taskId}-${attempt}-${randomToken(12, "hex")}`,
       abandon: options.abandon,
+      releases: options.releases,
+      watch,
     })
       .catch((error: unknown) => log.error({ taskId, error: messageOf(error) }, "a task broke off"))
       .finally(() => {
@@ -137,7 +158,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
         const answer = isGreeted ? await client.claim(request(), stop) : await greet();
         isGreeted = true;
         answeredAt = options.clock.elapsed();
-        watch.answered();
+        serverWatch.answered();
         if (answer !== null) start(readInstruction(answer));
       } catch (error) {
         if (stop.aborted) break;
@@ -151,7 +172,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
           log.warn("no server has answered for long; a new one starts a new runner");
           break;
         }
-        await pause(error instanceof RefusedInstruction ? strangeWaitMs : watch.failed(error), stop);
+        await pause(error instanceof RefusedInstruction ? strangeWaitMs : serverWatch.failed(error), stop);
       }
     }
   }
@@ -161,6 +182,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     if (running.size > 0)
       log.info({ running: running.size }, "taking no more work; finishing what is in hand");
     await Promise.all(running.values());
+    await Promise.all(watches);
   } finally {
     lifeline.close();
   }

@@ -10,6 +10,7 @@ import {
   type HeldAnswer,
   type LogRequest,
   lostGraceMs,
+  type RollbackRequest,
   type RunTask,
   runnerPaths,
   type StageRequest,
@@ -25,6 +26,8 @@ type Said<T> = Omit<T, "taskId" | "attempt" | "lease">;
 export interface HeldTask {
   /** Aborted, with a StopWhy as reason, when the work must end. */
   readonly stopped: AbortSignal;
+  /** Aborted when the task is not ours any more. A cancel or a timeout does not abort it. */
+  readonly lost: AbortSignal;
   why(): StopWhy | null;
   stop(why: StopWhy): void;
   /** Whether work may begin: a runner that was suspended for too long drops the task instead. */
@@ -33,6 +36,7 @@ export interface HeldTask {
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
   finish(said: Said<FinishRequest>): Promise<HeldAnswer | null>;
+  rollback(said: Said<RollbackRequest>): Promise<HeldAnswer | null>;
   /** When processes that were told to end are killed: sooner once the task is not ours any more. */
   readonly killAt: KillAt;
   /**
@@ -58,6 +62,7 @@ export interface HoldTaskParts {
 export function holdTask(instruction: RunTask, { client, clock, log, guard }: HoldTaskParts): HeldTask {
   const { taskId, attempt, lease, limits } = instruction;
   const stopping = new AbortController();
+  const losing = new AbortController();
   const closing = new AbortController();
   const backoff = buildBackoff(100, Math.min(5000, limits.beatEveryMs));
   let provenAt = clock.now();
@@ -70,6 +75,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
       isOurs = false;
       lostAt = clock.now();
       guard.ending();
+      losing.abort(why);
     }
     if (!stopping.signal.aborted) stopping.abort(why);
   }
@@ -134,6 +140,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
 
   return {
     stopped: stopping.signal,
+    lost: losing.signal,
     why: () => (stopping.signal.aborted ? (stopping.signal.reason as StopWhy) : null),
     stop,
     isCertain,
@@ -141,6 +148,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
     log: (said) => call(runnerPaths.log, said),
     stage: (said) => call(runnerPaths.stage, said),
     finish: (said) => call(runnerPaths.finish, said),
+    rollback: (said) => call(runnerPaths.rollback, said),
     settle() {
       isSettled = true;
     },

@@ -9,6 +9,8 @@ export interface HealthCheckOptions {
   /** Runs a command where the stage ran; answers its exit code. */
   runCommand(command: string, timeoutMs: number): Promise<number>;
   fetch: typeof fetch;
+  /** True: no later try can pass. */
+  isHopeless?(): boolean;
 }
 
 const betweenTriesMs = 250;
@@ -22,9 +24,27 @@ export async function checkHealth(check: HealthCheck, options: HealthCheckOption
     const found = await tryOnce(check, leftMs, options);
     if (found === null) return null;
     if (options.stop.aborted) return "it was stopped";
-    if (performance.now() + betweenTriesMs >= endsAt) return found;
+    if (performance.now() + betweenTriesMs >= endsAt || options.isHopeless?.()) return found;
     await pause(betweenTriesMs, options.stop);
   }
+}
+
+/** `$PORT` and `$CI_…`, also in braces, become the values that the script has seen. */
+export function fillCheck(check: HealthCheck, env: Record<string, string>): HealthCheck {
+  const fill = (text: string) =>
+    text.replace(
+      /\$(?:(PORT|CI_[A-Z_]+)|\{(PORT|CI_[A-Z_]+)\})/g,
+      (written, plain: string | undefined, braced: string | undefined) =>
+        env[plain ?? braced ?? ""] ?? written,
+    );
+  if (check.type === "http")
+    return {
+      ...check,
+      url: fill(check.url),
+      ...(check.expect === undefined ? {} : { expect: fill(check.expect) }),
+    };
+  if (check.type === "tcp") return { ...check, port: Number(fill(String(check.port))) };
+  return check;
 }
 
 export function describeCheck(check: HealthCheck): string {
@@ -39,8 +59,8 @@ async function tryOnce(
   options: HealthCheckOptions,
 ): Promise<string | null> {
   try {
-    if (check.type === "http") return await tryHttp(check.url, timeoutMs, options.fetch);
-    if (check.type === "tcp") return await tryTcp(check.host, check.port, timeoutMs);
+    if (check.type === "http") return await tryHttp(check, timeoutMs, options.fetch);
+    if (check.type === "tcp") return await tryTcp(check.host, Number(check.port), timeoutMs);
     const exitCode = await options.runCommand(check.command, timeoutMs);
     return exitCode === 0 ? null : `exit code ${exitCode}`;
   } catch (error) {
@@ -48,14 +68,38 @@ async function tryOnce(
   }
 }
 
-async function tryHttp(url: string, timeoutMs: number, send: typeof fetch): Promise<string | null> {
+type HttpCheck = Extract<HealthCheck, { type: "http" }>;
+
+async function tryHttp(
+  { url, expect }: HttpCheck,
+  timeoutMs: number,
+  send: typeof fetch,
+): Promise<string | null> {
   const response = await send(url, {
     redirect: "manual",
     keepalive: false,
     signal: AbortSignal.timeout(timeoutMs),
   });
-  await response.body?.cancel();
-  return response.ok ? null : `status ${response.status}`;
+  if (!response.ok || expect === undefined) {
+    await response.body?.cancel();
+    return response.ok ? null : `status ${response.status}`;
+  }
+  return (await beginningOf(response)).includes(expect) ? null : `the response does not contain "${expect}"`;
+}
+
+const bodyMaxBytes = 1024 * 1024;
+
+async function beginningOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  for (let size = 0; reader && size < bodyMaxBytes; ) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks).toString("utf8");
+    size += value.length;
+    chunks.push(value);
+  }
+  await reader?.cancel();
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 async function tryTcp(hostname: string, port: number, timeoutMs: number): Promise<string | null> {

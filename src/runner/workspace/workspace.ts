@@ -7,7 +7,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { chmod, lstat, readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
@@ -19,6 +19,8 @@ import {
   type ProcessIdentity,
   type ProcessTree,
 } from "../process/process-tree.ts";
+import { removeFolder } from "./remove-folder.ts";
+import { openServices, type Services } from "./services.ts";
 
 /**
  * `live`: the workspace of a project's last successful task stays, because what it started may run from there; all
@@ -36,14 +38,25 @@ export interface Workspace {
   noteTree(tree: ProcessTree): void;
   /** It has ended, or may live on. */
   forgetTree(tree: ProcessTree): void;
-  /** The task is over: keeps or removes the folder by the policy. */
-  close(hasSucceeded: boolean): Promise<void>;
+  /**
+   * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier task
+   * has kept stays in any case.
+   */
+  close(end: { isKept: boolean; keep: number }): Promise<void>;
 }
 
 interface RunRecord {
   owner: ProcessIdentity;
   trees: ProcessTree[];
   isKept: boolean;
+  /** When it last became the live release. Missing in records of earlier versions. */
+  keptAt?: number;
+}
+
+/** The kept workspace of a release. */
+export interface KeptWorkspace {
+  taskId: number;
+  folder: string;
 }
 
 export interface Workspaces {
@@ -53,6 +66,10 @@ export interface Workspaces {
   temp: string;
   knownHosts: string;
   open(projectId: number, taskId: number, attempt: number): Promise<Workspace>;
+  /** The workspace that an earlier task has kept; null: it is gone. */
+  reopen(projectId: number, taskId: number, attempt: number): Workspace | null;
+  kept(projectId: number): KeptWorkspace[];
+  services(projectId: number): Services;
   /**
    * Ends processes and removes folders of runners that are dead, and clones that nobody has used for long; answers how
    * many folders. What resists is logged.
@@ -114,16 +131,62 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
     }
   }
 
+  const ofProject = (projectId: number) => join(work, `project-${projectId}`);
+
+  /** Newest first. */
+  function keptIn(projectId: number): { name: string; folder: string; keptAt: number }[] {
+    return foldersIn(ofProject(projectId))
+      .flatMap((name) => {
+        const folder = join(ofProject(projectId), name);
+        const record = readRecord(folder);
+        return record?.isKept ? [{ name, folder, keptAt: record.keptAt ?? 0 }] : [];
+      })
+      .toSorted((a, b) => b.keptAt - a.keptAt);
+  }
+
+  function workspaceAt(projectId: number, folder: string, record: RunRecord): Workspace {
+    return {
+      source: join(folder, "source"),
+      scripts: join(folder, "scripts"),
+      noteTree(tree) {
+        record.trees.push(tree);
+        writeRecord(folder, record);
+      },
+      forgetTree({ mark }) {
+        record.trees = record.trees.filter((tree) => tree.mark !== mark);
+        try {
+          writeRecord(folder, record);
+        } catch (error) {
+          // A script may have removed the folder, or filled the disk: no reason to fail what has succeeded.
+          log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
+        }
+      },
+      async close({ isKept, keep }) {
+        if (!isKept || policy === "none") {
+          if (!record.isKept) await tryToRemove(folder);
+          return;
+        }
+        // Later than all others, also if the clock was set back.
+        const keptAt = Math.max(clock.now(), (keptIn(projectId)[0]?.keptAt ?? 0) + 1);
+        writeRecord(folder, { owner, trees: [], isKept: true, keptAt });
+        const kept = keptIn(projectId).slice(0, keep);
+        for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
+          for (const name of foldersIn(each))
+            if (!kept.some((one) => one.folder === join(each, name))) await tryToRemove(join(each, name));
+      },
+    };
+  }
+
   /** As those of deleted projects. What a kept workspace borrows from stays with it. */
   async function sweepCaches(root: string): Promise<number> {
     let swept = 0;
     for (const name of foldersIn(join(root, "cache"))) {
       const cache = join(root, "cache", name);
-      const ofProject = join(root, "work", name.replace(/\.git$/, ""));
+      const borrowers = join(root, "work", name.replace(/\.git$/, ""));
       // A runner of another version may be finishing its tasks in the same folder.
       const usedAt = statSync(cache, { throwIfNoEntry: false })?.mtimeMs ?? clock.now();
       const isUsed = clock.now() - usedAt < cacheUnusedMs;
-      const isBorrowed = foldersIn(ofProject).length > 0;
+      const isBorrowed = foldersIn(borrowers).length > 0;
       if (!isUsed && !isBorrowed && (await tryToRemove(cache))) swept += 1;
     }
     return swept;
@@ -140,50 +203,36 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
       return cache;
     },
     async open(projectId, taskId, attempt) {
-      const ofProject = join(work, `project-${projectId}`);
-      const folder = join(ofProject, `task-${taskId}-${attempt}`);
+      const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       await removeFolder(folder, remove);
-      const scripts = join(folder, "scripts");
-      mkdirSync(scripts, { recursive: true, mode: 0o700 });
+      mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
       const record: RunRecord = { owner, trees: [], isKept: false };
       writeRecord(folder, record);
-      return {
-        source: join(folder, "source"),
-        scripts,
-        noteTree(tree) {
-          record.trees.push(tree);
-          writeRecord(folder, record);
-        },
-        forgetTree({ mark }) {
-          record.trees = record.trees.filter((tree) => tree.mark !== mark);
-          try {
-            writeRecord(folder, record);
-          } catch (error) {
-            // A script may have removed the folder, or filled the disk: no reason to fail what has succeeded.
-            log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
-          }
-        },
-        async close(hasSucceeded) {
-          if (!hasSucceeded || policy === "none") {
-            await tryToRemove(folder);
-            return;
-          }
-          writeRecord(folder, { owner, trees: [], isKept: true });
-          for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
-            for (const name of foldersIn(each))
-              if (join(each, name) !== folder) await tryToRemove(join(each, name));
-        },
-      };
+      return workspaceAt(projectId, folder, record);
     },
+    reopen(projectId, taskId, attempt) {
+      const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
+      const record = readRecord(folder);
+      if (!record?.isKept || !existsSync(join(folder, "source"))) return null;
+      return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
+    },
+    kept(projectId) {
+      return keptIn(projectId).flatMap(({ folder, name }) => {
+        const taskId = Number(/^task-(\d+)-\d+$/.exec(name)?.[1]);
+        return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
+      });
+    },
+    services: (projectId) => openServices(join(ofProject(projectId), "services.json")),
     async sweep(stopGraceMs) {
       let swept = 0;
       for (const root of roots) {
         swept += await sweepCaches(root);
         for (const folder of workspacesIn(root)) {
           const record = readRecord(folder);
-          if (record?.isKept || (record && isSameProcessAlive(record.owner))) continue;
+          const isIdle = record?.isKept && !record.trees?.length;
+          if (isIdle || (record && isSameProcessAlive(record.owner))) continue;
           await endOrphans(record, stopGraceMs);
-          if (await tryToRemove(folder)) swept += 1;
+          if (!record?.isKept && (await tryToRemove(folder))) swept += 1;
         }
       }
       return swept;
@@ -217,31 +266,5 @@ function readRecord(folder: string): RunRecord | null {
     return JSON.parse(readFileSync(join(folder, recordName), "utf8")) as RunRecord;
   } catch {
     return null;
-  }
-}
-
-/** Removes a folder even when a build made parts of it read-only, as package caches do. */
-async function removeFolder(folder: string, remove: typeof rm): Promise<void> {
-  if (!existsSync(folder)) return;
-  try {
-    await remove(folder, { recursive: true, force: true });
-  } catch {
-    await makeWritable(folder);
-    await remove(folder, { recursive: true, force: true }).catch((error: unknown) => {
-      throw new Error(
-        `The folder ${folder} could not be removed: ${messageOf(error)}. Remove it by hand, as the user its files belong to.`,
-      );
-    });
-  }
-}
-
-/** As far as it goes: what belongs to another user stays as it is. */
-async function makeWritable(folder: string): Promise<void> {
-  try {
-    if (!(await lstat(folder)).isDirectory()) return;
-    await chmod(folder, 0o700);
-    for (const name of await readdir(folder)) await makeWritable(join(folder, name));
-  } catch {
-    // The removal that follows says what is in its way.
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Project } from "../../model/project.ts";
+import { defaultSettleSeconds, type Project } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Keepers, Store } from "../../model/store.ts";
 import { isFinished, type LogLine, type Task, type TaskStage } from "../../model/task.ts";
@@ -15,7 +15,7 @@ import type {
 import { hashToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
-import { endStages, isSideEffect, setStage } from "../queue/stages.ts";
+import { endStages, hasSideEffects, isSideEffect, setStage } from "../queue/stages.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
@@ -47,6 +47,8 @@ const seenEveryMs = 10_000;
 const timeoutSlackMs = 15_000;
 /** A runner cuts the log at its limit; what a faulty one sends beyond it is acknowledged and dropped. */
 const logSlackBytes = 1024 * 1024;
+/** SIGTERM and SIGKILL of a previous service. */
+const endingMs = 60_000;
 
 type Change = Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 
@@ -73,7 +75,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
-    if (task.state === "canceling")
+    // The deploy may have begun while another instance made the task that supersedes it.
+    if (task.state === "canceling" && !(task.supersededBy !== null && hasSideEffects(task.stages)))
       return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
     const running = task.stages.find((stage) => stage.state === "running");
     if (!running) return { continue: true };
@@ -86,10 +89,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   }
 
   function allowedMs(project: Project, stage: TaskStage): number {
-    const checkSeconds = project.stages[stage.name].healthCheck?.timeoutSeconds ?? 0;
-    return (
-      stageTimeoutMs(project, stage.name, limits) + checkSeconds * 1000 + limits.stopGraceMs + timeoutSlackMs
-    );
+    const scriptMs = stageTimeoutMs(project.stages, stage.name, limits);
+    return scriptMs + afterScriptMs(project, stage, scriptMs) + limits.stopGraceMs + timeoutSlackMs;
   }
 
   return {
@@ -151,6 +152,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
             ...(message && held.message === "" ? { message } : {}),
           },
         });
+        if (request.endsPrevious) await keepers.projects.setLiveTask(held.projectId, null);
         const isResolved = commit !== undefined && held.commit === null;
         const what = isStart ? "started" : isResolved ? "resolved" : "changed";
         return task && ({ task, what } as const);
@@ -189,6 +191,13 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
     release: () => released.abort(),
   };
+}
+
+/** What follows the script of a start stage: the check or the settling, the switch script, the end of the previous service. */
+function afterScriptMs({ stages: { start } }: Project, { name }: TaskStage, scriptMs: number): number {
+  if (name !== "start") return 0;
+  const seconds = start.healthCheck?.timeoutSeconds ?? start.settleSeconds ?? defaultSettleSeconds;
+  return seconds * 1000 + (start.switch ? scriptMs : 0) + endingMs;
 }
 
 function hasDeployed({ stages }: Task): boolean {

@@ -1,7 +1,13 @@
 import { messageOf } from "../../errors.ts";
 import { toShortRef } from "../../model/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
-import type { GitCredential, Project } from "../../model/project.ts";
+import {
+  defaultSettleSeconds,
+  type GitCredential,
+  type Project,
+  type StageName,
+  type Stages,
+} from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
@@ -53,13 +59,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     commit: task.commit,
     stages: task.stages
       .filter((stage) => stage.state !== "skipped")
-      .map(({ name }) => ({
-        name,
-        script: project.stages[name].script,
-        timeoutMs: stageTimeoutMs(project, name, limits),
-        directory: project.stages[name].directory ?? "",
-        healthCheck: project.stages[name].healthCheck ?? null,
-      })),
+      .map(({ name }) => stageFor(project.stages, name, limits)),
     env: {
       ...project.env,
       CI_PROJECT_NAME: project.name,
@@ -81,12 +81,31 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   };
 }
 
+function stageFor(
+  stages: Stages,
+  name: StageName,
+  limits: Pick<TaskLimits, "timeoutMs">,
+): RunTask["stages"][number] {
+  const { script, directory = "", healthCheck = null } = stages[name];
+  const { start } = stages;
+  const timeoutMs = stageTimeoutMs(stages, name, limits);
+  const stage = { name, script, timeoutMs, directory, healthCheck };
+  if (name !== "start" || start.previous === undefined) return stage;
+  const rules = {
+    previous: start.previous,
+    settleSeconds: start.settleSeconds ?? defaultSettleSeconds,
+    log: start.log ?? null,
+    switch: start.switch ? { script: start.switch, timeoutMs } : null,
+  };
+  return { ...stage, start: rules };
+}
+
 export function stageTimeoutMs(
-  project: Project,
-  name: keyof Project["stages"],
+  stages: Stages,
+  name: StageName,
   limits: Pick<TaskLimits, "timeoutMs">,
 ): number {
-  const { timeout } = project.stages[name];
+  const { timeout } = stages[name];
   return timeout === null ? limits.timeoutMs : timeout * 1000;
 }
 

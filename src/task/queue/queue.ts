@@ -5,7 +5,7 @@ import { isSeen } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { InQueue, NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
-import { endStages } from "./stages.ts";
+import { endStages, hasSideEffects } from "./stages.ts";
 
 /** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
 export interface TaskOrder extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt"> {
@@ -94,7 +94,8 @@ export async function supersedeOlder(
           finishedAt: now,
         },
       })) ??
-      (project.supersede === "running"
+      // A deploy or start that is cut off leaves nothing that can be relied on.
+      (project.supersede === "running" && !hasSideEffects(older.stages)
         ? await keepers.tasks.change(older.id, {
             whileIn: ["dispatched", "running"],
             set: { state: "canceling", reason, supersededBy: task.id },

@@ -1,0 +1,72 @@
+import { messageOf } from "../../errors.ts";
+import type { RunTask } from "../protocol.ts";
+import { runStage } from "../stage/run-stage.ts";
+import type { Workspaces } from "../workspace/workspace.ts";
+import type { StagesEnd, StagesParts } from "./run-stages.ts";
+
+type Previous = NonNullable<NonNullable<RunTask["release"]>["previous"]>;
+
+export interface RollbackParts extends Omit<StagesParts, "workspace"> {
+  workspaces: Workspaces;
+}
+
+/**
+ * Brings the previous release back after a failure: its deploy and start run again in its kept workspace, with its scripts
+ * and environment and the secrets of today. Tried once. A cancel does not stop it, because nothing would be left serving.
+ */
+export async function rollBack(
+  instruction: RunTask,
+  previous: Previous,
+  { end, failedStage, hasReplaced }: StagesEnd,
+  parts: RollbackParts,
+): Promise<void> {
+  const { held, log, services } = parts;
+  const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
+  const isServing = services.living().some(({ taskId }) => taskId === previous.taskId);
+  const mode = instruction.stages.find(({ name }) => name === "start")?.start?.previous;
+  if (mode === "stop-after-healthy" && failedStage === "start" && isServing && !hasDeployed && !hasReplaced) {
+    log.say("system", `[${nameOf(previous)} is still serving]`);
+    await held.rollback({ state: "unneeded", reason: "" });
+    return;
+  }
+  log.say("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
+  if ((await held.rollback({ state: "running", reason: "" })) === null) return;
+  const reason = await runPrevious(instruction, previous, parts).catch(messageOf);
+  log.say(
+    "system",
+    reason === null ? `[${nameOf(previous)} is serving again]` : `[the rollback failed: ${reason}]`,
+  );
+  await held.rollback({
+    state: reason === null ? "success" : "failed",
+    reason: (reason ?? "").slice(0, 2000),
+  });
+}
+
+/** Null: it serves. */
+async function runPrevious(
+  instruction: RunTask,
+  previous: Previous,
+  parts: RollbackParts,
+): Promise<string | null> {
+  const { taskId, attempt, ref, stages } = previous;
+  const workspace = parts.workspaces.reopen(instruction.projectId, taskId, attempt);
+  if (workspace === null) return `the workspace of task ${taskId} is gone from this runner`;
+  const env = { ...previous.env, CI_ROLLBACK: "true" };
+  const context = {
+    ...parts,
+    workspace,
+    instruction: { ...instruction, taskId, attempt, ref, stages, env },
+    checkedOut: previous,
+    held: { ...parts.held, stopped: parts.held.lost },
+  };
+  for (const stage of stages) {
+    const end = await runStage(stage, context, { replacing: async () => true, started: parts.started });
+    if (end.state !== "success") return end.reason;
+  }
+  await workspace.close({ isKept: true, keep: Number.POSITIVE_INFINITY });
+  return null;
+}
+
+function nameOf({ taskId, commit }: Previous): string {
+  return `${commit.slice(0, 7)} (task ${taskId})`;
+}

@@ -1,0 +1,62 @@
+import type { CheckedOut } from "../checkout/checkout.ts";
+import type { RunTask } from "../protocol.ts";
+import type { HeldTask } from "../server/held-task.ts";
+import { runStage } from "../stage/run-stage.ts";
+import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
+import type { RunningService } from "../stage/start-stage.ts";
+
+/** How the stages of a task ended. */
+export interface StagesEnd {
+  end: StageEnd;
+  /** Deploy or start has begun, so that something outside the workspace may have changed. */
+  isTouched: boolean;
+  /** The stage that did not succeed. */
+  failedStage: string | null;
+  /** The previous service was ended, or its place taken. */
+  hasReplaced: boolean;
+}
+
+export interface StagesParts extends Omit<StageContext, "checkedOut" | "held" | "instruction"> {
+  held: HeldTask;
+  started(running: RunningService): void;
+}
+
+/** Whether work may go on after this has been reported. */
+export async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]>[0]): Promise<boolean> {
+  return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
+}
+
+/** The stages one after the other, each begun only after the server has acknowledged it. */
+export async function runStages(
+  instruction: RunTask,
+  checkedOut: CheckedOut,
+  parts: StagesParts,
+): Promise<StagesEnd> {
+  const { held } = parts;
+  let isTouched = false;
+  let hasReplaced = false;
+  const ended = (end: StageEnd, failedStage: string | null): StagesEnd => ({
+    end,
+    isTouched,
+    failedStage,
+    hasReplaced,
+  });
+  for (const stage of instruction.stages) {
+    const running = { stage: stage.name, state: "running", exitCode: null } as const;
+    if (!(await isGoing(held, running))) return ended(stoppedEnd(stage.name, held), stage.name);
+    isTouched ||= stage.name !== "build";
+    const context = { ...parts, instruction, checkedOut };
+    const end = await runStage(stage, context, {
+      async replacing() {
+        hasReplaced = true;
+        return isGoing(held, { ...running, endsPrevious: true });
+      },
+      started: parts.started,
+    });
+    const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
+    if (end.state !== "success") return ended(end, stage.name);
+    // The last stage is done: a cancel that comes now is too late to be true.
+    if (answer === null) return ended(stoppedEnd(stage.name, held), stage.name);
+  }
+  return ended({ state: "success", exitCode: 0, reason: "" }, null);
+}

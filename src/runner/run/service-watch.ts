@@ -1,0 +1,56 @@
+import { pause } from "../../clock.ts";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import { maskText } from "../log/masker.ts";
+import { livingMembers } from "../process/started-service.ts";
+import { type Held, runnerPaths } from "../protocol.ts";
+import { type ServerClient, ServerRefusal } from "../server/server-client.ts";
+import type { RunningService } from "../stage/start-stage.ts";
+
+/** How long the output of a started service is shown. */
+const watchMs = 60_000;
+const lookEveryMs = 1000;
+const callTimeoutMs = 10_000;
+
+export interface ServiceWatchParts {
+  client: ServerClient;
+  secrets: string[];
+  log: Log;
+  /** Aborted: sends what there is and ends. */
+  stop: AbortSignal;
+}
+
+/** Sends the first minute of output of a service, and whether it has exited in that time. */
+export async function watchService(
+  held: Held,
+  { service, capture }: RunningService,
+  { client, secrets, log, stop }: ServiceWatchParts,
+): Promise<void> {
+  const endsAt = performance.now() + watchMs;
+  let sent: string | null = "";
+  try {
+    for (;;) {
+      const isLast = stop.aborted || performance.now() >= endsAt;
+      const hasExited = livingMembers(service).length === 0;
+      capture.read();
+      const text = maskText(secrets, capture.head());
+      const { taskId, attempt, lease } = held;
+      if (text !== sent || hasExited) {
+        await client
+          .held(runnerPaths.output, { taskId, attempt, lease, text, hasExited }, callTimeoutMs)
+          .then(() => {
+            sent = text;
+          })
+          .catch((error: unknown) => {
+            log.debug({ taskId, error: messageOf(error) }, "the output of a service was not sent");
+            // A server of an earlier version, or one that has deleted the task.
+            if (error instanceof ServerRefusal) sent = null;
+          });
+      }
+      if (isLast || sent === null || (hasExited && text === sent)) return;
+      await pause(lookEveryMs, stop);
+    }
+  } finally {
+    capture.close();
+  }
+}

@@ -1,0 +1,117 @@
+import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
+import type { StageOutput } from "../log/log-stream.ts";
+
+/** Follows the files that a starting service writes to. */
+export interface OutputCapture {
+  /** What was written so far, up to `headMaxBytes`. */
+  head(): string;
+  /** The end of what was written, for a reason. */
+  lastLines(): string;
+  /** Reads what is there. */
+  read(): void;
+  /** From now on the log of the task gets no more. */
+  leaveLog(): void;
+  close(): void;
+}
+
+/** A file, and the folder that it must be in: a link in a repository must not lead the runner out of it. */
+export interface CapturedFile {
+  path: string;
+  inside: string;
+}
+
+const headMaxBytes = 64 * 1024;
+const tailMaxBytes = 4 * 1024;
+const readMaxBytes = 64 * 1024;
+const lastLinesMax = 12;
+const lastLinesMaxLength = 1200;
+const pollEveryMs = 100;
+
+/** Begins at the end of each file as it is now. */
+export function openCapture(files: CapturedFile[], newOutput: () => StageOutput): OutputCapture {
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+  const followed = files.map((file) => ({ file, offset: sizeOf(file), output: newOutput() }));
+  let isLogged = true;
+
+  function read(): void {
+    for (const one of followed) {
+      for (const chunk of chunksFrom(one.file, one.offset)) {
+        one.offset = chunk.end;
+        if (head.length < headMaxBytes) head = Buffer.concat([head, chunk.bytes]).subarray(0, headMaxBytes);
+        tail = Buffer.concat([tail, chunk.bytes]).subarray(-tailMaxBytes);
+        if (isLogged) one.output.write(chunk.bytes);
+      }
+    }
+  }
+
+  function leaveLog(): void {
+    if (!isLogged) return;
+    read();
+    isLogged = false;
+    for (const { output } of followed) output.end();
+  }
+
+  const timer = setInterval(read, pollEveryMs);
+  return {
+    read,
+    leaveLog,
+    head: () => head.toString("utf8"),
+    lastLines() {
+      const lines = tail.toString("utf8").split("\n");
+      const last = lines.filter((line) => line.trim() !== "").slice(-lastLinesMax);
+      return last.join("\n").slice(-lastLinesMaxLength);
+    },
+    close() {
+      clearInterval(timer);
+      leaveLog();
+    },
+  };
+}
+
+function sizeOf(file: CapturedFile): number {
+  return withFile(file, (descriptor) => fstatSync(descriptor).size) ?? 0;
+}
+
+function chunksFrom(file: CapturedFile, offset: number): { bytes: Buffer; end: number }[] {
+  return (
+    withFile(file, (descriptor) => {
+      const { size } = fstatSync(descriptor);
+      // Shorter than before: it was written anew.
+      let at = size < offset ? 0 : offset;
+      const chunks: { bytes: Buffer; end: number }[] = [];
+      while (at < size) {
+        const bytes = Buffer.alloc(Math.min(readMaxBytes, size - at));
+        const count = readSync(descriptor, bytes, 0, bytes.length, at);
+        if (count === 0) break;
+        at += count;
+        chunks.push({ bytes: bytes.subarray(0, count), end: at });
+      }
+      return chunks;
+    }) ?? []
+  );
+}
+
+/** Opened for each look: the service may replace the file. Null: there is no such file, or it lies elsewhere. */
+function withFile<T>({ path, inside }: CapturedFile, use: (descriptor: number) => T): T | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    return fstatSync(descriptor).isFile() && isInside(descriptor, inside) ? use(descriptor) : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Asked of the open file, so that a link that changes meanwhile makes no difference. */
+function isInside(descriptor: number, folder: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(`${folder}/`);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,192 @@
+import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { CheckedOut } from "../checkout/checkout.ts";
+import type { LogStream } from "../log/log-stream.ts";
+import type { TaskGuard } from "../process/lifeline.ts";
+import { type RunResult, runProcess } from "../process/process.ts";
+import { type ProcessTree, survivorsText } from "../process/process-tree.ts";
+import type { RunTask, StageRequest } from "../protocol.ts";
+import type { HeldTask } from "../server/held-task.ts";
+import type { Services } from "../workspace/services.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type { Execution, PreparedScript } from "./execution.ts";
+import { taskVariables } from "./script-environment.ts";
+
+export interface StageContext {
+  instruction: RunTask;
+  checkedOut: CheckedOut;
+  workspace: Workspace;
+  /** What start scripts of this project have left running on this machine. */
+  services: Services;
+  held: Pick<HeldTask, "stopped" | "why" | "killAt">;
+  log: LogStream;
+  guard: TaskGuard;
+  execution: Execution;
+  /** The project's clone, from which the checkout borrows objects. */
+  clone: string;
+  /** Folder of what survives tasks; null: the project keeps nothing. */
+  caches: string | null;
+  /** The runner's own environment. */
+  env: Record<string, string | undefined>;
+  newMark(): string;
+}
+
+export type Stage = RunTask["stages"][number];
+
+/** How a stage ended, and why, for people. */
+export interface StageEnd {
+  state: Exclude<StageRequest["state"], "running">;
+  exitCode: number | null;
+  reason: string;
+}
+
+/** A command of a stage. */
+export interface StageCommand {
+  command: string[];
+  cwd: string;
+  /** Variables of the task: those of the project, secrets, CI_*. */
+  variables: Record<string, string>;
+  timeoutMs: number;
+  mayLeaveProcesses: boolean;
+  /** The file that gets the output, in place of the log. */
+  outputFile?: string;
+}
+
+/** The script of a stage, ready to run; or why it cannot run. */
+export function openScript(
+  stage: Stage,
+  context: StageContext,
+  more: Record<string, string> = {},
+): StageCommand | StageEnd {
+  const { instruction, workspace, checkedOut } = context;
+  const cwd = resolve(workspace.source, stage.directory);
+  if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
+    return failed(`The folder ${stage.directory} of ${stage.name} does not exist in the repository.`);
+  const place = { stage: stage.name, workspace: workspace.source };
+  return {
+    command: writeScript(stage.name, stage.script, context),
+    cwd,
+    variables: { ...taskVariables(instruction, checkedOut, place), ...more },
+    timeoutMs: stage.timeoutMs,
+    mayLeaveProcesses: stage.name === "start",
+  };
+}
+
+/** Writes a script into the workspace and answers the command that runs it. */
+export function writeScript(name: string, script: string, context: StageContext): string[] {
+  const file = join(context.workspace.scripts, name);
+  writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
+  const user = context.execution.scriptUser;
+  if (user !== null) {
+    chownSync(file, 0, user.gid);
+    chmodSync(file, 0o750);
+  }
+  return script.startsWith("#!") ? [file] : ["sh", "-eu", file];
+}
+
+/** Runs a command of a stage. The caller releases its processes. */
+export async function runCommand(
+  stage: Stage,
+  context: StageContext,
+  command: StageCommand,
+): Promise<RunResult> {
+  const mark = context.newMark();
+  const prepared = prepare(stage, context, command, mark);
+  const output = context.log.stageOutput(stage.name);
+  try {
+    return await runProcess({
+      ...command,
+      ...prepared,
+      onOutput: output.write,
+      stop: context.held.stopped,
+      killAt: context.held.killAt,
+      mark,
+      watch: (tree: ProcessTree) => {
+        context.workspace.noteTree(tree);
+        context.guard.watch(tree);
+      },
+    });
+  } finally {
+    output.end();
+    if (prepared.container) rmSync(prepared.container.folder, { recursive: true, force: true });
+  }
+}
+
+function prepare(stage: Stage, context: StageContext, command: StageCommand, mark: string): PreparedScript {
+  const { instruction, clone, caches } = context;
+  const { source, scripts } = context.workspace;
+  return context.execution.prepare({
+    stage,
+    instruction,
+    command: command.command,
+    cwd: command.cwd,
+    mark,
+    folders: { source, scripts, clone, caches },
+    own: context.env,
+    variables: command.variables,
+    mustLeaveNothing: command.mayLeaveProcesses,
+  });
+}
+
+export function endOf(
+  stage: Pick<Stage, "name" | "timeoutMs">,
+  result: RunResult,
+  context: Pick<StageContext, "held" | "instruction">,
+): StageEnd {
+  const { exitCode } = result;
+  if (result.end === "timeout")
+    return {
+      state: "timeout",
+      exitCode,
+      reason: `${stage.name} ran longer than ${stage.timeoutMs / 1000} s`,
+    };
+  if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
+  if (exitCode !== 0) {
+    const why = result.tree.container ? containerFault(exitCode, context.instruction) : "";
+    return { ...failed(`${stage.name} failed with exit code ${exitCode}${why}`), exitCode };
+  }
+  return { state: "success", exitCode, reason: "" };
+}
+
+/** Exit codes of `podman run` and `docker run` that are not the script's. */
+function containerFault(exitCode: number | null, { resources }: RunTask): string {
+  if (exitCode === 125) return ": the container could not be started; its log says why";
+  if (exitCode === 127) return ": a command was not found; the image may lack it, or a shell";
+  const memory = resources?.memoryBytes ?? null;
+  if (exitCode !== 137 || memory === null) return "";
+  return `: a process was killed, probably by the memory limit of ${Math.round(memory / 1024 ** 2)} MiB`;
+}
+
+/** The end of work that the server, or the end of the runner, has stopped. */
+export function stoppedEnd(what: string, held: Pick<HeldTask, "why">): StageEnd {
+  const why = held.why() ?? "lease_lost";
+  if (why !== "timeout") return { state: "canceled", exitCode: null, reason: why };
+  return { state: "timeout", exitCode: null, reason: `${what} ran longer than allowed` };
+}
+
+/** Nobody waits for what cannot be ended; a stage that leaves it behind has not succeeded. */
+export function withSurvivors(
+  stage: Pick<Stage, "name">,
+  end: StageEnd,
+  survivors: number[],
+  log: LogStream,
+): StageEnd {
+  if (survivors.length === 0) return end;
+  const reason = survivorsText(stage.name, survivors);
+  log.say(stage.name, `[${reason}]`);
+  if (end.state === "success") return { ...end, state: "failed", reason };
+  return { ...end, reason: `${end.reason}. ${reason}` };
+}
+
+/** The processes have ended, or may live on. */
+export function release(
+  tree: ProcessTree,
+  { guard, workspace }: Pick<StageContext, "guard" | "workspace">,
+): void {
+  guard.release(tree);
+  workspace.forgetTree(tree);
+}
+
+export function failed(reason: string): StageEnd {
+  return { state: "failed", exitCode: null, reason };
+}

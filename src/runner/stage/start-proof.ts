@@ -1,0 +1,71 @@
+import { networkInterfaces } from "node:os";
+import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
+import { processIds, statusOf } from "../process/process-tree.ts";
+import { livingMembers, type StartedService } from "../process/started-service.ts";
+import type { HealthCheck } from "./health-check.ts";
+
+/** What was there before a start script ran. */
+export interface BeforeStart {
+  /** The port of this machine that the health check asks; null: none. */
+  port: number | null;
+  /** Start times by process id. */
+  processes: Map<number, number>;
+  sockets: string[];
+}
+
+export function lookBeforeStart(check: HealthCheck | null): BeforeStart {
+  const port = localPortOf(check);
+  if (port === null) return { port, processes: new Map(), sockets: [] };
+  const processes = new Map<number, number>();
+  for (const pid of processIds() ?? []) processes.set(pid, Number(statusOf(pid)?.startedAt));
+  return { port, processes, sockets: listeningSockets(port) };
+}
+
+/**
+ * Why the answer on the checked port may come from another process than this start's, or null. A script that left no
+ * process has its service managed elsewhere, as by nginx or systemd: then only services of earlier tasks count.
+ */
+export function heldByOthers(
+  before: BeforeStart,
+  earlier: StartedService[],
+  hasLeftProcesses: boolean,
+): string | null {
+  const { port } = before;
+  if (port === null) return null;
+  const sockets = listeningSockets(port);
+  const holders = holdersOf(sockets).filter(({ pid, startedAt }) => before.processes.get(pid) === startedAt);
+  for (const holder of holders) {
+    const service = earlier.find((known) => livingMembers(known).includes(holder.pid));
+    if (service) return stillHeld(port, service.taskId, service.commit);
+  }
+  if (!hasLeftProcesses) return null;
+  const [holder] = holders;
+  if (holder) return describeHolder(port, holder);
+  const isUnseen = holdersOf(sockets).length === 0 && sockets.some((inode) => before.sockets.includes(inode));
+  return isUnseen
+    ? `port ${port} is held by a process of another user that was running before this start`
+    : null;
+}
+
+function describeHolder(port: number, { task, name, pid }: PortHolder): string {
+  if (task?.commit) return stillHeld(port, task.id, task.commit);
+  return `port ${port} is held by ${name} (process ${pid}), which was running before this start`;
+}
+
+function stillHeld(port: number, taskId: number, commit: string): string {
+  return `port ${port} is still held by task ${taskId} (commit ${commit.slice(0, 7)})`;
+}
+
+function localPortOf(check: HealthCheck | null): number | null {
+  if (check?.type === "tcp") return isThisMachine(check.host) ? Number(check.port) : null;
+  if (check?.type !== "http" || !URL.canParse(check.url)) return null;
+  const { hostname, port, protocol } = new URL(check.url);
+  return isThisMachine(hostname) ? Number(port || (protocol === "https:" ? 443 : 80)) : null;
+}
+
+function isThisMachine(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  if (name === "localhost" || name.endsWith(".localhost") || name.startsWith("127.")) return true;
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return ["::1", "::", "0.0.0.0"].includes(name) || own.some(({ address }) => address === name);
+}

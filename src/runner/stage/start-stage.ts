@@ -1,0 +1,240 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { pause } from "../../clock.ts";
+import type { RunResult } from "../process/process.ts";
+import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
+import { describeService, endService, type StartedService } from "../process/started-service.ts";
+import { checkHealth, describeCheck, fillCheck, type HealthCheck } from "./health-check.ts";
+import { type OutputCapture, openCapture } from "./output-capture.ts";
+import {
+  endOf,
+  failed,
+  openScript,
+  release,
+  runCommand,
+  type Stage,
+  type StageCommand,
+  type StageContext,
+  type StageEnd,
+  stoppedEnd,
+  withSurvivors,
+  writeScript,
+} from "./stage-script.ts";
+import { type BeforeStart, heldByOthers, lookBeforeStart } from "./start-proof.ts";
+
+/** A service that a start script has left running, and its output. */
+export interface RunningService {
+  service: StartedService;
+  capture: OutputCapture;
+}
+
+export interface StartProgress {
+  /** Tells the server that what serves now is about to end. False: the task must not go on. */
+  replacing(): Promise<boolean>;
+  /** The service has passed its checks. The capture now belongs to the receiver. */
+  started(running: RunningService): void;
+}
+
+type StartRules = NonNullable<Stage["start"]>;
+
+interface Start {
+  stage: Stage;
+  context: StageContext;
+  progress: StartProgress;
+  script: StageCommand;
+  /** Null: a project of an earlier version. Its findings are warnings, and its previous service is its script's concern. */
+  rules: StartRules | null;
+  check: HealthCheck | null;
+  port: number | null;
+  earlier: StartedService[];
+}
+
+const settlePollMs = 100;
+
+/** Runs the start script and proves that what it started is what answers. */
+export async function runStart(
+  stage: Stage,
+  context: StageContext,
+  progress: StartProgress,
+): Promise<StageEnd> {
+  const rules = stage.start ?? null;
+  const port = rules?.previous === "stop-after-healthy" ? await freePort() : null;
+  const script = openScript(stage, context, port === null ? {} : { PORT: String(port) });
+  if ("state" in script) return script;
+  const check = stage.healthCheck && fillCheck(stage.healthCheck, script.variables);
+  const earlier = context.services.living();
+  const start: Start = { stage, context, progress, script, rules, check, port, earlier };
+  if (rules?.previous === "stop-first" && earlier.length > 0) {
+    const unfit = await stopEarlier(start);
+    if (unfit) return unfit;
+  }
+  const before = lookBeforeStart(check);
+  const capture = rules ? captureOutput(start, rules) : null;
+  const outputFile = capture ? { outputFile: outputFileOf(context) } : {};
+  const result = await runCommand(stage, context, { ...script, ...outputFile });
+  const left = sessionMembers(result.tree.leader).length > 0;
+  if (result.hadLeftovers && result.isOutputHeld)
+    context.log.say(
+      stage.name,
+      "[a process in the background still holds the log; redirect its output (>service.log 2>&1) or its next line may end it]",
+    );
+  const end = endOf(stage, result, context);
+  const proven = end.state === "success" ? await prove(start, before, result, left, capture) : null;
+  const ready = proven ?? end;
+  const final = ready.state === "success" && port !== null ? ((await takeOver(start)) ?? ready) : ready;
+  return settle(start, result, final, capture);
+}
+
+/** Ends what is not wanted, and writes down what lives on before nobody guards it any more. */
+async function settle(
+  { stage, context, port, progress }: Start,
+  result: RunResult,
+  end: StageEnd,
+  capture: OutputCapture | null,
+): Promise<StageEnd> {
+  const isTried = end.state === "success" || result.survivors.length > 0;
+  const survivors = isTried ? result.survivors : await endTree(result.tree, context.held.killAt);
+  const final = withSurvivors(stage, end, survivors, context.log);
+  const isRunning = final.state === "success" && sessionMembers(result.tree.leader).length > 0;
+  const { taskId } = context.instruction;
+  const { commit } = context.checkedOut;
+  const service = describeService({ taskId, commit }, result.tree, port);
+  if (isRunning) context.services.add(service);
+  release(result.tree, context);
+  capture?.leaveLog();
+  if (isRunning && capture) progress.started({ service, capture });
+  else capture?.close();
+  return final;
+}
+
+/** The services of earlier releases end; daemons that left their session are not touched. */
+async function stopEarlier({ stage, context, progress, earlier }: Start): Promise<StageEnd | null> {
+  if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
+  for (const service of earlier) {
+    context.log.say(stage.name, `[ending ${nameOf(service)}]`);
+    const survivors = await endService(service, context.instruction.limits.stopGraceMs);
+    if (survivors.length > 0) return failed(survivorsText(nameOf(service), survivors));
+  }
+  return null;
+}
+
+/** The new service is healthy: the proxy is switched to it, and the earlier ones end. */
+async function takeOver(start: Start): Promise<StageEnd | null> {
+  const { stage, context, progress, script, rules, earlier } = start;
+  if (earlier.length === 0 && !rules?.switch) return null;
+  if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
+  if (rules?.switch) {
+    const { script: text, timeoutMs } = rules.switch;
+    const command = writeScript("switch", text, context);
+    const result = await runCommand(stage, context, {
+      ...script,
+      ...{ command, timeoutMs, mayLeaveProcesses: false },
+    });
+    release(result.tree, context);
+    const end = endOf({ name: stage.name, timeoutMs }, result, context);
+    if (end.state !== "success") return { ...end, reason: end.reason.replace(/^start/, "the switch script") };
+  }
+  for (const service of earlier) {
+    context.log.say(stage.name, `[ending ${nameOf(service)}]`);
+    const survivors = await endService(service, context.instruction.limits.stopGraceMs);
+    if (survivors.length > 0) context.log.say(stage.name, `[${survivorsText(nameOf(service), survivors)}]`);
+  }
+  return null;
+}
+
+function nameOf({ taskId, commit }: StartedService): string {
+  return `the service of task ${taskId} (commit ${commit.slice(0, 7)})`;
+}
+
+/** The health check, then the two proofs: a process of this start is alive, and it is the one that answers. */
+async function prove(
+  start: Start,
+  before: BeforeStart,
+  result: RunResult,
+  hasLeft: boolean,
+  capture: OutputCapture | null,
+): Promise<StageEnd | null> {
+  const { context, stage, rules, check, earlier } = start;
+  const hasExited = () => hasLeft && sessionMembers(result.tree.leader).length === 0;
+  const ill = check ? await checkStarted(start, check, hasExited) : null;
+  if (!check && rules && hasLeft) await waitUntil(hasExited, rules.settleSeconds * 1000, context);
+  if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
+  capture?.read();
+  const held = heldByOthers(before, earlier, hasLeft);
+  const exited = hasExited() ? exitedText(capture) : null;
+  const findings = [held, exited].filter((finding) => finding !== null);
+  if (findings.length > 0 && rules) return failed(findings.join("; "));
+  for (const finding of findings)
+    context.log.say(
+      stage.name,
+      `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
+    );
+  if (ill) return failed(ill);
+  if (rules && !hasLeft && !check)
+    context.log.say(
+      stage.name,
+      "[the script left no process in its session and there is no health check: whether the service runs is not known]",
+    );
+  return null;
+}
+
+function exitedText(capture: OutputCapture | null): string {
+  const last = capture?.lastLines() ?? "";
+  return `all started processes have exited; ${last ? `last output: ${last}` : "there was no output"}`;
+}
+
+async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageContext): Promise<void> {
+  const endsAt = performance.now() + ms;
+  while (!isTrue() && !held.stopped.aborted && performance.now() < endsAt)
+    await pause(settlePollMs, held.stopped);
+}
+
+/** Null: healthy. */
+async function checkStarted(
+  { stage, context, script: { cwd, variables } }: Start,
+  check: HealthCheck,
+  hasExited: () => boolean,
+): Promise<string | null> {
+  const { held, log } = context;
+  log.say(stage.name, `[waiting for ${describeCheck(check)}]`);
+  const found = await checkHealth(check, {
+    stop: held.stopped,
+    fetch,
+    isHopeless: hasExited,
+    async runCommand(text, timeoutMs) {
+      const command = { command: ["sh", "-c", text], cwd, variables, timeoutMs, mayLeaveProcesses: false };
+      const result = await runCommand(stage, context, command);
+      release(result.tree, context);
+      if (result.survivors.length > 0) throw new Error(survivorsText("the check", result.survivors));
+      return result.exitCode ?? 1;
+    },
+  });
+  if (found === null) return null;
+  return `The health check of ${describeCheck(check)} did not pass within ${check.timeoutSeconds} s: ${found}`;
+}
+
+/** A file and not a pipe: a service whose pipe is closed ends with its next line. */
+function captureOutput({ stage, context, script }: Start, rules: StartRules): OutputCapture {
+  const { workspace, log } = context;
+  const output = outputFileOf(context);
+  closeSync(openSync(output, constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY, 0o600));
+  const files = [{ path: output, inside: workspace.scripts }];
+  if (rules.log) files.push({ path: resolve(script.cwd, rules.log), inside: workspace.source });
+  return openCapture(files, () => log.stageOutput(stage.name));
+}
+
+function outputFileOf({ workspace }: StageContext): string {
+  return join(workspace.scripts, "start.log");
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve: found, reject } = Promise.withResolvers<number>();
+  const server = createServer();
+  server.once("error", reject);
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    server.close(() => found(typeof address === "object" && address ? address.port : 0));
+  });
+  return promise;
+}

@@ -1,0 +1,31 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { livingMembers, type StartedService } from "../process/started-service.ts";
+
+/** What start scripts of one project have left running on this machine, also under earlier runners. */
+export interface Services {
+  living(): StartedService[];
+  add(service: StartedService): void;
+}
+
+/** Stored in a file beside the workspaces, because a service may outlive the workspace that it was started from. */
+export function openServices(file: string): Services {
+  const living = () => read(file).filter((service) => livingMembers(service).length > 0);
+  return {
+    living,
+    add(service) {
+      const others = living().filter(({ tree }) => tree.mark !== service.tree.mark);
+      // Renamed into place, so that a killed runner leaves the old list or the new one.
+      const fresh = `${file}.new`;
+      writeFileSync(fresh, JSON.stringify([...others, service]), { mode: 0o600 });
+      renameSync(fresh, file);
+    },
+  };
+}
+
+function read(file: string): StartedService[] {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as StartedService[];
+  } catch {
+    return [];
+  }
+}
