@@ -22,7 +22,7 @@ import { idGenerator } from "./message/ids.ts";
 import { type PresenceEvent, presenceEventId } from "./message/message.ts";
 import { ClusterPresence, presenceBeatMs } from "./presence/cluster-presence.ts";
 import { InstancePresence } from "./presence/instance-presence.ts";
-import { presenceGraceMs } from "./presence/presence.ts";
+import { presenceGraceMs } from "./presence/reporter.ts";
 import { distribute } from "./publish/distributor.ts";
 import { Idempotency, idempotencyDefaults } from "./publish/idempotency.ts";
 import type { KeyFile } from "./publish/key-file.ts";
@@ -141,6 +141,8 @@ export class Gateway {
     let hasReachedBus = bus.state().ready;
     bus.onStateChange(({ ready }) => {
       hasReachedBus ||= ready;
+      // The others must know of this instance before a rolling restart goes on to the next one.
+      if (ready) this.cluster?.tick(steady.now());
     });
     this.admission = new Admission(options.admission, {
       isRefusing: () => drain.isRefusing,
@@ -185,11 +187,11 @@ export class Gateway {
       this.cluster ??
       new InstancePresence({
         isOnline: isOnlineHere,
-        clock: steady,
-        newOccasion: () => clock.now(),
+        clock,
+        steady,
         graceMs: presenceGraceMs,
         tell: publishEvent,
-        onLost: warnEventsLost,
+        onEventsLost: warnEventsLost,
       });
     const losses = new LossDetector({ bus, ring, connections, counters, steady });
     this.#losses = losses;
@@ -267,6 +269,7 @@ export class Gateway {
       maxMessageBytes,
       reservesConsoleNames: options.reservesConsoleNames,
       control: (message) => this.control.apply(message),
+      controlLost: () => this.cluster?.lost(),
     });
   }
 

@@ -13,9 +13,6 @@ const limitMs = pick(480_000, 40 * 60_000);
 const runsPerSeed = 5;
 const roundsPerRun = 2;
 
-/** Open faults: after quick restarts of all instances an event may be repeated under a new id or miss. */
-const openFaults = ["presence-event-repeated", "presence-event-lost"];
-
 /** Increases with each commit, so that CI covers all kinds of faults within a few runs. */
 function runNumber(): number {
   const { exitCode, stdout } = Bun.spawnSync(["git", "rev-list", "--count", "HEAD"], {
@@ -49,7 +46,6 @@ test(
       ...["--setup", (await availableSetups()).join()],
       ...["--seed", String(Math.floor(number / runsPerSeed))],
       ...["--first-round", String((number % runsPerSeed) * roundsPerRun)],
-      ...["--known", openFaults.join()],
       ...["--duration", duration, "--results", join(folder, "results.jsonl")],
     ];
     const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });

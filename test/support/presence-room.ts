@@ -20,6 +20,8 @@ export class Room {
   /** Instances whose own line is cut. */
   readonly cutOff = new Set<string>();
   canTell = true;
+  /** Called when the queue has taken an event, before the instance learns of it. */
+  onTold: (node: string) => void = () => {};
   said: PresenceMessage[] = [];
   #starts = 0;
 
@@ -42,6 +44,7 @@ export class Room {
         if (!this.canTell || !this.#reaches(node)) throw new Error("the queue is away");
         this.events.push(`${type} ${userId}`);
         this.told.push({ id: presenceEventId(type, userId, occasion), type, userId });
+        this.onTold(node);
       },
       onEventsLost: () => {},
     });

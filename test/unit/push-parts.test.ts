@@ -8,7 +8,7 @@ import { TurnGate } from "../../src/push/admission/turn-gate.ts";
 import type { Socket } from "../../src/push/connection/connection.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
 import { readBroadcast, readControl } from "../../src/push/message/message.ts";
-import { Presence } from "../../src/push/presence/presence.ts";
+import { InstancePresence } from "../../src/push/presence/instance-presence.ts";
 import { fingerprintOf, Idempotency } from "../../src/push/publish/idempotency.ts";
 
 describe("allowed-origins", () => {
@@ -148,38 +148,74 @@ describe("messages on the queue", () => {
 });
 
 describe("presence", () => {
-  test("online once, offline after the grace, and neither for a reconnect within it", () => {
+  function instanceOf(connections: Connections) {
     const clock = manualClock();
-    const connections = new Connections();
     const told: string[] = [];
-    const presence = new Presence({
+    const queue = { isAway: false };
+    const presence = new InstancePresence({
       isOnline: (userId) => connections.isOnline(userId),
       clock,
+      steady: clock,
       graceMs: 5000,
-      tell: (type, userId, occasion) => void told.push(`${userId} ${type} ${occasion}`),
+      tell: async (type, userId, occasion) => {
+        if (queue.isAway) throw new Error("the queue is away");
+        told.push(`${userId} ${type} ${occasion - clock.now() + clock.elapsed()}`);
+      },
+      onEventsLost: () => {},
     });
-    const socket = (id: string) =>
-      ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      presence.tick(clock.now());
+      await Bun.sleep(0);
+    };
+    return { presence, told, queue, pass };
+  }
+  const socket = (id: string) =>
+    ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
+
+  test("online once, offline after the grace, and neither for a reconnect within it", async () => {
+    const connections = new Connections();
+    const { presence, told, pass } = instanceOf(connections);
     const [first, second] = [socket("1"), socket("2")];
     connections.add(first);
-    presence.opened("ann", 7);
+    presence.opened("ann");
+    await pass(0);
     connections.remove(first);
     presence.closed("ann");
-    clock.advance(4000);
-    presence.tick(clock.now());
+    await pass(4000);
     connections.add(second);
-    presence.opened("ann", 8);
-    clock.advance(60_000);
-    presence.tick(clock.now());
-    expect(told).toEqual(["ann online 7"]);
+    presence.opened("ann");
+    await pass(60_000);
+    expect(told).toEqual(["ann online 0"]);
     connections.remove(second);
     presence.closed("ann");
-    clock.advance(5001);
-    presence.tick(clock.now());
-    expect(told).toEqual(["ann online 7", "ann offline 7"]);
-    // One that was told as ended is never told again under its number.
-    presence.opened("ann", 7);
-    expect(told.at(-1)).toBe("ann online 8");
+    await pass(5001);
+    expect(told).toEqual(["ann online 0", "ann offline 0"]);
+    connections.add(first);
+    presence.opened("ann");
+    await pass(0);
+    expect(told.at(-1)).toBe("ann online 1");
+    await presence.leave();
+    expect(told.at(-1)).toBe("ann offline 1");
+  });
+
+  test("while the queue is away nothing gathers; afterwards what was announced is told, and what is the case now", async () => {
+    const connections = new Connections();
+    const { presence, told, queue, pass } = instanceOf(connections);
+    queue.isAway = true;
+    const only = socket("1");
+    for (let turn = 0; turn < 3; turn++) {
+      connections.add(only);
+      presence.opened("ann");
+      await pass(1000);
+      connections.remove(only);
+      presence.closed("ann");
+      await pass(6000);
+    }
+    queue.isAway = false;
+    await pass(1000);
+    await pass(1000);
+    expect(told).toEqual(["ann online 1000", "ann offline 1000"]);
   });
 });
 

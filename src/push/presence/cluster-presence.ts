@@ -1,10 +1,9 @@
 import type { Bus } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
-import type { ControlMessage } from "../message/message.ts";
+import type { ControlMessage, PresenceEvent } from "../message/message.ts";
 import { ClusterView, digestOf, type NodeView } from "./cluster-view.ts";
-import { EventJournal, type PresenceEventType } from "./event-journal.ts";
-import { Presence } from "./presence.ts";
 import { type PresenceNote, readPresenceNote } from "./presence-note.ts";
+import { endInTime, Reporter } from "./reporter.ts";
 
 export interface ClusterPresenceParts {
   bus: Bus;
@@ -18,7 +17,7 @@ export interface ClusterPresenceParts {
   steady: Clock;
   beatMs: number;
   graceMs: number;
-  tell: (type: PresenceEventType, userId: string, occasion: number) => Promise<void>;
+  tell: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
   onEventsLost: () => void;
 }
 
@@ -26,68 +25,59 @@ export const presenceBeatMs = 5_000;
 /** Heard for the last time before it died, an instance is gone within three beats of its death. */
 const beatsUntilDead = 2.5;
 const usersPerPart = 2_000;
-/** Names of instances that never come back must not gather. */
-const maxGivenUp = 1_000;
-/** What the instance that spoke until now told in its last moment may be told twice; nothing may be told never. */
-const takeOverMarginMs = 1_000;
+/** A further instance answers only when the one before it did not answer within this time. */
+const answerEveryMs = 1_000;
 
 type Announced = PresenceNote extends infer Note
   ? Note extends PresenceNote
-    ? Omit<Note, "boot" | "startedAt" | "mayTell">
+    ? Omit<Note, "boot" | "startedAt" | "mayTell" | "announces">
     : never
   : never;
 
 /**
- * Who is online on any instance. Each announces its changes and, every beat, a digest of its list; who sees that he
- * differs asks for the whole list. Nothing waits for an answer: what is asked for is answered from what is known.
- * The oldest instance tells other services who came and went.
+ * Who is online on any instance. Each instance announces its changes and, every beat, a digest of its list; an instance
+ * that sees a difference asks for the whole list. The oldest instance that knows all reports informs other services who
+ * came and went.
  */
 export class ClusterPresence {
   readonly #parts: ClusterPresenceParts;
   readonly #view: ClusterView;
   readonly #own: NodeView;
-  readonly #grace: Presence;
-  readonly #journal: EventJournal;
-  /** Instances that were given up, by the life they had. */
-  readonly #givenUp = new Map<string, string>();
-  /** Stays that another instance still counts although they were reported as over. */
-  readonly #outdated = new Map<string, number>();
+  readonly #reporter: Reporter;
   #joined = new Set<string>();
   #left = new Set<string>();
   #owesList = true;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #lastTickMs: number;
-  #risenAtMs = Number.NEGATIVE_INFINITY;
   #askedAtMs = new Map<string, number>();
-  #speaker: { node: string; toldAtMs: number } | null = null;
-  /** Since when the others can be heard; null: they cannot. */
-  #readySinceMs: number | null = null;
+  #askedAllAtMs = Number.NEGATIVE_INFINITY;
+  /** When to send the state of all reports, unless another instance has sent it before; null: nobody asked. */
+  #owesStateAtMs: number | null = null;
+  /** The number of parts of a state that have arrived, by sender. */
+  readonly #stateParts = new Map<string, number>();
+  #wasReady = false;
+  /** Since when this instance hears what is sent, and so would hear others; null: it may have missed reports since. */
+  #hearsSinceMs: number | null = null;
 
   constructor(parts: ClusterPresenceParts) {
-    const { steady, graceMs, beatMs, node, boot, clock } = parts;
+    const { steady, node, boot, clock } = parts;
     this.#parts = parts;
     this.#lastTickMs = steady.now();
-    this.#journal = new EventJournal({
-      tell: parts.tell,
-      clock: steady,
-      keepMs: 4 * beatMs,
-      onLost: parts.onEventsLost,
-    });
     this.#view = new ClusterView({
-      appeared: (userId, occasion, ended) => this.#grace.opened(userId, occasion, ended),
-      vanished: (userId) => this.#grace.closed(userId),
-      newOccasion: () => clock.now(),
+      appeared: (userId) => this.#reporter.appeared(userId),
+      vanished: (userId) => this.#reporter.vanished(userId),
     });
-    this.#grace = new Presence({
+    this.#reporter = new Reporter({
       isOnline: (userId) => this.#view.has(userId),
-      clock: steady,
-      graceMs,
-      tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
-      corrected: (userId, from, to) => this.#journal.correct(userId, from, to),
-      outdated: (userId, ended) => void this.#outdated.set(userId, ended),
+      tell: parts.tell,
+      announce: (lists) => this.#publish({ kind: "reports", ...lists }),
+      clock,
+      steady,
+      graceMs: parts.graceMs,
+      retryMs: parts.beatMs,
     });
     const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
-    if (!own) throw new Error("A new view knows no other life of this instance.");
+    if (!own) throw new Error("A new view knows no other start of this instance.");
     this.#own = own;
   }
 
@@ -106,8 +96,7 @@ export class ClusterPresence {
   /** A normal connection of the user was opened here. */
   opened(userId: string): void {
     if (this.#own.users.has(userId)) return;
-    const occasion = this.#grace.occasionOf(userId) ?? this.#parts.clock.now();
-    this.#view.enter(this.#own, userId, { occasion, ended: 0 });
+    this.#view.enter(this.#own, userId);
     if (!this.#left.delete(userId)) this.#joined.add(userId);
   }
 
@@ -119,10 +108,21 @@ export class ClusterPresence {
     this.#left.add(userId);
   }
 
+  /** Notes of other instances may have been lost. */
+  lost(): void {
+    this.#doubt();
+  }
+
   heard(message: ControlMessage & { type: "presence" }): void {
-    const { node } = this.#parts;
     const note = readPresenceNote(message);
-    if (!note || message.node === node) return;
+    if (!note) return;
+    const isOwn = message.node === this.#parts.node;
+    if (note.kind === "reports") this.#reporter.heard(note, isOwn);
+    if (isOwn) {
+      if (note.kind === "ask") this.#hearsSinceMs ??= this.#parts.steady.now();
+      if (note.kind === "reports" && this.#speaker() === this.#own) this.#reporter.flush();
+      return;
+    }
     if (note.kind === "bye") {
       if (this.#view.nodes.get(message.node)?.boot === note.boot) this.#view.drop(message.node);
       return;
@@ -130,53 +130,62 @@ export class ClusterPresence {
     const view = this.#view.nodeOf(message.node, note);
     if (!view) return;
     view.heardAtMs = this.#parts.steady.now();
-    if (note.mayTell !== false) view.toldAtMs = view.heardAtMs;
-    this.#greetRisen(message.node, note.boot);
-    if (note.kind === "risen") this.#heardRisen(note.of, note.life);
-    else if (note.kind === "ended")
-      for (const [at, userId] of note.users.entries()) this.#grace.endedBefore(userId, note.ended[at] ?? 0);
-    else if (note.kind !== "ask") this.#view.apply(view, note);
-    else if (note.of === null || note.of === node) this.#owesList = true;
+    view.mayTell = note.mayTell !== false;
+    view.announces = note.announces === true;
+    if (note.kind === "ask") this.#asked(message.node, note.of);
+    else if (note.kind === "state") this.#heardState(message.node, note);
+    else if (note.kind !== "reports") this.#view.apply(view, note);
   }
 
   tick(nowMs: number): void {
     const { bus, beatMs } = this.#parts;
     const isReady = bus.state().ready;
     // While the queue was away, or this process asleep, nobody could be heard: that is no sign of death.
-    const wasReady = this.#readySinceMs !== null;
-    if (!isReady || !wasReady || nowMs - this.#lastTickMs > beatMs) this.#hearAll(nowMs);
+    if (!isReady || !this.#wasReady || nowMs - this.#lastTickMs > beatMs) {
+      this.#hearAll(nowMs);
+      if (isReady) this.#doubt();
+      else this.#own.mayTell = false;
+    }
     this.#lastTickMs = nowMs;
-    if (isReady && !wasReady) this.#say({ kind: "ask", of: null });
-    this.#readySinceMs = isReady ? (this.#readySinceMs ?? nowMs) : null;
-    this.#grace.tick(nowMs);
+    this.#wasReady = isReady;
+    this.#reporter.tick(nowMs);
     if (!isReady) return;
     this.#announce(nowMs);
-    this.#buryDead(nowMs);
-    this.#askStale(nowMs);
-    this.#speak(nowMs);
+    this.#evictDeadInstances(nowMs);
+    this.#ask(nowMs);
+    this.#report(nowMs);
   }
 
-  /** Ends in order: the others need not wait for this instance to be missed; the last one tells that nobody is left. */
+  /** Ends in order: the others need not wait to evict this instance; the last one reports that nobody is left. */
   async leave(): Promise<void> {
-    const { bus, node, steady } = this.#parts;
-    if (!bus.state().ready) return;
+    const { bus, onEventsLost } = this.#parts;
+    if (bus.state().ready) await endInTime(this.#finish(), onEventsLost);
+  }
+
+  async #finish(): Promise<void> {
+    const others = [...this.#view.nodes.values()].filter((view) => view !== this.#own);
+    // Instances that started a moment ago would never learn what was reported.
+    if (others.some(({ mayTell }) => !mayTell)) await this.#sayState().catch(() => {});
+    const wasLast = others.length === 0 && this.#own.mayTell;
     await this.#publish({ kind: "bye" }).catch(() => {});
-    this.#speak(steady.now());
-    if (this.nodeCount > 1 || this.#speaker?.node !== node) return;
-    this.#grace.end();
-    await this.#journal.finish();
+    // Another instance may have appeared meanwhile.
+    if (wasLast && this.nodeCount === 1 && this.#own.mayTell) await this.#reporter.end();
   }
 
   #hearAll(nowMs: number): void {
     for (const view of this.#view.nodes.values()) view.heardAtMs = nowMs;
   }
 
+  /** Reports nothing until another instance has sent the state of all reports, or there is none that could. */
+  #doubt(): void {
+    this.#reporter.reports.doubtAll();
+    this.#own.mayTell = false;
+    this.#hearsSinceMs = null;
+    this.#askedAllAtMs = Number.NEGATIVE_INFINITY;
+  }
+
   #announce(nowMs: number): void {
     const own = this.#own;
-    if (this.#outdated.size > 0) {
-      this.#say({ kind: "ended", users: [...this.#outdated.keys()], ended: [...this.#outdated.values()] });
-      this.#outdated.clear();
-    }
     const hasChanged = this.#joined.size > 0 || this.#left.size > 0;
     if (hasChanged) {
       own.n += 1;
@@ -185,9 +194,7 @@ export class ClusterPresence {
       this.#left.clear();
       // In a list that is sent anyway the changes are contained.
       if (joined.length + left.length > usersPerPart) this.#owesList = true;
-      const stays = this.#staysOf(joined);
-      if (!this.#owesList)
-        this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, ...stays, left });
+      if (!this.#owesList) this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, left });
     }
     if (this.#owesList) this.#sayList();
     else if (!hasChanged && nowMs - this.#lastBeatMs < this.#parts.beatMs) return;
@@ -198,97 +205,105 @@ export class ClusterPresence {
   #sayList(): void {
     this.#owesList = false;
     const own = this.#own;
-    const users = [...own.users.keys()];
-    const parts = Math.max(1, Math.ceil(users.length / usersPerPart));
-    for (let index = 0; index < parts; index++) {
-      const some = users.slice(index * usersPerPart, (index + 1) * usersPerPart);
-      const stays = this.#staysOf(some);
-      this.#say({ kind: "part", n: own.n, digest: digestOf(own), index, parts, users: some, ...stays });
-    }
+    for (const { part, ...place } of partsOf([...own.users]))
+      this.#say({ kind: "part", n: own.n, digest: digestOf(own), ...place, users: part });
   }
 
-  /** The stays as this instance knows them now; they may have begun on another instance. */
-  #staysOf(users: string[]): { occasions: number[]; ended: number[] } {
-    return {
-      occasions: users.map((userId) => this.#grace.occasionOf(userId) ?? this.#own.users.get(userId) ?? 0),
-      ended: users.map((userId) => this.#grace.endedOf(userId)),
-    };
+  async #sayState(): Promise<void> {
+    this.#owesStateAtMs = null;
+    const { reports } = this.#reporter;
+    const { highest } = reports;
+    const sent = partsOf(reports.stateUsers()).map(({ part, ...place }) =>
+      this.#publish({ kind: "state", ...place, highest, ...reports.listsOf(part) }),
+    );
+    await Promise.all(sent);
   }
 
-  #buryDead(nowMs: number): void {
+  #asked(by: string, of: string | null): void {
+    if (of !== null && of !== this.#parts.node) return;
+    this.#owesList = true;
+    if (of !== null || this.#owesStateAtMs !== null) return;
+    const older = [...this.#view.nodes].filter(
+      ([node, view]) => node !== by && view.mayTell && view !== this.#own && this.#isOlder(node, view),
+    );
+    this.#owesStateAtMs = this.#parts.steady.now() + older.length * answerEveryMs;
+  }
+
+  #heardState(node: string, note: Extract<PresenceNote, { kind: "state" }>): void {
+    this.#reporter.heard(note, false);
+    const before = note.index === 0 ? 0 : (this.#stateParts.get(node) ?? -1);
+    if (before !== note.index) return;
+    this.#stateParts.set(node, before + 1);
+    if (note.index + 1 < note.parts) return;
+    this.#stateParts.delete(node);
+    if (note.mayTell === false) return;
+    this.#owesStateAtMs = null;
+    if (this.#own.mayTell) return;
+    this.#reporter.settle(note.highest);
+    this.#own.mayTell = this.#parts.bus.state().ready;
+  }
+
+  #evictDeadInstances(nowMs: number): void {
     for (const [node, view] of this.#view.nodes) {
       if (view === this.#own || nowMs - view.heardAtMs <= beatsUntilDead * this.#parts.beatMs) continue;
       this.#view.drop(node);
-      this.#givenUp.set(node, view.boot);
-      if (this.#givenUp.size > maxGivenUp) this.#givenUp.delete(this.#givenUp.keys().next().value ?? node);
+      this.#stateParts.delete(node);
     }
   }
 
-  /** The instance was not dead, only disconnected: it must learn that its users were reported offline. */
-  #greetRisen(node: string, life: string): void {
-    const given = this.#givenUp.get(node);
-    if (given === undefined) return;
-    this.#givenUp.delete(node);
-    if (given === life) this.#say({ kind: "risen", of: node, life });
-  }
-
-  /**
-   * This instance was given up while it was cut off. Of what was told about its users it knows nothing, so that it must
-   * not be the one who tells: it joins again as the youngest, and those who saw its users go tell that they are back.
-   */
-  #heardRisen(node: string, life: string): void {
-    const { node: ownNode, boot, clock, steady, beatMs } = this.#parts;
-    if (node !== ownNode || life !== boot) return;
-    // Several instances may report the same absence at the same time.
-    const nowMs = steady.now();
-    if (nowMs - this.#risenAtMs > beatsUntilDead * beatMs) this.#grace.renew(this.#own.users.keys());
-    this.#risenAtMs = nowMs;
-    this.#own.startedAt = clock.now();
-    this.#owesList = true;
-  }
-
-  #askStale(nowMs: number): void {
+  #ask(nowMs: number): void {
+    const { beatMs } = this.#parts;
+    if (!this.#own.mayTell && nowMs - this.#askedAllAtMs >= beatMs) {
+      this.#askedAllAtMs = nowMs;
+      this.#say({ kind: "ask", of: null });
+    }
     for (const [node, view] of this.#view.nodes) {
       if (!view.isStale || view === this.#own) continue;
-      if (nowMs - (this.#askedAtMs.get(node) ?? Number.NEGATIVE_INFINITY) < this.#parts.beatMs) continue;
+      if (nowMs - (this.#askedAtMs.get(node) ?? Number.NEGATIVE_INFINITY) < beatMs) continue;
       this.#askedAtMs.set(node, nowMs);
       this.#say({ kind: "ask", of: node });
     }
     for (const node of this.#askedAtMs.keys()) if (!this.#view.nodes.has(node)) this.#askedAtMs.delete(node);
   }
 
-  #speak(nowMs: number): void {
-    if (!this.#mayTell(nowMs)) return;
-    const before = this.#speaker;
-    const oldest = this.#oldest();
-    const isOwn = oldest === this.#parts.node;
-    const toldAtMs = isOwn ? nowMs : (this.#view.nodes.get(oldest)?.toldAtMs ?? nowMs);
-    this.#speaker = { node: oldest, toldAtMs };
-    if (!isOwn) {
-      this.#journal.forgetTold(toldAtMs);
-      return;
-    }
-    if (before && before.node !== oldest) this.#journal.forgetBefore(before.toldAtMs - takeOverMarginMs);
-    void this.#journal.flush();
+  #report(nowMs: number): void {
+    this.#own.mayTell ||= this.#isLeftAlone(nowMs);
+    if (this.#owesStateAtMs !== null && nowMs >= this.#owesStateAtMs) this.#sayState().catch(() => {});
+    const speaker = this.#speaker();
+    if (speaker === this.#own) this.#reporter.report();
+    else if (speaker && !speaker.announces) this.#reporter.adoptAll();
   }
 
-  /** Who has only just begun to hear cannot know yet that it is not alone, nor that it was given up. */
-  #mayTell(nowMs: number): boolean {
-    return this.#readySinceMs !== null && nowMs - this.#readySinceMs >= this.#parts.beatMs;
+  /** No instance that knows all reports has answered in time. */
+  #isLeftAlone(nowMs: number): boolean {
+    if (this.#hearsSinceMs === null) return false;
+    const { beatMs } = this.#parts;
+    const knows = [...this.#view.nodes.values()].some(({ mayTell, announces }) => mayTell && announces);
+    return nowMs - this.#hearsSinceMs >= (knows ? 3 * beatMs : beatMs);
   }
 
-  #oldest(): string {
-    let oldest = this.#parts.node;
-    let since = this.#own.startedAt;
-    for (const [node, { startedAt }] of this.#view.nodes) {
-      if (startedAt > since || (startedAt === since && node >= oldest)) continue;
-      oldest = node;
-      since = startedAt;
-    }
-    return oldest;
+  /** The oldest of those that know all reports. */
+  #speaker(): NodeView | null {
+    if (!this.#own.mayTell) return null;
+    for (const [node, view] of this.#view.nodes)
+      if (view !== this.#own && view.mayTell && this.#isOlder(node, view)) return this.#oldest();
+    return this.#own;
   }
 
-  /** What is lost on the way shows in the next digest; after a refusal the whole list is told. */
+  #oldest(): NodeView {
+    const knowing = [...this.#view.nodes].filter(([, { mayTell }]) => mayTell);
+    knowing.sort(
+      ([one, first], [other, second]) => first.startedAt - second.startedAt || (one < other ? -1 : 1),
+    );
+    return knowing[0]?.[1] ?? this.#own;
+  }
+
+  #isOlder(node: string, { startedAt }: NodeView): boolean {
+    const own = this.#own.startedAt;
+    return startedAt < own || (startedAt === own && node < this.#parts.node);
+  }
+
+  /** What is lost on the way shows in the next digest; after a refusal the whole list is sent. */
   #say(note: Announced): void {
     this.#publish(note).catch(() => {
       this.#owesList = true;
@@ -296,17 +311,20 @@ export class ClusterPresence {
   }
 
   #publish(note: Announced): Promise<void> {
-    const { bus, node, boot, newId, steady } = this.#parts;
-    const message: ControlMessage = {
-      v: 1,
-      id: newId(),
-      node,
-      type: "presence",
-      boot,
-      startedAt: this.#own.startedAt,
-      mayTell: this.#mayTell(steady.now()),
-      ...note,
-    };
+    const { bus, node, boot, newId } = this.#parts;
+    const { startedAt, mayTell } = this.#own;
+    const sender = { boot, startedAt, mayTell, announces: true };
+    const message: ControlMessage = { v: 1, id: newId(), node, type: "presence", ...sender, ...note };
     return bus.publish("control", node, message);
   }
+}
+
+/** At least one part, so that an empty list is sent too. */
+function partsOf(users: string[]): { part: string[]; index: number; parts: number }[] {
+  const parts = Math.max(1, Math.ceil(users.length / usersPerPart));
+  return Array.from({ length: parts }, (_, index) => ({
+    part: users.slice(index * usersPerPart, (index + 1) * usersPerPart),
+    index,
+    parts,
+  }));
 }

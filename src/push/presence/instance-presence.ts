@@ -1,46 +1,39 @@
-import { EventJournal, type EventJournalParts } from "./event-journal.ts";
-import { Presence, type PresenceParts } from "./presence.ts";
+import { endInTime, Reporter, type ReporterParts } from "./reporter.ts";
 
 export interface InstancePresenceParts
-  extends Omit<PresenceParts, "tell">,
-    Pick<EventJournalParts, "tell" | "onLost"> {
-  /** From the system clock, so that no stay has the number of a stay before a restart. */
-  newOccasion: () => number;
+  extends Pick<ReporterParts, "isOnline" | "tell" | "clock" | "steady" | "graceMs"> {
+  onEventsLost: () => void;
 }
 
-/** Who came and went where there is one instance: it tells other services itself. */
+/** Who came and went where there is one instance: it informs other services itself. */
 export class InstancePresence {
-  readonly #grace: Presence;
-  readonly #journal: EventJournal;
-  readonly #newOccasion: () => number;
+  readonly #parts: InstancePresenceParts;
+  readonly #reporter: Reporter;
 
-  constructor({ isOnline, clock, graceMs, tell, onLost, newOccasion }: InstancePresenceParts) {
-    this.#newOccasion = newOccasion;
-    this.#journal = new EventJournal({ tell, clock, keepMs: Number.POSITIVE_INFINITY, onLost });
-    this.#grace = new Presence({
-      isOnline,
-      clock,
-      graceMs,
-      tell: (type, userId, occasion) => this.#journal.add(type, userId, occasion),
+  constructor(parts: InstancePresenceParts) {
+    this.#parts = parts;
+    this.#reporter = new Reporter({
+      ...parts,
+      announce: async (lists) => this.#reporter.heard(lists, true),
+      retryMs: 0,
     });
   }
 
   opened(userId: string): void {
-    this.#grace.opened(userId, this.#grace.occasionOf(userId) ?? this.#newOccasion());
+    this.#reporter.appeared(userId);
   }
 
   closed(userId: string): void {
-    this.#grace.closed(userId);
+    if (!this.#parts.isOnline(userId)) this.#reporter.vanished(userId);
   }
 
   tick(nowMs: number): void {
-    this.#grace.tick(nowMs);
-    void this.#journal.flush();
+    this.#reporter.tick(nowMs);
+    this.#reporter.report();
   }
 
-  /** Ends in order: nobody is online any more, and nobody else would tell. */
+  /** Ends in order: nobody is online any more, and no other instance would report it. */
   async leave(): Promise<void> {
-    this.#grace.end();
-    await this.#journal.finish();
+    await endInTime(this.#reporter.end(), this.#parts.onEventsLost);
   }
 }

@@ -7,48 +7,40 @@ export interface Digest {
   hash: number;
 }
 
-/** Which life of which instance speaks. `startedAt` orders instances by age. */
-interface Speaker {
+/** The sender of a note: which start of which instance. `startedAt` orders instances by age. */
+interface Sender {
   boot: string;
   startedAt: number;
-  /** False: it hears the others for too short a time to tell anything yet. */
+  /** False: it may lack reports of others, and reports nothing until it has them. */
   mayTell?: boolean;
+  /** True: it announces reports before it makes them. Instances of earlier versions do not. */
+  announces?: boolean;
 }
 
 /**
- * What an instance announces to the others: changes, a beat, or the whole list in parts. `n` numbers the changes, so that
- * a lost one is seen; the digest is the state after them. `occasions` has one entry for each user that joined or is
- * listed, in the same order, and `ended` the stay before it that was reported as over, or 0; instances of an earlier
- * version omit them.
+ * Reports about users, in lists of the same order: the number of the report and the number before it. Where the two are
+ * equal, the report was made; otherwise it is announced.
  */
-export type PresenceNote = Speaker &
+export interface ReportLists {
+  users: string[];
+  marks: number[];
+  after: number[];
+}
+
+/**
+ * What an instance announces to the others: changes, a beat, or its whole list of users in parts. `n` numbers the changes,
+ * so that a lost one is noticed; the digest is the state after them.
+ */
+export type PresenceNote = Sender &
   (
-    | {
-        kind: "delta";
-        n: number;
-        digest: Digest;
-        joined: string[];
-        occasions?: number[];
-        ended?: number[];
-        left: string[];
-      }
+    | { kind: "delta"; n: number; digest: Digest; joined: string[]; left: string[] }
     | { kind: "beat"; n: number; digest: Digest }
-    | {
-        kind: "part";
-        n: number;
-        digest: Digest;
-        index: number;
-        parts: number;
-        users: string[];
-        occasions?: number[];
-        ended?: number[];
-      }
-    /** Asks one instance, or all of them, for their whole list. */
+    | { kind: "part"; n: number; digest: Digest; index: number; parts: number; users: string[] }
+    /** Asks one instance for its list of users, or all of them for their lists and for the state of all reports. */
     | { kind: "ask"; of: string | null }
-    /** An instance that was given up is heard again; whoever gave it up has told its users offline. */
-    | { kind: "risen"; of: string; life: string }
-    /** Stays that were reported as over although another instance still counted them. */
-    | { kind: "ended"; users: string[]; ended: number[] }
+    | ({ kind: "reports" } & ReportLists)
+    /** All users that were reported online, in parts. `highest` is the highest number of any report. */
+    | ({ kind: "state"; index: number; parts: number; highest: number } & ReportLists)
     /** The instance ends in order. */
     | { kind: "bye" }
   );
@@ -56,27 +48,27 @@ export type PresenceNote = Speaker &
 /** Null for anything that no instance of ours has written. */
 export function readPresenceNote(value: Record<string, unknown>): PresenceNote | null {
   if (typeof value.boot !== "string" || typeof value.startedAt !== "number") return null;
+  return isUsable(value) ? (value as unknown as PresenceNote) : null;
+}
+
+function isUsable(value: Record<string, unknown>): boolean {
   const { kind } = value;
-  if (kind === "bye") return value as unknown as PresenceNote;
-  if (kind === "ask")
-    return value.of === null || typeof value.of === "string" ? (value as unknown as PresenceNote) : null;
-  if (kind === "risen")
-    return typeof value.of === "string" && typeof value.life === "string"
-      ? (value as unknown as PresenceNote)
-      : null;
-  if (kind === "ended")
-    return isTexts(value.users) && isNumbers(value.ended) ? (value as unknown as PresenceNote) : null;
-  if (typeof value.n !== "number" || !isDigest(value.digest)) return null;
-  if (value.occasions !== undefined && !isNumbers(value.occasions)) return null;
-  if (value.ended !== undefined && !isNumbers(value.ended)) return null;
-  const isUsable =
-    kind === "beat" ||
-    (kind === "delta" && isTexts(value.joined) && isTexts(value.left)) ||
-    (kind === "part" &&
-      typeof value.index === "number" &&
-      typeof value.parts === "number" &&
-      isTexts(value.users));
-  return isUsable ? (value as unknown as PresenceNote) : null;
+  if (kind === "bye") return true;
+  if (kind === "ask") return value.of === null || typeof value.of === "string";
+  if (kind === "reports") return isReportLists(value);
+  if (kind === "state") return isPart(value) && Number.isFinite(value.highest) && isReportLists(value);
+  if (typeof value.n !== "number" || !isDigest(value.digest)) return false;
+  if (kind === "delta") return isTexts(value.joined) && isTexts(value.left);
+  return kind === "beat" || (kind === "part" && isPart(value) && isTexts(value.users));
+}
+
+function isPart({ index, parts }: Record<string, unknown>): boolean {
+  return typeof index === "number" && typeof parts === "number";
+}
+
+function isReportLists({ users, marks, after }: Record<string, unknown>): boolean {
+  if (!isTexts(users) || !isNumbers(marks) || !isNumbers(after)) return false;
+  return users.length === marks.length && users.length === after.length;
 }
 
 function isDigest(value: unknown): value is Digest {
@@ -84,7 +76,7 @@ function isDigest(value: unknown): value is Digest {
 }
 
 function isNumbers(value: unknown): value is number[] {
-  return Array.isArray(value) && value.every((item) => Number.isFinite(item));
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item));
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -29,6 +29,8 @@ export interface DistributorParts {
   /** Whether bare messages of other services to channels and users of the console are skipped. */
   reservesConsoleNames: boolean;
   control: (message: ControlMessage) => void;
+  /** Called when control messages may have been lost. */
+  controlLost: () => void;
 }
 
 /** Receives from the bus, in local and cluster mode: validates messages, drops repeats and passes the rest to the hub. */
@@ -69,13 +71,14 @@ export function distribute(parts: DistributorParts): void {
   };
   bus.subscribe("broadcast", receive, () => parts.losses.reportLoss(), recall);
 
-  bus.subscribe("control", (values) => {
+  const obey = (values: unknown[]) => {
     for (const value of values) {
       const message = readControl(value);
       if (message) parts.control(message);
       else skip();
     }
-  });
+  };
+  bus.subscribe("control", obey, parts.controlLost);
 }
 
 /** Remembers the key of a message that other instances delivered before this one started consuming. */

@@ -1,0 +1,178 @@
+import { type Clock, pause } from "../../clock.ts";
+import type { PresenceEvent } from "../message/message.ts";
+import type { ReportLists } from "./presence-note.ts";
+import { eventOf, Reports } from "./reports.ts";
+
+export interface ReporterParts {
+  /** Whether the user has a normal connection. */
+  isOnline: (userId: string) => boolean;
+  /** Informs other services; rejects while the queue is away. */
+  tell: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
+  /** Sends to all instances, this one included. */
+  announce: (lists: ReportLists) => Promise<void>;
+  /** For the numbers of stays. */
+  clock: Clock;
+  steady: Clock;
+  graceMs: number;
+  /** An announcement that was not heard for this long is made again. */
+  retryMs: number;
+}
+
+export const presenceGraceMs = 5_000;
+/** An instance that ends waits no longer than this for the queue to take its last reports. */
+const endWithinMs = 5_000;
+const perAnnouncement = 2_000;
+const perChunk = 500;
+
+/**
+ * Compares who is online in the cluster with what was reported, and reports the difference. Every instance keeps the
+ * comparison, one of them reports.
+ */
+export class Reporter {
+  readonly reports = new Reports();
+  readonly #parts: ReporterParts;
+  /** When a user without a connection becomes offline; in order of time, because the grace period is the same for all. */
+  readonly #leaving = new Map<string, number>();
+  /** Users whose report may differ from what is the case. */
+  readonly #open = new Set<string>();
+  /** Announcements on their way back to this instance. */
+  readonly #sent = new Map<string, { mark: number; untilMs: number }>();
+  /** Users about whom another instance knows less than this one. */
+  readonly #outdated = new Set<string>();
+  #flushing: Promise<void> | null = null;
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+  }
+
+  appeared(userId: string): void {
+    this.#leaving.delete(userId);
+    this.#open.add(userId);
+  }
+
+  vanished(userId: string): void {
+    this.#leaving.delete(userId);
+    this.#leaving.set(userId, this.#parts.steady.now() + this.#parts.graceMs);
+    this.#open.add(userId);
+  }
+
+  heard({ users, marks, after }: ReportLists, isOwn: boolean): void {
+    for (const [at, userId] of users.entries()) {
+      const effect = this.reports.hear(userId, marks[at] ?? 0, after[at] ?? 0);
+      if (isOwn) this.#sent.delete(userId);
+      if (effect === "adopted") this.#review(userId);
+      else if (effect === "outdated" && !isOwn) this.#outdated.add(userId);
+    }
+  }
+
+  settle(highest: number): void {
+    for (const userId of this.reports.settle(highest)) this.#review(userId);
+  }
+
+  tick(nowMs: number): void {
+    for (const [userId, atMs] of this.#leaving) {
+      if (atMs > nowMs) break;
+      this.#leaving.delete(userId);
+      this.#open.add(userId);
+    }
+    for (const userId of this.#open) if (this.#isSettled(userId)) this.#open.delete(userId);
+    if (this.#outdated.size === 0) return;
+    const lists = this.reports.listsOf([...this.#outdated].slice(0, perAnnouncement));
+    this.#outdated.clear();
+    this.#parts.announce(lists).catch(() => {});
+  }
+
+  /** This instance reports: announces what is missing and makes what was announced. */
+  report(): void {
+    const { clock, steady, retryMs } = this.#parts;
+    const nowMs = steady.now();
+    const users: string[] = [];
+    const marks: number[] = [];
+    for (const userId of this.#open) {
+      if (users.length === perAnnouncement) break;
+      if (this.reports.isAnnounced(userId) || this.#isSettled(userId)) continue;
+      const sent = this.#sent.get(userId);
+      if (sent && sent.untilMs > nowMs) continue;
+      const mark = this.reports.nextMark(userId, clock.now());
+      this.#sent.set(userId, { mark, untilMs: nowMs + retryMs });
+      users.push(userId);
+      marks.push(mark);
+    }
+    if (users.length > 0) {
+      const after = users.map((userId) => this.reports.markOf(userId));
+      this.#parts.announce({ users, marks, after }).catch(() => {
+        for (const userId of users) this.#sent.delete(userId);
+      });
+    }
+    this.flush();
+  }
+
+  /** Makes the reports that were announced, by this instance or by one that may have died since. */
+  flush(): void {
+    if (this.reports.announcedCount > 0) this.#flushing ??= this.#makeAll();
+  }
+
+  /** An instance of an earlier version reports and announces nothing: what is the case counts as reported. */
+  adoptAll(): void {
+    const nowMs = this.#parts.clock.now();
+    for (const userId of this.#open) {
+      if (this.#isSettled(userId)) continue;
+      const mark = this.reports.nextMark(userId, nowMs);
+      this.reports.hear(userId, mark, mark);
+    }
+  }
+
+  /** The last instance ends: all users are reported offline, without a grace period. Rejects when the queue refuses. */
+  async end(): Promise<void> {
+    await this.#flushing;
+    await this.#makeAll();
+    for (const userId of this.reports.onlineUsers()) this.reports.announceAlone(userId);
+    await this.#makeAll();
+    if (this.reports.announcedCount > 0) throw new Error("The queue did not take all reports.");
+  }
+
+  #review(userId: string): void {
+    this.#open.add(userId);
+    const isUnknown = !this.#parts.isOnline(userId) && !this.#leaving.has(userId);
+    if (isUnknown && this.reports.isOnline(userId)) this.vanished(userId);
+  }
+
+  #isSettled(userId: string): boolean {
+    if (this.reports.isAnnounced(userId)) return false;
+    const isOnline = this.#parts.isOnline(userId) || this.#leaving.has(userId);
+    return isOnline === this.reports.isOnline(userId);
+  }
+
+  async #makeAll(): Promise<void> {
+    for (let hasFailed = false; !hasFailed && this.reports.announcedCount > 0; ) {
+      const users = [...this.reports.announced].slice(0, perChunk);
+      const marks = users.map((userId) => this.reports.markOf(userId));
+      const results = await Promise.allSettled(users.map((userId, at) => this.#make(userId, marks[at] ?? 0)));
+      const made = users.filter((_, at) => results[at]?.status === "fulfilled");
+      hasFailed = made.length < users.length;
+      const madeMarks = marks.filter((_, at) => results[at]?.status === "fulfilled");
+      // Not heard, an instance that takes over makes the reports again under the same ids.
+      if (made.length > 0)
+        this.#parts.announce({ users: made, marks: madeMarks, after: madeMarks }).catch(() => {});
+    }
+    this.#flushing = null;
+  }
+
+  async #make(userId: string, mark: number): Promise<void> {
+    const { type, occasion } = eventOf(mark);
+    await this.#parts.tell(type, userId, occasion);
+    this.reports.made(userId, mark);
+    this.#open.add(userId);
+  }
+}
+
+/** Waits for the end of an instance, for a limited time. */
+export async function endInTime(ending: Promise<void>, onEventsLost: () => void): Promise<void> {
+  const ended = new AbortController();
+  const isComplete = await Promise.race([
+    ending.then(() => true).catch(() => false),
+    pause(endWithinMs, ended.signal).then(() => false),
+  ]);
+  ended.abort();
+  if (!isComplete) onEventsLost();
+}
