@@ -80,7 +80,7 @@ export class Inbox {
   #end(error?: unknown): void {
     this.#current = undefined;
     if (error === undefined) return;
-    // The batch counts as handled: a repeat would fail in the same way, for ever.
+    // The batch counts as handled: a repeat would fail in the same way.
     this.#log.error({ error: messageOf(error) }, "messages from the queue could not be handled");
     this.#onLoss();
   }

@@ -11,7 +11,7 @@ export interface PushOperations {
   /** `receivers` is null in cluster mode, where no instance knows the number. */
   publish(request: PublishRequest): Promise<{ id: string; receivers: number | null }>;
   /** Returns how many connections of the gateway's instance are affected. */
-  disconnect(who: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
+  disconnect(selector: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
   online(): Promise<string[]>;
   /** Replaces the grants of the user's open connections; they leave all other channels. */
@@ -21,7 +21,7 @@ export interface PushOperations {
 export function localPushOperations(gateway: Gateway): PushOperations {
   return {
     publish: async (request) => gateway.publisher.publish(request),
-    disconnect: (who, closeCode) => gateway.control.disconnect(who, closeCode),
+    disconnect: (selector, closeCode) => gateway.control.disconnect(selector, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
     online: async () => gateway.connections.onlineUsers(),
     grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
@@ -66,8 +66,12 @@ export function remotePushOperations(
       const receivers = headers.get("x-push-receivers");
       return { id: headers.get("x-push-id") ?? "", receivers: receivers === null ? null : Number(receivers) };
     },
-    async disconnect(who, code) {
-      const { headers } = await call("POST", "disconnect", code === undefined ? who : { ...who, code });
+    async disconnect(selector, code) {
+      const { headers } = await call(
+        "POST",
+        "disconnect",
+        code === undefined ? selector : { ...selector, code },
+      );
       return Number(headers.get("x-push-connections"));
     },
     async connections(userId) {

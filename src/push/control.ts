@@ -27,12 +27,12 @@ export class Control {
 
   /** Disconnects a user or a connection. Returns how many connections of this instance are affected. */
   async disconnect(
-    who: { userId: string } | { connectionId: string },
+    selector: { userId: string } | { connectionId: string },
     code: number = closeCodes.kicked,
     reason = "disconnected by the service",
   ): Promise<number> {
-    const affected = this.#affected(who).length;
-    await this.#publish({ type: "kick", ...who, code, reason });
+    const affected = this.#affected(selector).length;
+    await this.#publish({ type: "kick", ...selector, code, reason });
     return affected;
   }
 
@@ -73,11 +73,11 @@ export class Control {
   }
 
   #kick(message: Extract<ControlMessage, { type: "kick" }>): void {
-    const who =
+    const selector =
       message.userId === undefined
         ? { connectionId: message.connectionId ?? "" }
         : { userId: message.userId };
-    for (const socket of this.#affected(who)) socket.close(message.code, message.reason);
+    for (const socket of this.#affected(selector)) socket.close(message.code, message.reason);
   }
 
   #changeMembership(socket: Socket, message: Extract<ControlMessage, { type: "join" | "leave" }>): void {
@@ -101,10 +101,10 @@ export class Control {
     if (socket.data.isV1) this.#parts.sendBuffers.send(socket, frame);
   }
 
-  #affected(who: { userId: string } | { connectionId: string }): readonly Socket[] {
+  #affected(selector: { userId: string } | { connectionId: string }): readonly Socket[] {
     const { connections } = this.#parts;
-    if ("userId" in who) return connections.ofUser(who.userId);
-    const socket = connections.byId(who.connectionId);
+    if ("userId" in selector) return connections.ofUser(selector.userId);
+    const socket = connections.byId(selector.connectionId);
     return socket ? [socket] : [];
   }
 }

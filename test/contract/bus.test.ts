@@ -27,7 +27,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((bus) => bus.close()));
 });
 
-/** A bus whose `broadcast` messages are collected, and how they were handed over. */
+/** A bus that collects its `broadcast` messages and their batches. */
 async function open(
   make: (settings: BusSettings) => Bus,
   settings: BusSettings,
@@ -61,7 +61,7 @@ function contract(name: string, make: (settings: BusSettings) => Bus) {
   describe(`the ${name} bus`, () => {
     const one = () => ({ prefix: freshPrefix(), instanceId: "one" });
 
-    test("hands what is published to every subscriber of its topic, the sender included", async () => {
+    test("delivers a message to every subscriber of its topic, including the sender", async () => {
       const { bus, received, control } = await open(make, one());
       await bus.publish("broadcast", "user:1", note("hello"));
       await bus.publish("control", "kick", note("away"));
@@ -84,7 +84,7 @@ function contract(name: string, make: (settings: BusSettings) => Bus) {
       }
     });
 
-    test("carries text of any script and messages of a megabyte", async () => {
+    test("carries Unicode text and messages of a megabyte", async () => {
       const { bus, received } = await open(make, one());
       const texts = ['ключ 钥匙 🗝 \u0000 "quoted"', "x".repeat(1024 * 1024), "\u0001".repeat(1024 * 1024)];
       for (const text of texts) await bus.publish("broadcast", "user:1", note(text));
@@ -92,14 +92,14 @@ function contract(name: string, make: (settings: BusSettings) => Bus) {
       expect(received.map(({ text }) => text)).toEqual(texts);
     });
 
-    test("goes on when a handler throws", async () => {
+    test("continues when a handler throws", async () => {
       let hasThrown = false;
       const { bus, received } = await open(make, one(), () => {
         if (hasThrown) return;
         hasThrown = true;
         throw new Error("on purpose");
       });
-      // Without a broker between them, the publisher hears of it.
+      // Without a broker the publisher gets the error.
       await Promise.try(() => bus.publish("broadcast", "user:1", note("first"))).catch(() => {});
       await eventually("the first arrived", () => received.length === 1);
       await bus.publish("broadcast", "user:1", note("second"));
@@ -136,7 +136,7 @@ function brokerContract(broker: BrokerUnderTest) {
   contract(broker.name, broker.bus);
 
   describe(`the ${broker.name} bus between instances`, () => {
-    test("hands messages that arrived together over together", async () => {
+    test("delivers messages that arrived together in one batch", async () => {
       const { bus, received, turns } = await open(broker.bus, { prefix: freshPrefix(), instanceId: "one" });
       await Promise.all(
         Array.from({ length: 1_000 }, () => bus.publish("broadcast", "user:1", note("together"))),
@@ -175,18 +175,18 @@ function brokerContract(broker: BrokerUnderTest) {
       }
     });
 
-    test("hands over what other services write, with poison as its text", async () => {
+    test("delivers messages of other services, and invalid JSON as text", async () => {
       const settings = { prefix: freshPrefix(), instanceId: "one" };
       const { received } = await open(broker.bus, settings);
       const bare = { targetType: "user", target: "7", data: "bare" };
       await broker.write(settings.prefix, "broadcast", "user:7", [JSON.stringify(bare), "not JSON", "42"]);
       await eventually("all arrived", () => received.length === 3);
-      // Kafka gives every record a place, which is its identity; RabbitMQ only those with a message_id.
+      // In Kafka the offset identifies every record; in RabbitMQ only messages with a message_id have an id.
       const named = broker.name === "kafka" ? { ...bare, id: expect.any(String) } : bare;
       expect(received as unknown[]).toEqual([named, "not JSON", 42]);
     });
 
-    test("drops doubles by their id", async () => {
+    test("drops duplicates by their id", async () => {
       const settings = { prefix: freshPrefix(), instanceId: "one" };
       const { bus, received } = await open(broker.bus, settings);
       const twice = note("twice");
@@ -206,7 +206,7 @@ function brokerContract(broker: BrokerUnderTest) {
       await bus.publish("events", "user:1", note("online"));
     });
 
-    test("starts at the end: what was published before the first start is not delivered", async () => {
+    test("starts at the end: earlier messages are not delivered", async () => {
       const prefix = freshPrefix();
       const { bus } = await open(broker.bus, { prefix, instanceId: "one" });
       await bus.publish("broadcast", "user:1", note("before"));

@@ -48,7 +48,7 @@ test("a list of brokers, credentials and TLS are read from push.queue.url", () =
   expect(() => parseKafkaAddress("kafka://host/path", "none")).toThrow("without a path");
 });
 
-test("reading starts at the end, goes on where it was, and follows what the broker still has", () => {
+test("reading starts at the end, continues where it stopped, within what the broker still has", () => {
   const bounds = { earliest: 10n, latest: 20n };
   expect(startOffset(undefined, false, bounds)).toBe(20n);
   expect(startOffset(undefined, true, bounds)).toBe(10n);
@@ -77,7 +77,7 @@ describe.if(kafkaUrl !== undefined)("Kafka", () => {
     await admin.close();
   });
 
-  test("a loss is told when reading begins, and when the broker no longer has what was to be read", async () => {
+  test("a loss is reported when reading begins, and when the broker no longer has the next records", async () => {
     const prefix = freshPrefix();
     const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
     const gate = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ describe.if(kafkaUrl !== undefined)("Kafka", () => {
     await admin.close();
   });
 
-  test("partitions that are added later are read from their beginning", async () => {
+  test("new partitions are read from their beginning", async () => {
     const prefix = freshPrefix();
     const bus = kafkaUnderTest(url).bus({ prefix, instanceId: "one" });
     const received = await collect(bus);
@@ -149,7 +149,7 @@ describe.if(kafkaUrl !== undefined)("Kafka that refuses", () => {
     const { bus, received, states } = await open(prefix);
     const text = "x".repeat(50_000);
     const ids = Array.from({ length: 20 }, (_, number) => `together-${number}`);
-    // More than the topic takes in one batch, and one among them that it never takes.
+    // More than the topic accepts in one batch, with one message that it never accepts.
     const publishing = ids.map((id) => bus.publish("broadcast", "user:1", { id, text } as BusMessage));
     const large = { id: "large", text: text.repeat(5) } as BusMessage;
     publishing.splice(5, 0, bus.publish("broadcast", "user:1", large));
@@ -162,7 +162,7 @@ describe.if(kafkaUrl !== undefined)("Kafka that refuses", () => {
     expect(states).toEqual([]);
   });
 
-  test("a topic of other services that cannot be written does not keep the instances from talking", async () => {
+  test("a topic of other services that cannot be written does not stop the instances", async () => {
     const prefix = freshPrefix();
     const { bus, received, states } = await open(prefix);
     const isTaken = () =>
@@ -187,7 +187,7 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
     for (const stop of stops) await stop();
   });
 
-  test("PLAIN and SCRAM are spoken over a checked certificate; a wrong password or authority is told", async () => {
+  test("PLAIN and SCRAM work over TLS with a checked certificate; a wrong password or authority is reported", async () => {
     const { certificate, key } = await makeCertificate();
     const port = await freePort();
     const service = await startKafka({ port, certificate, key, user: "alice", password: "let-me-in" });

@@ -37,7 +37,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     return received;
   }
 
-  test("what is published while an instance restarts waits in its queue and is there before it is ready", async () => {
+  test("messages published while an instance restarts wait in its queue and are handled before it is ready", async () => {
     const prefix = freshPrefix();
     const sender = broker.bus({ prefix, instanceId: "sender" });
     start(sender);
@@ -58,7 +58,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     expect(received.map(({ id }) => id)).toEqual(ids);
   });
 
-  test("what was handed over is acknowledged when an instance ends in order", async () => {
+  test("handled messages are acknowledged when an instance ends in order", async () => {
     const prefix = freshPrefix();
     const bus = broker.bus({ prefix, instanceId: "ending" });
     const received = start(bus);
@@ -71,19 +71,19 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     expect(messageCount).toBe(ids.length - handedOver);
   });
 
-  test("a second instance under the same id is refused and says why", async () => {
+  test("a second instance with the same id is refused with the reason", async () => {
     const prefix = freshPrefix();
     const first = broker.bus({ prefix, instanceId: "twin" });
     start(first);
     await eventually("the first is ready", () => first.state().ready);
     const second = broker.bus({ prefix, instanceId: "twin" });
     start(second);
-    await eventually("the second says why", () => /instance-id/.test(second.state().detail));
+    await eventually("the second reports the reason", () => /instance-id/.test(second.state().detail));
     expect(second.state().ready).toBe(false);
     expect(first.state().ready).toBe(true);
   });
 
-  test("client messages wait in a durable, bounded queue, in order, and none that was confirmed vanishes", async () => {
+  test("client messages wait in a durable, bounded queue, in order, and no confirmed one is lost", async () => {
     const prefix = freshPrefix();
     const bus = broker.bus({ prefix, instanceId: "one" });
     bus.start();
@@ -125,12 +125,12 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     });
     start(bus);
     await eventually("it has tried", () => bus.state().detail.includes("next try"));
-    // Nobody listens there, and the machine need not have IPv6 at all.
+    // No server listens there, and the machine may not have IPv6.
     expect(bus.state().detail).not.toMatch(/ENOTFOUND|EAI_/);
     expect(bus.state().detail).toMatch(/ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT|ENETUNREACH/);
   });
 
-  test("amqps checks the certificate, and a wrong password is told", async () => {
+  test("amqps checks the certificate, and a wrong password is reported", async () => {
     const { certificate, key } = await makeCertificate();
     const { port, server } = await tlsBefore(Number(new URL(url).port), certificate, key);
     const open = (options: Partial<RabbitmqOptions>) => {
@@ -172,7 +172,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
     }, 60_000);
     afterAll(() => service.stop());
 
-    test("while the broker blocks publishers, consuming goes on and publishing is refused, until it is eased", async () => {
+    test("while the broker blocks publishers, consuming continues and publishing is refused", async () => {
       const prefix = freshPrefix();
       const sender = hurt.bus({ prefix, instanceId: "sender" });
       start(sender);
@@ -184,7 +184,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
         Promise.all(
           Array.from({ length: count }, () => sender.publish("broadcast", "", { id: crypto.randomUUID() })),
         );
-      // An instance that had to catch up once must not take every later message for the end of it.
+      // After catching up once, later messages must not be counted as queued at the start.
       await send(10);
       const bus = hurt.bus({ prefix, instanceId: "one" });
       let held = Promise.resolve();
@@ -200,7 +200,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       held = gate.promise;
       await send(1_000);
       await control("set_vm_memory_high_watermark", memoryLimits.alarm);
-      // The broker blocks who publishes, not who might.
+      // The broker blocks only connections that publish.
       await eventually("a publish is refused", () =>
         bus.publish("control", "", { id: crypto.randomUUID() }).then(
           () => false,
@@ -247,7 +247,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       expect(states).toEqual([]);
     });
 
-    test("a right that is missing for the copies of keyed messages does not keep an instance from starting", async () => {
+    test("a missing permission for the copies of keyed messages does not prevent a start", async () => {
       const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
       await control("set_permissions", "guest", "^(?!.*keyed$)", ".*", ".*");
       const received = start(bus);
@@ -257,7 +257,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
       await control("set_permissions", "guest", ".*", ".*", ".*");
     }, 20_000);
 
-    test("a right that is missing for other services' topics does not keep the instances from talking", async () => {
+    test("a missing permission for topics of other services does not stop the instances", async () => {
       const bus = hurt.bus({ prefix: freshPrefix(), instanceId: "one" });
       const received = start(bus);
       await control("set_permissions", "guest", ".*", "^(?!.*events$|amq\\.default$)", ".*");
@@ -282,7 +282,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
   });
 });
 
-/** TLS in front of a broker, as a load balancer would terminate it. */
+/** TLS in front of a broker, terminated as by a load balancer. */
 async function tlsBefore(
   target: number,
   cert: string,

@@ -16,10 +16,10 @@ const connectionCount = pick(60, 600);
 const beatMs = 5_000;
 const answerWithinMs = 5_000;
 const resumeWithinMs = 5_000;
-/** What a machine that also runs the brokers, the clients and other tests may add to a promise. */
+/** Margin for a machine that also runs the brokers, the clients and other tests. */
 const toleranceMs = 3_000;
 
-/** Three instances over a broker of their own, with clients on all of them. */
+/** Three instances with their own broker, and clients on all of them. */
 interface Cluster {
   broker: BrokerUnderTest;
   service: RunningService;
@@ -79,14 +79,14 @@ function connection(instances: PushProcess[], index: number): LoadConnection {
   };
 }
 
-/** A load on a cluster that works and has nothing to finish. */
+/** A load on a ready and idle cluster. */
 async function startLoad({ clients }: Cluster, instances: PushProcess[]): Promise<Load> {
   await allReady(instances);
   await clients.forget();
   return new Load(instances);
 }
 
-/** Publishes all the time, to users and channels, through every instance. */
+/** Publishes continuously, to users and channels, through every instance. */
 class Load {
   readonly publisher = new LoadPublisher();
   readonly #running: Promise<unknown>;
@@ -107,7 +107,7 @@ class Load {
     return this.publisher.refused.length;
   }
 
-  /** Until so many more were confirmed: the cluster works. */
+  /** Resolves after this many more confirmations: the cluster works. */
   async flows(): Promise<void> {
     const before = this.publisher.confirmed.length;
     await eventually("messages flow", () => this.publisher.confirmed.length > before + 100, 60_000);
@@ -130,7 +130,7 @@ class Load {
   }
 }
 
-/** When the client library alone first gets a confirmation from a broker that comes back. */
+/** When the client library alone gets the first confirmation after the broker is back. */
 async function firstBareConfirmation(broker: BrokerUnderTest): Promise<number> {
   const isConfirmed = () =>
     broker.probe().then(
@@ -167,7 +167,7 @@ function expectAnswers({ broker }: Cluster, publisher: LoadPublisher): void {
   });
 }
 
-/** Over both brokers at a time; a failure of one does not cut the other off in the middle. */
+/** Runs both brokers concurrently; a failure of one does not abort the other. */
 async function onEach(scenario: (cluster: Cluster) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(clusters.map(scenario));
   for (const result of results) if (result.status === "rejected") throw result.reason;

@@ -2,7 +2,7 @@ import type { ServerWebSocket } from "bun";
 
 type Send = (frame: Record<string, unknown>) => void;
 
-/** A gateway that does only what a test of the client tells it to. */
+/** A gateway that the tests of the client control completely. */
 export interface FakeGateway {
   url: string;
   /** Query of each handshake, in order. */

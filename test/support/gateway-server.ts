@@ -16,7 +16,7 @@ export interface GatewayServer {
   stop(): Promise<void>;
 }
 
-/** The gateway behind a real server, with the gateway itself at hand: to publish many messages in one turn. */
+/** A gateway with a real server. Tests can call the gateway directly, to publish many messages in one turn. */
 export async function startGateway(
   values: Partial<Config> = {},
   clock: Clock = systemClock,

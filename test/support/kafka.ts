@@ -9,10 +9,10 @@ const version = "4.1.0";
 const wayToGetIt =
   "Apache Kafka needs Java 17 and Maven (packages `default-jre-headless` and `maven`), or Docker; or set SLIPWAY_TEST_KAFKA_URL.";
 
-/** ApiVersions, version 0: the broker processes requests only when it is fully up. */
+/** ApiVersions, version 0: the broker answers it only when it is fully started. */
 export const apiVersionsRequest = new Uint8Array([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
 
-/** A second way in, as an operator would open one: TLS, and a user with PLAIN and SCRAM. */
+/** A second listener: TLS, and a user with PLAIN and SCRAM. */
 export interface SecureListener {
   port: number;
   certificate: string;
@@ -21,7 +21,7 @@ export interface SecureListener {
   password: string;
 }
 
-/** A Kafka broker of our own, one node that is its own controller. */
+/** A Kafka broker for tests: one node that is also the controller. */
 export async function startKafka(secure?: SecureListener): Promise<RunningService> {
   const port = await freePort();
   const url = `kafka://127.0.0.1:${port}`;
@@ -49,7 +49,7 @@ export async function startKafka(secure?: SecureListener): Promise<RunningServic
   });
 }
 
-/** The class path of the broker: Maven's artifacts, fetched once into the user's cache. */
+/** The class path of the broker: Maven artifacts, downloaded once into the user's cache. */
 export async function findJars(): Promise<string | undefined> {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "slipway");
   const jars = join(cache, `kafka-${version}`);
@@ -58,7 +58,7 @@ export async function findJars(): Promise<string | undefined> {
   if (!Bun.which("java") || !Bun.which("mvn")) return undefined;
   if (existsSync(jars)) return join(jars, "*");
   mkdirSync(cache, { recursive: true });
-  // Fetched beside and renamed: an interrupted download leaves nothing that looks complete.
+  // Downloaded to a temporary name and renamed, so that an interrupted download is not used.
   const folder = mkdtempSync(join(cache, "kafka-download-"));
   progress(`fetching Apache Kafka ${version} with Maven (45 MB, once)`);
   await Bun.write(join(folder, "pom.xml"), pom);
@@ -128,7 +128,7 @@ export function javaCommand(classPath: string): string[] {
     "java",
     "-Xms128m",
     "-Xmx512m",
-    // Quick to start and small: it serves tests for some minutes.
+    // Small and quick to start, because it runs for some minutes only.
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",

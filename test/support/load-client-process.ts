@@ -6,7 +6,7 @@ import {
   reconcile,
 } from "./load-messages.ts";
 
-/** Runs as a process of its own: opens many raw WebSockets, keeps what each hears, and compares when asked. */
+/** Runs as a separate process: opens many raw WebSockets, records their messages, and compares on request. */
 interface Open {
   connection: LoadConnection;
   numbers: number[];
@@ -14,7 +14,7 @@ interface Open {
 
 const opened: Open[] = [];
 const counts: LoadCounts = { open: 0, closed: 0, received: 0 };
-/** So many handshakes at a time: a flood of them would measure the accept queue of the kernel. */
+/** Handshakes at a time; more would measure the accept queue of the kernel. */
 const handshakesAtOnce = 100;
 
 async function openOne(connection: LoadConnection): Promise<void> {

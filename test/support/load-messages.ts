@@ -1,6 +1,6 @@
 import type { TargetType } from "../../src/push/message/message.ts";
 
-/** One of many connections of a load: it hears `all`, its user, its channel, and `temp_user` if it is temporary. */
+/** A connection of a load: it receives `all`, its user, its channel, and `temp_user` if it is temporary. */
 export interface LoadConnection {
   url: string;
   userId: string;
@@ -8,7 +8,7 @@ export interface LoadConnection {
   isTemporary: boolean;
 }
 
-/** A message of a load. Numbers rise within a target in the order of publishing. */
+/** A message of a load. Numbers increase within a target in the order of publishing. */
 export interface LoadMessage {
   number: number;
   targetType: TargetType;
@@ -20,18 +20,18 @@ export interface Reconciliation {
   missing: number;
   doubled: number;
   misordered: number;
-  /** Messages that a connection heard although they were for somebody else. */
+  /** Messages that a connection received although it was not a recipient. */
   strayed: number;
-  /** Some of what is wrong, for people. */
+  /** Examples of violations, as text. */
   examples: string[];
 }
 
 export type LoadRequest =
   | { type: "open"; connections: LoadConnection[] }
   | { type: "counts" }
-  /** Before another load begins: what was heard of the last one is of no interest any more. */
+  /** Call before the next load: forgets the messages of the last one. */
   | { type: "forget" }
-  /** Confirmed ones must have arrived, once and in order; those that were refused may have. */
+  /** Confirmed messages must have arrived, once and in order; refused ones may have. */
   | { type: "reconcile"; confirmed: LoadMessage[]; refused: LoadMessage[] };
 
 export interface LoadCounts {
@@ -55,9 +55,9 @@ export function isFor(connection: LoadConnection, { targetType, target }: LoadMe
   return targetType === "user" || connection.isTemporary;
 }
 
-/** Compares what each connection heard with what it had to hear. */
+/** Compares the received messages of each connection with the expected ones. */
 export function reconcile(
-  heard: { connection: LoadConnection; numbers: number[] }[],
+  received: { connection: LoadConnection; numbers: number[] }[],
   confirmed: LoadMessage[],
   refused: LoadMessage[],
 ): Reconciliation {
@@ -72,7 +72,7 @@ export function reconcile(
   const byNumber = new Map([...confirmed, ...refused].map((message) => [message.number, message]));
   const isConfirmed = new Set(confirmed.map(({ number }) => number));
   const byTarget = Map.groupBy(confirmed, keyOf);
-  for (const { connection, numbers } of heard) {
+  for (const { connection, numbers } of received) {
     const seen = new Set<number>();
     const lastOfTarget = new Map<string, number>();
     const wrong = (kind: "missing" | "doubled" | "misordered" | "strayed", number: number) => {

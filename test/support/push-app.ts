@@ -22,7 +22,7 @@ export interface PushApp {
   stop(): Promise<void>;
 }
 
-/** The push role alone on a free port, with a verify service that takes the user id as the code. */
+/** The push role alone on a free port, with a verify service that uses the code as the user id. */
 export async function startPushApp(values: Partial<Config> = {}): Promise<PushApp> {
   const verify = startVerifyService();
   const dataDir = await mkdtemp(join(tmpdir(), "slipway-push-"));

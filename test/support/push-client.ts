@@ -5,7 +5,7 @@ export interface Closed {
   reason: string;
 }
 
-/** A WebSocket client that keeps what it hears. */
+/** A WebSocket client that keeps the received frames. */
 export class PushClient {
   readonly frames: string[] = [];
   readonly socket: WebSocket;
@@ -23,7 +23,7 @@ export class PushClient {
     };
   }
 
-  /** Opens and waits until the server has it. */
+  /** Opens and waits until the server has registered the connection. */
   static async open(
     url: string,
     protocols: string[] = [],

@@ -1,6 +1,6 @@
 /**
- * A load generator of its own process: holds many connections from one local address and counts, for each user, the
- * messages that arrived by id. Talks to its parent by lines of JSON: `{"connect": …}` and `{"report": true}`.
+ * A load generator in a separate process: holds many connections from one local address and counts the received messages
+ * of each user by id. It exchanges lines of JSON with its parent: `{"connect": …}` and `{"report": true}`.
  */
 import { connect } from "node:net";
 
@@ -44,7 +44,7 @@ function holdOne(order: ConnectOrder, user: number): Promise<boolean> {
   });
 }
 
-/** Messages here are short: a frame is two bytes and its text. Pings are passed over. */
+/** Messages here are short: a frame is two bytes and its text. Pings are skipped. */
 function takeFrames(buffer: Buffer, texts: string[]): Buffer {
   let at = 0;
   while (buffer.length >= at + 2) {

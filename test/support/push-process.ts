@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./service-process.ts";
 
-/** `slipway push` as a process of its own, which a test may kill and start again under the same name and address. */
+/** `slipway push` as a separate process, which a test may kill and restart with the same name and address. */
 export interface PushProcess {
   readonly name: string;
   readonly url: string;
   readonly pid: number;
   isRunning(): boolean;
-  /** The end of what it wrote. */
+  /** The end of its output. */
   output(): string;
   isReady(): Promise<boolean>;
   start(): Promise<void>;

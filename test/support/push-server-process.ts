@@ -1,4 +1,4 @@
-/** The push role as a process of its own, with a verify service inside that takes the user id as the code. */
+/** The push role as a separate process, with a verify service that uses the code as the user id. */
 import pino from "pino";
 import { buildApp } from "../../src/app.ts";
 import { configOf } from "../../src/config/config-load.ts";

@@ -17,14 +17,14 @@ const wayToGetIt =
 const protocolHeader = new Uint8Array([0x41, 0x4d, 0x51, 0x50, 0, 0, 9, 1]);
 
 export interface RunningRabbitmq extends RunningService {
-  /** What an operator does with `rabbitmqctl`. */
+  /** Runs `rabbitmqctl`. */
   control(...command: string[]): Promise<void>;
 }
 
 /** Above what the broker uses and below it: the second raises the alarm that blocks publishers. */
 export const memoryLimits = { ease: "0.9", alarm: "0.000001" };
 
-/** A RabbitMQ node of our own: the installed one, else Debian's package, else a container. */
+/** A RabbitMQ node for tests: the installed program, else the Debian package, else a container. */
 export async function startRabbitmq(...settings: string[]): Promise<RunningRabbitmq> {
   const port = await freePort();
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
@@ -88,7 +88,7 @@ async function startInstalled(
   });
   epmd.unref();
   const env = {
-    // The Erlang cookie is made there.
+    // Erlang creates its cookie there.
     HOME: folder,
     ERL_EPMD_PORT: String(epmdPort),
     RABBITMQ_NODENAME: `slipway-${port}@localhost`,

@@ -12,7 +12,7 @@ export interface Frame {
   payload: Buffer;
 }
 
-/** Handshake headers of a client that does all that the standard asks. */
+/** Valid handshake headers. */
 export const upgradeHeaders: Record<string, string> = {
   Upgrade: "websocket",
   Connection: "Upgrade",
@@ -20,7 +20,7 @@ export const upgradeHeaders: Record<string, string> = {
   "Sec-WebSocket-Version": "13",
 };
 
-/** A bare TCP socket that speaks HTTP and WebSocket by hand, so that nothing between us and the wire is kind. */
+/** A TCP socket for hand-written HTTP and WebSocket bytes, valid or not. */
 export class RawSocket {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
@@ -48,12 +48,12 @@ export class RawSocket {
     this.write(`${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
   }
 
-  /** Whether the head of an answer is there. */
+  /** Whether the head of a response has arrived. */
   get hasAnswer(): boolean {
     return this.#received.includes("\r\n\r\n");
   }
 
-  /** The head and, by its length, the body of the next answer. */
+  /** The head and the body of the next response. */
   async answer(): Promise<HttpAnswer> {
     await eventually(
       "the head of an answer arrives",
@@ -108,7 +108,7 @@ export class RawSocket {
     this.write(maskedFrame(1, Buffer.from(text)));
   }
 
-  /** From now on it takes no more than this. */
+  /** Stops reading after this many bytes. */
   readSteadily(bytesPerSecond: number): void {
     this.socket.on("data", (chunk) => {
       this.socket.pause();

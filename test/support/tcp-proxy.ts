@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 
-/** Stands between a program and a service, so that a test can take the service away and bring it back. */
+/** A proxy between a program and a service, so that a test can cut and restore the connection. */
 export interface TcpProxy {
   port: number;
   /** Cuts every connection and refuses new ones. */
@@ -11,7 +11,7 @@ export interface TcpProxy {
 
 interface Side {
   other: Socket<Side> | null;
-  /** What arrived before the other side was connected. */
+  /** Bytes that arrived before the other side was connected. */
   early: Buffer[];
 }
 

@@ -1,4 +1,4 @@
-/** What the verify service answers to a code; by default the code itself is the user id. */
+/** The response of the verify service to a code; by default the code is the user id. */
 export type VerifyAnswer = (code: string, request: Request) => Response | Promise<Response>;
 
 export interface VerifyService {
@@ -9,7 +9,7 @@ export interface VerifyService {
   stop(): Promise<void>;
 }
 
-/** The service behind verify-uri, as another team would have written it. */
+/** A service for verify-uri, as another team would write it. */
 export function startVerifyService(): VerifyService {
   const server = Bun.serve({
     hostname: "127.0.0.1",

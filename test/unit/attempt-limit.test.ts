@@ -5,7 +5,7 @@ import { manualClock } from "../../src/clock.ts";
 const options = { name: "test", attempts: 3, windowMs: 60_000, maxKeys: 100 };
 
 describe("the limit of attempts", () => {
-  test("lets so many through, then says how long to wait", async () => {
+  test("allows a number of attempts, then returns how long to wait", async () => {
     const clock = manualClock();
     const limit = buildAttemptLimit(options, clock, null);
     expect(await Promise.all([1, 2, 3].map(() => limit.take("a")))).toEqual([0, 0, 0]);
@@ -16,7 +16,7 @@ describe("the limit of attempts", () => {
     expect(await limit.take("a")).toBe(0);
   });
 
-  test("forgets what a key did once it is forgiven, and one attempt that is given back", async () => {
+  test("does not count attempts before a forgiven one, nor an attempt that is given back", async () => {
     const limit = buildAttemptLimit(options, manualClock(), null);
     for (const _ of [1, 2, 3]) await limit.take("a");
     await limit.giveBack("a");
@@ -25,7 +25,7 @@ describe("the limit of attempts", () => {
     expect(await limit.take("a")).toBe(0);
   });
 
-  test("remembers a bounded number of keys and forgets the one longest quiet first", async () => {
+  test("remembers a bounded number of keys and forgets the least recent first", async () => {
     const limit = buildAttemptLimit(options, manualClock(), null);
     for (const _ of [1, 2, 3]) await limit.take("victim");
     for (let n = 0; n < 5000; n++) {

@@ -20,7 +20,7 @@ function open(settings: Partial<Config>) {
   });
 }
 
-test("one instance without a queue talks to itself", async () => {
+test("one instance without a queue uses the local bus", async () => {
   const { bus, outbound } = await open({});
   expect([bus.name, outbound]).toEqual(["local", null]);
 });
@@ -33,7 +33,7 @@ test("client messages alone open the queue for writing only", async () => {
   expect([bus.name, outbound?.name]).toEqual(["local", "rabbitmq"]);
 });
 
-test("in a cluster the queue carries everything, under a name that stays", async () => {
+test("in a cluster the queue carries all topics, and the instance name is stable", async () => {
   const settings = { "push.queue.url": "kafka://127.0.0.1:1", "push.cluster-enabled": true };
   const first = await open(settings);
   const second = await open(settings);
@@ -61,7 +61,7 @@ test.each([
   expect(error.faults).toEqual([{ key, source: "settings", message: expect.stringContaining(message) }]);
 });
 
-test("several mistakes in the settings of the queue are told together", async () => {
+test("several mistakes in the queue settings are reported together", async () => {
   const settings = {
     "push.queue.url": "kafkas://host",
     "push.queue.sasl": "plain" as const,

@@ -4,7 +4,7 @@ import type { Socket } from "../../src/push/connection/connection.ts";
 import { Connections } from "../../src/push/connection/connections.ts";
 import { Drain } from "../../src/push/drain.ts";
 
-/** One connection with so many unsent bytes, in a drain of one second. */
+/** One connection with unsent bytes, in a drain of one second. */
 function drainOf(unsentBytes: number) {
   const clock = manualClock(0);
   const connections = new Connections();
@@ -36,7 +36,7 @@ function drainOf(unsentBytes: number) {
 }
 
 describe("drain", () => {
-  test("a connection whose turn has come is closed as soon as nothing is left to write to it", async () => {
+  test("a due connection is closed as soon as it is flushed", async () => {
     const { state, at } = drainOf(100);
     expect(await at(500)).toBe(false);
     expect(await at(1500)).toBe(false);
@@ -46,7 +46,7 @@ describe("drain", () => {
     expect(state.closedWith).toBe(1012);
   });
 
-  test("one that reads nothing holds it up for five seconds after the period, not longer", async () => {
+  test("a connection that reads nothing delays the drain by at most five seconds", async () => {
     const { state, at } = drainOf(100);
     expect(await at(5900)).toBe(false);
     expect(state.closedWith).toBe(0);

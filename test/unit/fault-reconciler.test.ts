@@ -25,7 +25,7 @@ function found(history: Partial<History>): PromiseName[] {
   return [...new Set(reconcile({ ...emptyHistory(), ...good, ...history }).map(({ promise }) => promise))];
 }
 
-/** For each kind of violation, histories that must be found and that only it explains. */
+/** For each kind of violation, histories that violate only that promise. */
 const bad: Record<string, [PromiseName, Partial<History>][]> = {
   messages: [
     ["lost", { clients: [client([opened(0), received(1, 105), received(3, 305)])] }],
@@ -180,14 +180,14 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
 };
 
 describe("the reconciler", () => {
-  test("finds nothing where everything went well", () => expect(found({})).toEqual([]));
+  test("finds no violation in a good history", () => expect(found({})).toEqual([]));
 
   for (const [area, cases] of Object.entries(bad))
     describe(area, () => {
       test.each(cases)("%s (%#)", (promise, history) => expect(found(history)).toEqual([promise]));
     });
 
-  test("has a bad history for every promise that histories can break", () => {
+  test("has a bad history for every promise that a history can violate", () => {
     const tried = new Set(Object.values(bad).flatMap((cases) => cases.map(([promise]) => promise)));
     // Found while a fault is injected, not in a history.
     const found = ["ready-but-unusable", "not-recovered", "second-instance"];
@@ -195,7 +195,7 @@ describe("the reconciler", () => {
   });
 });
 
-/** What looks bad at first sight and is allowed. */
+/** Histories that look wrong and are allowed. */
 const allowed: [string, Partial<History>][] = [
   [
     "messages at the end of a connection are missing when the next one says recovered: false",

@@ -3,7 +3,7 @@ import { buildFloodGuard } from "../../src/webhook/receive/flood.ts";
 
 const minuteMs = 60_000;
 
-/** A guard that counts what it is made to write. */
+/** A guard whose writes are counted. */
 function startGuard() {
   const counts: number[] = [];
   const guard = buildFloodGuard({
@@ -20,13 +20,13 @@ function startGuard() {
   return { guard, record, counts };
 }
 
-test("a flood from ever new addresses writes a bounded number of records in a minute and in an hour", async () => {
+test("a flood from always new addresses writes a bounded number of records in a minute and in an hour", async () => {
   const { guard, record, counts } = startGuard();
   let sent = 0;
   for (let minute = 0; minute < 60; minute++)
     for (let n = 0; n < 700; n++) await record(`address ${sent++}`, minute * minuteMs);
   await guard.settle();
-  // Of six minutes the records of their own, and of each minute the one that counts the rest.
+  // The separate records of six minutes, and for each minute one record that counts the rest.
   expect(counts.length).toBeLessThanOrEqual(3600 + 60);
   expect(counts.length).toBeGreaterThanOrEqual(3600);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(sent);
@@ -34,7 +34,7 @@ test("a flood from ever new addresses writes a bounded number of records in a mi
   expect(counts.at(-1)).toBe(1);
 });
 
-test("a flood at one place leaves another place alone", async () => {
+test("a flood at one place does not affect another place", async () => {
   const { record, counts, guard } = startGuard();
   for (let n = 0; n < 1000; n++) await record(`address ${n}`, 0);
   await guard.settle();

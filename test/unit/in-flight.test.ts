@@ -51,12 +51,12 @@ test("a publish over the limit of messages or bytes is refused at once", async (
   expect((await faultOf(bytes.run(1, forEver))).message).toContain("1 messages already wait");
 });
 
-test("one message larger than the limit passes when it is alone", async () => {
+test("a message larger than the limit is accepted alone", async () => {
   const { inFlight } = build();
   await inFlight.run(1_000, async () => {});
 });
 
-test("a publish that is not confirmed in time is refused, and the silence is told", async () => {
+test("a publish that is not confirmed in time is refused, and the silence is reported", async () => {
   const { inFlight, clock, silences } = build();
   const late = faultOf(inFlight.run(10, forEver));
   clock.advance(4_001);
@@ -67,7 +67,7 @@ test("a publish that is not confirmed in time is refused, and the silence is tol
   expect(inFlight.count).toBe(1);
 });
 
-test("one slow confirmation among others is no silence", async () => {
+test("one slow confirmation among others is not a silence", async () => {
   const { inFlight, clock, silences } = build();
   const late = faultOf(inFlight.run(10, forEver));
   clock.advance(2_000);
@@ -77,7 +77,7 @@ test("one slow confirmation among others is no silence", async () => {
   expect(silences()).toBe(0);
 });
 
-test("a broker that gave a sign of life has the deadline again before it counts as silent", async () => {
+test("after activity the broker counts as silent only after another deadline", async () => {
   const { inFlight, clock, silences } = build();
   const blocked = faultOf(inFlight.run(10, forEver));
   clock.advance(3_999);
@@ -91,7 +91,7 @@ test("a broker that gave a sign of life has the deadline again before it counts 
   expect(silences()).toBeGreaterThan(0);
 });
 
-test("when the session is lost all are refused and their places are free", async () => {
+test("when the session is lost, all publishes are refused and none is counted", async () => {
   const { inFlight } = build();
   const lost = faultOf(inFlight.run(10, forEver));
   const drained = inFlight.drained();
@@ -101,7 +101,7 @@ test("when the session is lost all are refused and their places are free", async
   expect(inFlight.count).toBe(0);
 });
 
-test("the answer of the broker is passed on, a fault as it is", async () => {
+test("the result of the broker is passed on, a Fault unchanged", async () => {
   const { inFlight } = build();
   const refuse = (cause: Error) => faultOf(inFlight.run(10, () => Promise.reject(cause)));
   expect((await refuse(new Fault("invalid", "Too large."))).code).toBe("invalid");

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const minuteMs = 60_000;
 let files = 0;
 
-/** Processes on one key file, one after the other; each sweeps once a second, as a gateway does. */
+/** Consecutive processes with one key file; each drops old keys once a second, as a gateway does. */
 function processesOn() {
   const file = join(folder, `keys-${++files}.jsonl`);
   const clock = manualClock(Date.parse("2026-01-31T09:00:00Z"));
@@ -55,7 +55,7 @@ function processesOn() {
   return { file, faults, system, begin, stored: () => readFileSync(file, "utf8") };
 }
 
-test("a key is known for its five minutes over any number of restarts", () => {
+test("a key is known for five minutes across any number of restarts", () => {
   const { begin } = processesOn();
   for (let start = 0; start < 4; start++) {
     const gateway = begin();
@@ -70,7 +70,7 @@ test("a key is known for its five minutes over any number of restarts", () => {
   late.end();
 });
 
-test("a key of the hour before is not kept on disk, however often the process starts", () => {
+test("an old key is not kept on disk, however often the process starts", () => {
   const { begin, stored } = processesOn();
   for (let start = 0; start < 20; start++) {
     const gateway = begin();
@@ -85,7 +85,7 @@ test("a key of the hour before is not kept on disk, however often the process st
 test("a key that could not be written is written with the next one", () => {
   const { file, faults, begin } = processesOn();
   const gateway = begin();
-  // A folder stands where the file should be: it cannot be opened.
+  // A folder has the name of the file, so the file cannot be opened.
   mkdirSync(file);
   expect(gateway.publish("order-7")).toBe(true);
   expect(faults).toHaveLength(1);
@@ -98,7 +98,7 @@ test("a key that could not be written is written with the next one", () => {
   next.end();
 });
 
-test("a key that was used while the system's time was wrong keeps its five minutes over a restart", () => {
+test("a key that was used while the system time was wrong is valid for five minutes across a restart", () => {
   for (const wrongMs of [-60 * minuteMs, 60 * minuteMs]) {
     const { system, begin } = processesOn();
     system.stepMs = wrongMs;

@@ -20,7 +20,7 @@ function newFile(): string {
   return join(folder, "not yet there", "keys.jsonl");
 }
 
-/** One life of an instance over the same file. */
+/** One process of an instance with the same file. */
 function live(file: string, clock = manualClock(1_000_000_000), faults: string[] = []) {
   const journal = new KeyFile({
     file,
@@ -39,7 +39,7 @@ function live(file: string, clock = manualClock(1_000_000_000), faults: string[]
   return { keys, journal, clock, publish };
 }
 
-test("keys, ids and counts are known to the next life, for five minutes in all", () => {
+test("the next process knows keys, ids and counts for the rest of the five minutes", () => {
   const file = newFile();
   const first = live(file);
   expect(first.publish("a", "id-a", 7)).toBe(true);
@@ -57,7 +57,7 @@ test("keys, ids and counts are known to the next life, for five minutes in all",
   expect(statSync(file).mode & 0o077).toBe(0);
 });
 
-test("a line that a crash cut off spoils no other", () => {
+test("a line that a crash truncated does not affect others", () => {
   const file = newFile();
   const first = live(file);
   first.publish("a", "id-a");
@@ -71,7 +71,7 @@ test("a line that a crash cut off spoils no other", () => {
   expect(third.keys.size).toBe(2);
 });
 
-test("what is forgotten is deleted from the disk, and what is promised stays", () => {
+test("expired keys are deleted from the disk, and valid ones stay", () => {
   const file = newFile();
   const { keys, clock, publish, journal } = live(file);
   publish("old", "id-old");

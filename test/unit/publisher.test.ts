@@ -8,7 +8,7 @@ import { Publisher } from "../../src/push/publish/publisher.ts";
 
 const request = { targetType: "user" as const, target: "anna", data: "x" };
 
-/** A broker that confirms at once and delivers when the test says so. */
+/** A broker that confirms at once and delivers on demand. */
 function publisherOverSlowBroker(isConfirmed = () => true) {
   const clock = manualClock();
   const idempotency = new Idempotency(idempotencyDefaults);
@@ -36,7 +36,7 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
   return { publisher, readBack };
 }
 
-test("a repeat that comes before the first message was read here is answered the same id", async () => {
+test("a repeat before the first message was read back returns the same id", async () => {
   const { publisher, readBack } = publisherOverSlowBroker();
   expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
   expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
@@ -45,7 +45,7 @@ test("a repeat that comes before the first message was read here is answered the
   expect(await publisher.publishOnce(request, "order-7")).toMatchObject({ id: "id-1" });
 });
 
-test("a publish that the broker did not confirm is not a first one", async () => {
+test("a publish that the broker did not confirm does not use up its key", async () => {
   let isConfirmed = false;
   const { publisher } = publisherOverSlowBroker(() => isConfirmed);
   await expect(publisher.publishOnce(request, "order-7")).rejects.toThrow("the broker is away");

@@ -32,7 +32,7 @@ describe("allowed-origins", () => {
       expect(isAllowed(origin)).toBe(false);
   });
 
-  test("https://*.x.com is every host below it, and nothing else", () => {
+  test("https://*.x.com allows every subdomain, and no other host", () => {
     for (const origin of ["https://a.shop.example", "https://a.b.shop.example"])
       expect(isAllowed(origin)).toBe(true);
     for (const origin of [
@@ -46,13 +46,13 @@ describe("allowed-origins", () => {
       expect(isAllowed(origin)).toBe(false);
   });
 
-  test("* is everybody", () => {
+  test("* allows every origin", () => {
     expect(originCheck(["*"])("https://anything.example")).toBe(true);
   });
 });
 
 describe("idempotency keys", () => {
-  test("a key is known for five minutes, whatever the halves do", () => {
+  test("a key is known for five minutes, however the two maps rotate", () => {
     const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
     const print = fingerprintOf("all", "", "x");
     expect(keys.remember("a", "id-a", print, 1000)).toBe(true);
@@ -64,7 +64,7 @@ describe("idempotency keys", () => {
     expect(keys.remember("a", "new", print, 301_000)).toBe(true);
   });
 
-  test("at most so many are kept: the older half goes first", () => {
+  test("the number of keys is bounded: the older half is dropped first", () => {
     const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
     for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0n, 1);
     expect(keys.size).toBeLessThanOrEqual(1000);
@@ -72,7 +72,7 @@ describe("idempotency keys", () => {
     expect(keys.find("k0", 2)).toBeUndefined();
   });
 
-  test("fields do not run into each other", () => {
+  test("the fingerprint separates its fields", () => {
     expect(fingerprintOf("user", "a\nb", "c")).not.toBe(fingerprintOf("user", "a", "b\nc"));
   });
 });
@@ -98,7 +98,7 @@ describe("messages on the queue", () => {
     expect(readBroadcast({ targetType: "all", data: "x" }, rules)?.target).toBe("");
   });
 
-  test("anything else is no message", () => {
+  test("other values are not messages", () => {
     const good = { v: 1, id: "i", seq: 1, ts: 1, node: "n", targetType: "all", target: "", data: "x" };
     expect(readBroadcast(good, rules)).toEqual({ ...good, v: 1, targetType: "all" });
     const wrong = [
@@ -118,14 +118,14 @@ describe("messages on the queue", () => {
     for (const value of wrong) expect(readBroadcast(value, rules)).toBeNull();
   });
 
-  test("nor is one with more bytes than max-message-bytes", () => {
+  test("a message over max-message-bytes is not accepted", () => {
     const read = (data: string) => readBroadcast({ targetType: "all", data }, rules);
     expect(read("x".repeat(100))).not.toBeNull();
     expect(read("漢".repeat(33))).not.toBeNull();
     expect(read("漢".repeat(34))).toBeNull();
   });
 
-  test("a control message names its type and all that the type needs", () => {
+  test("a control message has a type and all fields of that type", () => {
     const head = { v: 1, id: "i", node: "n" };
     const good = [
       { ...head, type: "kick", userId: "1", code: 4004, reason: "" },
@@ -220,13 +220,13 @@ describe("presence", () => {
 });
 
 describe("the channels in the report of connections", () => {
-  test("are the largest, and where they are equal those that exist longest, by size and then by name", () => {
+  test("are the largest, among equals the oldest, sorted by size and then by name", () => {
     const channel = fc.record({ name: fc.string(), members: fc.integer({ min: 1, max: 6 }) });
     fc.assert(
       fc.property(fc.array(channel), fc.integer({ min: 1, max: 20 }), (channels, limit) => {
         const all = new Map(channels.map(({ name, members }) => [name, members]));
         const entries = [...all].map(([name, members]) => ({ name, members }));
-        // Sorting keeps the order of equals, which is that of their coming.
+        // Sorting is stable, so equals stay in order of creation.
         const largest = entries.sort((left, right) => right.members - left.members).slice(0, limit);
         const byName = largest.sort(
           (left, right) => right.members - left.members || (left.name < right.name ? -1 : 1),
@@ -238,7 +238,7 @@ describe("the channels in the report of connections", () => {
 });
 
 describe("connect-rate", () => {
-  test("counts each address by itself, second by second; 0 means no limit", () => {
+  test("counts per address and second; 0 means no limit", () => {
     const clock = manualClock();
     const rate = new ConnectRate(2, clock);
     expect([rate.allows("a"), rate.allows("a"), rate.allows("a"), rate.allows("b")]).toEqual([
@@ -253,8 +253,8 @@ describe("connect-rate", () => {
   });
 });
 
-describe("a crowd at the door", () => {
-  test("passes so many at a time, in order, and whoever comes alone does not wait", async () => {
+describe("the turn gate", () => {
+  test("passes a fixed number per turn, in order, and a single caller does not wait", async () => {
     const gate = new TurnGate(2);
     const passed: number[] = [];
     const crowd = Array.from({ length: 5 }, async (_, number) => {

@@ -10,7 +10,7 @@ function message(id: string): BroadcastMessage {
 const options = { maxMessages: 5, maxBytes: 50, maxAgeMs: 100, overlapMs: 0, originId: "start" };
 
 describe("resume ring", () => {
-  test("`recovered` never lies: when it is true, every message after the resumed one is replayed, in order", () => {
+  test("`recovered` is true only if every message after the resumed one is replayed, in order", () => {
     const events = fc.array(
       fc.oneof(
         fc.record({ add: fc.integer({ min: 1, max: 30 }) }),
@@ -25,8 +25,8 @@ describe("resume ring", () => {
         const ring = new ResumeRing(options);
         const all: string[] = [];
         let now = 0;
-        /** What somebody who left then knows: the id to resume from, and how many messages had been. */
-        const left: { id: string; heard: number }[] = [{ id: ring.lastId, heard: 0 }];
+        /** A client that left: the id to resume from, and how many messages it had received. */
+        const left: { id: string; received: number }[] = [{ id: ring.lastId, received: 0 }];
         for (const step of steps) {
           if ("add" in step) {
             all.push(`m${all.length}`);
@@ -35,12 +35,12 @@ describe("resume ring", () => {
             all.push("passed");
             ring.skip(now);
           } else if ("wait" in step) now += step.wait;
-          else left.push({ id: ring.lastId, heard: all.length });
+          else left.push({ id: ring.lastId, received: all.length });
           expect(ring.size).toBeLessThanOrEqual(options.maxMessages);
-          for (const { id, heard } of left) {
+          for (const { id, received } of left) {
             const { from, isComplete } = ring.find(id, now);
             const replayed = Array.from({ length: ring.end - from }, (_, at) => ring.at(from + at)?.id);
-            if (isComplete) expect(replayed).toEqual(all.slice(heard));
+            if (isComplete) expect(replayed).toEqual(all.slice(received));
             else expect(replayed).toEqual([]);
           }
         }
@@ -48,7 +48,7 @@ describe("resume ring", () => {
     );
   });
 
-  test("after a gap nobody who heard only older messages is told that nothing is missing", () => {
+  test("after a gap a resume from an older message is incomplete", () => {
     const ring = new ResumeRing(options);
     const empty = ring.lastId;
     ring.skip(0);
@@ -64,7 +64,7 @@ describe("resume ring", () => {
     expect(ring.find("b", 0).isComplete).toBe(true);
   });
 
-  test("with an overlap a gap reaches as far beyond itself, because elsewhere the order may have been another", () => {
+  test("with an overlap a gap also affects later messages within the overlap, because the order may differ elsewhere", () => {
     const ring = new ResumeRing({ ...options, overlapMs: 10 });
     ring.skip(100);
     ring.add(message("a"), 1, 110);
@@ -82,7 +82,7 @@ describe("resume ring", () => {
     expect(ring.find("c", 26).isComplete).toBe(false);
   });
 
-  test("what is too old goes, but for the newest of it and what a replay from there begins at", () => {
+  test("old messages are dropped, except the newest of them and its overlap", () => {
     const ring = new ResumeRing({ ...options, overlapMs: 10 });
     for (const [id, at] of Object.entries({ a: 0, b: 15, c: 20 })) ring.add(message(id), 1, at);
     ring.dropOld(1000);

@@ -16,7 +16,7 @@ function watch(limits: { maxMissing?: number } = {}) {
   return { watched, gaps, hear };
 }
 
-test("a number that never comes is counted once it is late", () => {
+test("a number that never arrives is counted once it is late", () => {
   const { watched, gaps, hear } = watch();
   hear("a", 0, 7, 8, 11);
   watched.tick(4_999);
@@ -27,14 +27,14 @@ test("a number that never comes is counted once it is late", () => {
   expect(gaps).toEqual([2]);
 });
 
-test("numbers out of order are no gap", () => {
+test("numbers out of order are not a gap", () => {
   const { watched, gaps, hear } = watch();
   hear("a", 0, 1, 4, 2, 3, 5, 3);
   watched.tick(60_000);
   expect(gaps).toEqual([]);
 });
 
-test("each start of a publisher counts for itself, and messages without a number do not count", () => {
+test("each process of a publisher has its own sequence, and messages without a number are ignored", () => {
   const { watched, gaps, hear } = watch();
   hear("first-life", 0, 500);
   hear("second-life", 0, 1, 2);
@@ -43,7 +43,7 @@ test("each start of a publisher counts for itself, and messages without a number
   expect(gaps).toEqual([]);
 });
 
-test("a gap larger than what is awaited is counted at once", () => {
+test("the part of a gap beyond the limit is counted at once", () => {
   const { watched, gaps, hear } = watch({ maxMissing: 10 });
   hear("a", 0, 1, 1_002);
   expect(gaps).toEqual([990]);
@@ -51,7 +51,7 @@ test("a gap larger than what is awaited is counted at once", () => {
   expect(gaps).toEqual([990, 10]);
 });
 
-test("a number is awaited from when it was passed over until it comes or is given up", () => {
+test("there is a gap from a skipped number until it arrives or is late", () => {
   const { watched, hear } = watch();
   hear("a", 0, 1, 2);
   expect(watched.hasGaps).toBe(false);
@@ -64,7 +64,7 @@ test("a number is awaited from when it was passed over until it comes or is give
   expect(watched.hasGaps).toBe(false);
 });
 
-test("numbers that are awaited of a publisher that is forgotten count as missing", () => {
+test("missing numbers of a forgotten publisher are counted", () => {
   const { gaps, hear } = watch();
   hear("a", 0, 1, 4);
   hear("b", 0, 1);

@@ -29,7 +29,7 @@ function supervise(open: Opening, more: { openTimeoutMs?: number } = {}) {
 
 const session = () => ({ close: async () => {} });
 
-test("it tries for ever, and logs an outage once", async () => {
+test("it keeps trying, and logs an outage once", async () => {
   let attempts = 0;
   const { supervisor, states, lines } = supervise(async () => {
     attempts += 1;
@@ -43,7 +43,7 @@ test("it tries for ever, and logs an outage once", async () => {
   await supervisor.close();
 });
 
-test("a broken session is replaced, and what the old one still says is ignored", async () => {
+test("a broken session is replaced, and later events of the old one are ignored", async () => {
   const sessions: SessionEvents[] = [];
   const { supervisor } = supervise(async (events) => {
     sessions.push(events);
@@ -73,7 +73,7 @@ test("a paused session is open but not ready", async () => {
   expect(supervisor.state()).toEqual({ ready: false, detail: "closed" });
 });
 
-test("a session that is paused for two reasons is ready when both have passed", async () => {
+test("a session that is paused for two reasons is ready when both are resolved", async () => {
   let events: SessionEvents | undefined;
   const { supervisor } = supervise(async (given) => {
     events = given;
@@ -81,9 +81,9 @@ test("a session that is paused for two reasons is ready when both have passed", 
     return session();
   });
   await eventually("it says why", () => supervisor.state().detail === "catching up");
-  events?.paused("blocked", "it takes no messages");
+  events?.paused("blocked", "it accepts no messages");
   events?.resumed("backlog");
-  expect(supervisor.state()).toEqual({ ready: false, detail: "it takes no messages" });
+  expect(supervisor.state()).toEqual({ ready: false, detail: "it accepts no messages" });
   events?.resumed("backlog");
   expect(supervisor.state().ready).toBe(false);
   events?.resumed("blocked");
@@ -91,7 +91,7 @@ test("a session that is paused for two reasons is ready when both have passed", 
   await supervisor.close();
 });
 
-test("an opening that never ends is given up, and its signal tells it so", async () => {
+test("an open that never ends is aborted by its signal", async () => {
   const signals: AbortSignal[] = [];
   const { supervisor } = supervise(
     ({ signal }) => {
@@ -106,7 +106,7 @@ test("an opening that never ends is given up, and its signal tells it so", async
   expect(signals.at(-1)?.aborted).toBe(true);
 });
 
-test("what the libraries wrapped is told with what they were doing", async () => {
+test("the reason contains the outermost and the innermost error", async () => {
   const refused = new Error("Connection to host:9092 failed.", { cause: new Error("ECONNREFUSED") });
   const { supervisor } = supervise(() =>
     Promise.reject(new AggregateError([refused], "metadata failed 1 times.")),

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { TimerWheel } from "../../src/push/connection/timer-wheel.ts";
 
 describe("timer wheel", () => {
-  test("whatever is scheduled is visited once, not before its time and at most one tick after it", () => {
+  test("every item is visited once, not before its time and at most one tick after it", () => {
     const delays = fc.array(fc.integer({ min: 1, max: 5000 }), { maxLength: 50 });
     const steps = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 60, maxLength: 60 });
     fc.assert(
@@ -17,7 +17,7 @@ describe("timer wheel", () => {
           const before = now;
           now += step;
           wheel.advance(now, (item, nowMs) => {
-            // Beyond the wheel's reach an item is asked early and asks to be asked again.
+            // An item beyond the last slot is visited early and schedules itself again.
             if (nowMs < item.at) return item.at;
             expect(visited.has(item)).toBe(false);
             visited.set(item, nowMs);
@@ -31,7 +31,7 @@ describe("timer wheel", () => {
     );
   });
 
-  test("after a long sleep of the machine everything is visited once", () => {
+  test("after the machine slept, every item is visited once", () => {
     const wheel = new TimerWheel<number>({ tickMs: 100, reachMs: 1000, nowMs: 0 });
     for (let item = 0; item < 10; item++) wheel.schedule(item, item * 100);
     const visited: number[] = [];

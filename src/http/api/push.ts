@@ -197,13 +197,13 @@ export function pushApi({ codes, operations, consoleAccess }: PushDeps) {
     })
     .openapi(disconnect, async (c) => {
       const body = onlyGiven(c.req.valid("json"));
-      const who =
+      const selector =
         body.userId === undefined ? { connectionId: body.connectionId ?? "" } : { userId: body.userId };
-      const disconnected = await operations.disconnect(who);
+      const disconnected = await operations.disconnect(selector);
       await audit(c, {
         action: "push.disconnect",
         subject: "push",
-        detail: { ...who, connections: disconnected },
+        detail: { ...selector, connections: disconnected },
       });
       return c.json({ connections: disconnected }, 200);
     })

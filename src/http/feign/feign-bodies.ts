@@ -46,7 +46,7 @@ async function readObject(request: Request, head: FeignHead): Promise<Record<str
 }
 
 export interface DisconnectRequest {
-  who: { userId: string } | { connectionId: string };
+  selector: { userId: string } | { connectionId: string };
   closeCode: number | undefined;
 }
 
@@ -64,8 +64,8 @@ export async function readDisconnect(
       40007,
       "code must be a close code from 4000 to 4999, or 1000, 1001, 1008, 1011, 1012, 1013.",
     );
-  if (isName(userId) && connectionId === undefined) return { who: { userId }, closeCode: code };
-  if (isName(connectionId) && userId === undefined) return { who: { connectionId }, closeCode: code };
+  if (isName(userId) && connectionId === undefined) return { selector: { userId }, closeCode: code };
+  if (isName(connectionId) && userId === undefined) return { selector: { connectionId }, closeCode: code };
   return fail(400, 40003, "Give either userId or connectionId, as a string.");
 }
 

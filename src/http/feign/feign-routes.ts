@@ -116,9 +116,9 @@ async function disconnect(
 ): Promise<Response> {
   const body = await readDisconnect(request, head);
   if (body instanceof Response) return body;
-  const isConsole = "userId" in body.who && isConsoleUser(body.who.userId);
+  const isConsole = "userId" in body.selector && isConsoleUser(body.selector.userId);
   if (isConsole && !callers.mayActForConsole(head)) return belongsToConsole();
-  const count = await gateway.control.disconnect(body.who, body.closeCode);
+  const count = await gateway.control.disconnect(body.selector, body.closeCode);
   return succeedForConnections("disconnect success", count);
 }
 
