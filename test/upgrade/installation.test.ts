@@ -34,7 +34,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
   let admin: Caller;
   let before: TaskRow[];
   beforeAll(async () => {
-    installation = await copyInstallation(name, { notifyUrl: receiver.url });
+    installation = await copyInstallation(name, { notifyUrl: `${receiver.url}hooks/0ldcredential` });
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
     // As 0.1.0 left projects behind after a failed health check and after a cancellation.
     const { failed } = installation.facts.tasks;
@@ -196,6 +196,33 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     const signed = `${header("id")}.${header("timestamp")}.${first?.body}`;
     const signature = createHmac("sha256", notifyKey).update(signed).digest("base64");
     expect(header("signature")).toBe(`v1,${signature}`);
+  });
+
+  test("encrypts the addresses of notification targets, and keeps the context of commit statuses", async () => {
+    interface ReadProject {
+      name: string;
+      notify: Record<string, unknown>[];
+      commitStatus: object;
+    }
+    const { items } = await admin<{ items: ReadProject[] }>("GET", "/api/projects?pageSize=200");
+    const { notify, commitStatus } = items.find(({ name }) => name === "shop") ?? {};
+    expect(notify).toEqual([
+      {
+        id: expect.any(String),
+        format: "slipway",
+        url: `${receiver.url}…tial`,
+        events: [],
+        logLines: 0,
+        secretSet: false,
+      },
+    ]);
+    expect(commitStatus).toEqual({ context: "slipway", skipped: false });
+    const stored = [
+      ...(await installation.query("select notify from projects")),
+      ...(await installation.query("select * from outgoing_calls")),
+      ...(await installation.query("select * from project_secrets")),
+    ];
+    expect(JSON.stringify(stored)).not.toContain("0ldcredential");
   });
 
   test("removes its sample with its repository and nothing else", async () => {
