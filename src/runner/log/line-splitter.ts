@@ -1,3 +1,5 @@
+import { storableText } from "../../storable-text.ts";
+
 /** Longest line that is kept; what follows is counted, not buffered. */
 export const lineMaxLength = 32_768;
 
@@ -22,7 +24,7 @@ export function buildLineSplitter(): LineSplitter {
     const line = cut > 0 ? `${kept} [line cut: ${cut} more characters]` : kept.replace(/\r$/, "");
     kept = "";
     cut = 0;
-    return storable(line);
+    return storableText(line);
   }
 
   return {
@@ -38,9 +40,4 @@ export function buildLineSplitter(): LineSplitter {
     },
     end: () => (kept === "" && cut === 0 ? [] : [finishLine()]),
   };
-}
-
-/** PostgreSQL keeps no NUL in text, and half a surrogate pair is no text at all. Colours (ANSI) stay. */
-function storable(line: string): string {
-  return line.replaceAll("\0", "\uFFFD").toWellFormed();
 }

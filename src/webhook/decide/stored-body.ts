@@ -1,3 +1,4 @@
+import { storableText } from "../../storable-text.ts";
 import { isObject } from "../host/json-reader.ts";
 
 const maxStoredBytes = 8192;
@@ -30,7 +31,7 @@ const maxSearched = 2 * maxStoredBytes;
  * it is none.
  */
 export function storedBodyOf(text: string, payload: unknown, secrets: readonly string[]): string {
-  return cutAtBytes(storable(masked(text, payload, secrets).slice(0, maxStoredBytes)), maxStoredBytes);
+  return cutAtBytes(storableText(masked(text, payload, secrets).slice(0, maxStoredBytes)), maxStoredBytes);
 }
 
 function masked(text: string, payload: unknown, secrets: readonly string[]): string {
@@ -106,11 +107,6 @@ export function cutAtBytes(text: string, maxBytes: number): string {
   let end = Math.min(maxBytes, bytes.length);
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.subarray(0, end).toString("utf8");
-}
-
-/** PostgreSQL takes no NUL, and no database half a surrogate pair. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 /** One line without control characters: safe in a terminal and in a log. */
