@@ -3,7 +3,7 @@ import { manualClock } from "../../src/clock.ts";
 import { type ApiServer, adminPassword, startApiServer, userPassword } from "../support/api-server.ts";
 import { availableDatabases } from "../support/databases.ts";
 
-/** Those that several instances can stand on. */
+/** Databases that several instances can share. */
 const sharedDatabases = (await availableDatabases()).filter(({ name }) => name === "PostgreSQL");
 const clock = manualClock();
 let server: ApiServer;
@@ -26,7 +26,7 @@ describe("sign-in", () => {
     });
   });
 
-  test("takes the username in any case, and the audit log has it as it is stored", async () => {
+  test("accepts the username in any case, and the audit log contains the stored spelling", async () => {
     await server.anonymous.expect(200, "POST", "/api/auth/login", {
       username: "ADMIN",
       password: adminPassword,
@@ -35,7 +35,7 @@ describe("sign-in", () => {
     expect(list.items[0]).toMatchObject({ username: "admin", subject: "user admin" });
   });
 
-  test("says the same for a wrong password and an unknown user", async () => {
+  test("gives the same response for a wrong password and an unknown user", async () => {
     const tries = [
       { username: "admin", password: "wrong" },
       { username: "nobody", password: "wrong" },
@@ -47,7 +47,7 @@ describe("sign-in", () => {
     expect(answers[0]?.text).toBe(answers[1]?.text as string);
   });
 
-  test("names unknown fields with the one that was meant, and refuses what is not JSON", async () => {
+  test("names unknown fields with the probable field, and refuses a body that is not JSON", async () => {
     const wrong = await server.anonymous.request("POST", "/api/auth/login", { user: "a", pasword: "b" });
     expect(wrong.status).toBe(422);
     expect((wrong.body as { error: { fields: unknown[] } }).error.fields).toContainEqual({
@@ -59,7 +59,7 @@ describe("sign-in", () => {
     expect((await server.anonymous.request("POST", "/api/auth/login", "a=b", form)).status).toBe(415);
   });
 
-  test("ends after auth.sessionHours, and is in no list of sessions then", async () => {
+  test("ends after auth.sessionHours and disappears from the list of sessions", async () => {
     const ownClock = manualClock();
     const own = await startApiServer({ "auth.sessionHours": 2 }, ownClock);
     ownClock.advance(2 * 3_600_000 - 1);
@@ -78,7 +78,7 @@ describe("sign-in", () => {
     at.anonymous.request("POST", "/api/auth/login", { username, password }, { "x-forwarded-for": address });
   const behindProxy = { "server.trustedProxies": ["127.0.0.0/8"] };
 
-  test("is limited per address, with Retry-After, and a good sign-in counts for nothing and clears nothing", async () => {
+  test("is limited per address, with Retry-After; a successful sign-in neither counts nor resets the count", async () => {
     const limited = await startApiServer(behindProxy, clock);
     const attempt = attemptAt(limited);
     for (let n = 0; n < 19; n++) expect((await attempt("203.0.113.1", "wrong", `user${n}`)).status).toBe(401);
@@ -92,7 +92,7 @@ describe("sign-in", () => {
     await limited.stop();
   }, 60_000);
 
-  test("is limited per username, and a good sign-in of the user clears the count", async () => {
+  test("is limited per username, and a successful sign-in of the user resets the count", async () => {
     const limited = await startApiServer(behindProxy, clock);
     const attempt = attemptAt(limited);
     const guess = async (n: number) => (await attempt(`203.0.113.${n}`, "wrong", "Admin")).status;
@@ -153,7 +153,7 @@ describe("a session", () => {
     expect((await other.request("GET", "/api/auth/me")).status).toBe(401);
   });
 
-  test("of a disabled user loses access at once, and so does its token", async () => {
+  test("of a disabled user loses access immediately, and so does its token", async () => {
     const { id, client } = await server.newUser("leaver");
     const { token } = await client.expect<{ token: string }>(201, "POST", "/api/tokens", { name: "ci" });
     expect((await server.as(token).request("GET", "/api/auth/me")).status).toBe(200);
@@ -186,7 +186,7 @@ describe("users", () => {
     ).toEqual(["username", "password"]);
   });
 
-  test("are found by their exact name by anybody signed in", async () => {
+  test("are found by their exact name by every signed-in user", async () => {
     const { id } = await server.newUser("findable");
     const { client } = await server.newUser("finder");
     const found = await client.expect(200, "GET", "/api/users/by-name/FINDABLE");
@@ -266,7 +266,7 @@ describe("the console's cookie", () => {
     expect((await server.anonymous.request("POST", "/api/auth/login", login)).status).toBe(403);
   });
 
-  test("is Secure when the client spoke https to a trusted proxy", async () => {
+  test("is Secure if the client used https to a trusted proxy", async () => {
     const proxied = await startApiServer({ "server.trustedProxies": ["127.0.0.0/8"] }, clock);
     const headers = { ...csrf, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.5" };
     const answer = await proxied.anonymous.request("POST", "/api/auth/login", login, headers);
@@ -274,7 +274,7 @@ describe("the console's cookie", () => {
     await proxied.stop();
   });
 
-  test("reads without, but changes only with our header and from our own site", async () => {
+  test("allows reads without our header, and changes only with it and from our own site", async () => {
     const signedIn = await server.anonymous.request("POST", "/api/auth/login", login, csrf);
     const cookie = { cookie: `other=1; ${cookieOf(signedIn.headers).split(";")[0]}` };
     const change = async (headers: Record<string, string>) =>

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe("what is stored for the server of the repository", () => {
+describe("secrets that are stored for the server of the repository", () => {
   const url = "https://git.example.com/shop.git";
   async function project(): Promise<string> {
     const body = { name: `bound ${crypto.randomUUID()}`, git: { url } };
@@ -46,7 +46,7 @@ describe("what is stored for the server of the repository", () => {
       "/api/audit?action=project.update",
     );
     expect(items[0]?.detail).toMatchObject({ forgotten: ["clone credential", "status token"] });
-    // Going back does not bring it back.
+    // Changing the URL back does not restore it.
     const back = await server.admin.expect(200, "PATCH", path, { git: { url } });
     expect(back).toMatchObject({ git: { credentialSet: false }, warnings: [] });
   });

@@ -23,7 +23,7 @@ const passwordIn = (facts: string[]) =>
   facts.map((fact) => /the password (\S+)/.exec(fact)?.[1]).find(Boolean);
 
 describe.each(await availableDatabases())("the first start on $name", ({ name, make }) => {
-  test("makes one admin, also when instances start together; its password is told once and works", async () => {
+  test("creates one admin, also if instances start together; its password is shown once and works", async () => {
     delete process.env.SLIPWAY_ADMIN_PASSWORD;
     const database = await make();
     const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
@@ -32,7 +32,7 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
       "data.dir": dataDir,
       "database.url": database.url,
     });
-    // Only one server at a time has an SQLite file.
+    // Only one server at a time can use an SQLite file.
     const instances = name === "SQLite" ? [1] : [1, 2, 3];
     const apps = await Promise.all(instances.map(() => buildApp(config, "deploy", log)));
     const passwords = apps.map((app) => passwordIn(app.facts)).filter((password) => password !== undefined);
@@ -46,7 +46,7 @@ describe.each(await availableDatabases())("the first start on $name", ({ name, m
     rmSync(dataDir, { recursive: true, force: true });
   }, 60_000);
 
-  test("takes SLIPWAY_ADMIN_PASSWORD and tells nothing", async () => {
+  test("accepts SLIPWAY_ADMIN_PASSWORD and prints no password", async () => {
     process.env.SLIPWAY_ADMIN_PASSWORD = "chosen by the operator";
     const database = await make();
     const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));

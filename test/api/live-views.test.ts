@@ -53,8 +53,8 @@ async function viewer(username: string) {
 const isSentAway = (socket: PushClient) =>
   eventually("the connection ends", () => socket.closed !== null).then(() => socket.closed?.code);
 
-describe("a live view of the console follows its user", () => {
-  test("out of a project whose member the user no longer is", async () => {
+describe("a live connection of the console", () => {
+  test("leaves a project after its user is no longer a member", async () => {
     const { id, client, socket } = await viewer("former-member");
     await server.admin.expect(204, "DELETE", memberPath(id));
     await socket.receivedType("left");
@@ -64,20 +64,20 @@ describe("a live view of the console follows its user", () => {
     again.socket.close();
   });
 
-  test("away when the user is disabled: then there is no way back", async () => {
+  test("is closed when its user is disabled, and cannot be opened again", async () => {
     const { id, client, socket } = await viewer("disabled-member");
     await server.admin.expect(200, "PATCH", `/api/users/${id}`, { disabled: true });
     expect(await isSentAway(socket)).toBe(4004);
     expect((await client.request("POST", "/api/push/codes", { for: "console" })).status).toBe(401);
   });
 
-  test("away when the user signs out", async () => {
+  test("is closed when its user signs out", async () => {
     const { client, socket } = await viewer("leaver");
     await client.expect(204, "POST", "/api/auth/logout");
     expect(await isSentAway(socket)).toBe(1012);
   });
 
-  test("with a code that was made before: it admits nobody once its user lost a project, a session or itself", async () => {
+  test("is not admitted by an earlier code after its user lost a project, a session or the account", async () => {
     const { id, client } = await viewer("code-holder");
     const changes = [
       () => server.admin.expect(204, "DELETE", memberPath(id)),
@@ -94,7 +94,7 @@ describe("a live view of the console follows its user", () => {
     expect(await isAdmitted(code)).toBe(false);
   });
 
-  test("away when the token is revoked that it was made with", async () => {
+  test("is closed when its token is revoked", async () => {
     const { client } = await viewer("token-owner");
     const body = { name: "live", scopes: ["write"], expiresAt: null };
     const made = await client.expect<{ id: number; token: string }>(201, "POST", "/api/tokens", body);
@@ -103,7 +103,7 @@ describe("a live view of the console follows its user", () => {
     expect(await isSentAway(socket)).toBe(1012);
   });
 
-  test("and a token's view hears the projects that the token reads, before and after a change of its user's role", async () => {
+  test("of a token receives the projects that the token can read, before and after a change of the user's role", async () => {
     const { id, client } = await server.newUser("token-admin", "admin");
     const body = { name: "live", scopes: ["write"] };
     const { token } = await client.expect<{ token: string }>(201, "POST", "/api/tokens", body);
@@ -121,7 +121,7 @@ describe("a live view of the console follows its user", () => {
     for (const socket of [before, after]) socket.close();
   });
 
-  test("into a new project of the user's group, and out of one that leaves it", async () => {
+  test("joins a new project of the user's group, and leaves a project that left the group", async () => {
     const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "team" });
     const user = await server.newUser("group-member");
     await server.admin.expect(200, "PUT", `/api/groups/${group.id}/members/${user.id}`, {
@@ -133,7 +133,7 @@ describe("a live view of the console follows its user", () => {
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { groupId: group.id });
     await eventually("the channel is granted", async () => {
       join();
-      // Paced, or the limit of client messages would end the connection.
+      // Paced, because the limit of client messages would end the connection.
       await Bun.sleep(50);
       return socket.ofType("joined").length > 0;
     });
@@ -143,13 +143,13 @@ describe("a live view of the console follows its user", () => {
   });
 });
 
-describe("a live view ends with the time of what it was opened with", () => {
+describe("a live connection ends with its credential", () => {
   const clock = manualClock();
   const hourMs = 3_600_000;
   let timed: ApiServer;
 
   beforeAll(async () => {
-    // Nobody answers pings while the clock jumps.
+    // Pings are not answered while the clock jumps.
     const settings = { ...quick, "auth.sessionHours": 1, "push.pong-timeout": 24 * hourMs };
     timed = await startApiServer(settings, clock, "start");
   });
@@ -162,13 +162,13 @@ describe("a live view ends with the time of what it was opened with", () => {
     return timed.as(token);
   };
 
-  test("and a code that was made with it admits nobody after it", async () => {
+  test("and a code of this credential admits no connection after that", async () => {
     const code = await codeFor(await tokenFor(0.5));
     clock.advance(30_000);
     expect(await isAdmitted(code, timed)).toBe(false);
   });
 
-  test("of a token and of a session, and no other view of the user is disturbed", async () => {
+  test("a token or a session, and other connections of the user stay open", async () => {
     const [brief, endless] = [await tokenFor(10), await tokenFor(null)];
     const views = {
       brief: await openConsole(brief, timed),
@@ -187,7 +187,7 @@ describe("a live view ends with the time of what it was opened with", () => {
   });
 });
 
-describe("where the push role runs apart and is out of reach", () => {
+describe("if a separate push role cannot be reached", () => {
   test("a user whose change did not reach it is disconnected once it is back, and reconnects with the current permissions", async () => {
     const port = freePort();
     const wire = startTcpProxy({ hostname: "127.0.0.1", port });

@@ -27,7 +27,7 @@ const planted = {
 };
 
 let server: ApiServer;
-/** Every answer but the ones whose purpose is to show a new token once. */
+/** All responses except those that show a new token once. */
 const answers: string[] = [];
 const shownOnce: string[] = [];
 
@@ -50,7 +50,7 @@ async function call(
   return answer;
 }
 
-/** Uses every way in which the API takes a credential, rightly and wrongly. */
+/** Uses every endpoint that takes a credential, with right and wrong values. */
 async function useCredentials(): Promise<void> {
   const { admin, anonymous } = server;
   const login = (username: string, password: unknown) =>
@@ -88,7 +88,7 @@ async function useCredentials(): Promise<void> {
   await usePushCode();
 }
 
-/** A code of our own is made, used, and used in vain. */
+/** Issues a code, uses it, and tries to use it again. */
 async function usePushCode(): Promise<void> {
   const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {});
   shownOnce.push(code);
@@ -96,7 +96,7 @@ async function usePushCode(): Promise<void> {
   await call(server.anonymous, "POST", "/api/push/verify", { code });
 }
 
-/** The delivery endpoint takes its secret in a header or the query, and payloads carry what hosts put into them. */
+/** Sends the secret of a delivery in a header and in the query, and secrets inside payloads. */
 async function useHook(project: string): Promise<void> {
   const { admin, anonymous } = server;
   const saved = await call(admin, "PUT", `${project}/webhook`, { enabled: true, secret: planted.hookSecret });
@@ -121,7 +121,7 @@ async function useHook(project: string): Promise<void> {
   });
 }
 
-/** Everything that can be read afterwards. */
+/** All readable data. */
 async function readEverything(): Promise<void> {
   const document = await server.anonymous.expect<{ paths: Record<string, object> }>(
     200,
@@ -150,7 +150,7 @@ test("no credential appears in any log line or API answer", async () => {
   expect(lines.filter((line) => line.includes(adminPassword))).toEqual([]);
 }, 60_000);
 
-test("no credential stands in the database file", async () => {
+test("the database file contains no credential", async () => {
   const bytes = await Promise.all(
     ["slipway.db", "slipway.db-wal"].map((name) => Bun.file(`${server.dataDir}/${name}`).text()),
   );

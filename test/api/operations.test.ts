@@ -49,7 +49,7 @@ describe("operators", () => {
   });
 });
 
-test("metrics know routes, not addresses: strangers cannot make them grow", async () => {
+test("metrics contain routes, not paths: unknown callers cannot make them grow", async () => {
   const paths = [
     "/api/made-up/1",
     "/api/made-up/2",
@@ -68,7 +68,7 @@ test("metrics know routes, not addresses: strangers cannot make them grow", asyn
 });
 
 describe("every answer", () => {
-  test("carries a request id: the proxy's when it looks like one, else our own", async () => {
+  test("carries a request id: a valid one of the proxy, otherwise our own", async () => {
     const own = await server.anonymous.request("GET", "/api/auth/me");
     expect(own.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     const given = await server.anonymous.request("GET", "/api/nothing", undefined, {
@@ -113,7 +113,7 @@ describe("every answer", () => {
   });
 });
 
-test("a sender that ends its connection within its body is no failure of the server", async () => {
+test("a sender that disconnects within its body causes no server error", async () => {
   const head =
     "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n";
   for (const path of [head, head.replace("Content-Length: 50", "Transfer-Encoding: chunked")]) {
@@ -173,8 +173,8 @@ describe("the documentation", () => {
   });
 });
 
-describe("a stranger sees nothing of the inside", () => {
-  test("by a request that names no host, or none in words: it is answered as any other", async () => {
+describe("internals are not visible from outside", () => {
+  test("by a request without a valid Host header: it is answered like any other", async () => {
     const both = await startApiServer({ "push.drain-delay": 0, "push.drain-period": 0 }, undefined, "start");
     const pages = {
       "/": 200,
@@ -186,7 +186,7 @@ describe("a stranger sees nothing of the inside", () => {
       "/api/auth/me": 401,
       "/livez": 200,
     };
-    // Callers without a key must address this server by a name that it has, if they name any.
+    // Callers without a key must use a host name of this server, if they send one.
     const hosts = [
       { host: "", feign: 200 },
       { host: "host: two words\r\n", feign: 403 },
@@ -215,7 +215,7 @@ describe("a stranger sees nothing of the inside", () => {
     await both.stop();
   }, 60_000);
 
-  test("by a mistake of ours: the answer is the one for mistakes, and the log has the rest", async () => {
+  test("by a bug: the response is the general one, and the log contains the details", async () => {
     const lines: string[] = [];
     const log = pino({}, { write: (line: string) => void lines.push(line) });
     const broken = () => {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe("a password", () => {
-  test("changes with the old one, and every other session ends", async () => {
+  test("can be changed with the old one, and every other session ends", async () => {
     const { client } = await server.newUser("changer");
     const other = await server.signIn("changer", userPassword);
     const wrong = { oldPassword: "not it", newPassword: "another good password" };
@@ -44,7 +44,7 @@ describe("a password", () => {
   };
   const statusOf = async (client: ApiClient) => (await client.request("GET", "/api/auth/me")).status;
 
-  test("ends the user's API tokens, and nobody else's", async () => {
+  test("ends the user's API tokens, but not those of others", async () => {
     const { client } = await server.newUser("token-owner");
     const bystander = await newToken((await server.newUser("bystander")).client);
     const tokens = [await newToken(client), await newToken(client, ["admin"])];
@@ -71,7 +71,7 @@ describe("a password", () => {
     expect(await statusOf(token)).toBe(401);
   });
 
-  test("keeps them where keepTokens says so", async () => {
+  test("keeps them with keepTokens", async () => {
     const { id, client } = await server.newUser("keeper");
     const token = await newToken(client);
     const change = { oldPassword: userPassword, newPassword: "another good password", keepTokens: true };
@@ -84,7 +84,7 @@ describe("a password", () => {
     expect([alone.status, alone.text]).toEqual([422, expect.stringContaining("password")]);
   });
 
-  test("leaves no token that was made at the same moment by what it ended", async () => {
+  test("leaves no token that an ended credential created at the same time", async () => {
     const { client } = await server.newUser("racer");
     for (let round = 0; round < 5; round++) {
       const thief = await newToken(client, ["admin"]);

@@ -4,7 +4,7 @@ import { apiAccess, type Held } from "../support/endpoint-access.ts";
 import { testEveryEndpoint } from "../support/endpoint-matrix.ts";
 import { buildPermissionScene, missing, type PermissionScene } from "../support/permission-scene.ts";
 
-/** What each role holds: of the own project, of the own group; of the foreign ones nobody but an admin holds anything. */
+/** The permissions of each role on its own project and group. On other projects and groups only an admin has permissions. */
 const roles = {
   anonymous: { project: "", group: "" },
   stranger: { project: "", group: "" },
@@ -94,7 +94,7 @@ test("lists show only what the caller may view", async () => {
   }
 });
 
-test("a project and a group say what the caller may do with them, in lists as by themselves", async () => {
+test("a project and a group contain the caller's permission, in lists and alone", async () => {
   for (const noun of ["project", "group"] as const)
     for (const [role, held] of Object.entries(roles).filter(
       ([, { scope }]: [string, Omit<Held, "account">]) => !scope,
@@ -110,14 +110,14 @@ test("a project and a group say what the caller may do with them, in lists as by
     }
 });
 
-describe("a stranger learns nothing", () => {
-  /** An answer without the numbers that it was asked with, and without what differs from call to call. */
+describe("other users learn nothing", () => {
+  /** A response without the ids of the request and without values that differ between calls. */
   const told = ({ status, headers, text }: Answer) => {
     const { date: _date, "x-request-id": _id, ...rest } = Object.fromEntries(headers);
     return [status, text.replaceAll(/\d+/g, "#"), { ...rest, "content-length": "" }];
   };
 
-  test("of whether a thing exists that they may not see, whatever they ask of it", async () => {
+  test("about the existence of resources that they may not see, by any request", async () => {
     for (const { method, path, key } of scene.endpoints) {
       if (!path.includes("{id}") || apiAccess[key] === "session") continue;
       const body = method === "GET" ? undefined : {};
@@ -129,7 +129,7 @@ describe("a stranger learns nothing", () => {
     }
   }, 60_000);
 
-  test("nor of a group that a body names", async () => {
+  test("nor about a group that a body names", async () => {
     const git = { url: "https://git.example.com/shop.git" };
     for (const groupId of [scene.ids.foreign.group, missing]) {
       const create = await clients["group manager"].request("POST", "/api/projects", {
@@ -148,7 +148,7 @@ describe("a stranger learns nothing", () => {
     }
   });
 
-  test("nor by HEAD, by methods that there are not, or by a slash more", async () => {
+  test("nor by HEAD, by unknown methods, or by an additional slash", async () => {
     for (const { path } of scene.endpoints.filter(({ method }) => method === "GET"))
       for (const role of ["anonymous", "stranger"] as const) {
         const where = scene.concrete(path, "foreign");

@@ -28,7 +28,7 @@ async function fieldsOf(method: string, path: string, body: unknown): Promise<Re
 }
 
 describe("a project", () => {
-  test("needs name and git.url alone; the rest has defaults", async () => {
+  test("needs only name and git.url; other fields have defaults", async () => {
     const project = await make({ name: "bare" });
     const startDefaults = { previous: "stop-first", settleSeconds: 5, log: "", switch: "" };
     const none = { script: "", timeout: null };
@@ -53,7 +53,7 @@ describe("a project", () => {
     expect(await server.admin.expect<Project>(200, "GET", `/api/projects/${project.id}`)).toEqual(project);
   });
 
-  test("changes field by field: what is not sent stays", async () => {
+  test("changes field by field: omitted fields are unchanged", async () => {
     const healthCheck = { type: "http", url: "http://127.0.0.1:3000/", timeoutSeconds: 5 };
     const { id } = await make({
       git: { ...git, ref: "release" },
@@ -79,7 +79,7 @@ describe("a project", () => {
     });
   });
 
-  test("keeps both of two changes that were sent at once", async () => {
+  test("keeps both of two concurrent changes", async () => {
     const { id } = await make();
     const path = `/api/projects/${id}`;
     await Promise.all([
@@ -127,7 +127,7 @@ describe("a project", () => {
     expect(fields["env.CI_REF"]).toMatch(/set by Slipway itself/);
   });
 
-  test("without a body is told which fields it needs, and what kinds of health check there are", async () => {
+  test("without a body gets the required fields, and the kinds of health checks, in the error", async () => {
     expect(await fieldsOf("POST", "/api/projects", "")).toEqual({ name: "is required", git: "is required" });
     const healthCheck = { type: "ping" };
     const fields = await fieldsOf("POST", "/api/projects", {
@@ -138,7 +138,7 @@ describe("a project", () => {
     expect(fields["stages.start.healthCheck.type"]).toMatch(/^must be "command" or /);
   });
 
-  test("keeps credentials out of its URL and says where they belong", async () => {
+  test("refuses credentials in its URL and says where they belong", async () => {
     const body = { name: "leaky", git: { url: "https://user:hunter2@git.example.com/shop.git" } };
     const answer = await server.admin.request("POST", "/api/projects", body);
     expect(answer.status).toBe(422);
@@ -146,14 +146,14 @@ describe("a project", () => {
     expect(answer.text).not.toContain("hunter2");
   });
 
-  test("may live in the samples folder, but nowhere else on this machine", async () => {
+  test("may be in the samples folder, but nowhere else on this machine", async () => {
     const sample = join(server.dataDir, "samples", "hello.git");
     expect((await make({ git: { url: sample } })).git.url).toBe(sample);
     const faults = await fieldsOf("POST", "/api/projects", { name: "x", git: { url: "/etc" } });
     expect(Object.keys(faults)).toEqual(["git.url"]);
   });
 
-  test("has a name of its own", async () => {
+  test("has a unique name", async () => {
     await make({ name: "unique" });
     expect((await server.admin.request("POST", "/api/projects", { name: "unique", git })).status).toBe(409);
   });
@@ -213,7 +213,7 @@ describe("the list of projects", () => {
 });
 
 describe("a new project", () => {
-  test("needs an admin, or the manager of the group it goes into", async () => {
+  test("needs an admin, or a manager of its group", async () => {
     const { id, client } = await server.newUser("lead");
     const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name: "team" });
     const attempt = async (groupId?: number) =>
@@ -238,7 +238,7 @@ describe("a new project", () => {
 describe("secrets and credentials", () => {
   const key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\n";
 
-  test("are written only: names and whether one is set can be read", async () => {
+  test("are write-only: only their names, and whether they are set, can be read", async () => {
     const { id } = await make();
     const path = `/api/projects/${id}`;
     await server.admin.expect(204, "PUT", `${path}/secrets/TOKEN`, { value: "s3cret" });
@@ -257,7 +257,7 @@ describe("secrets and credentials", () => {
     expect([after.secretNames, after.git.credentialSet]).toEqual([[], false]);
   });
 
-  test("have names that a shell takes, and keys that are keys", async () => {
+  test("need a valid variable name, and a valid private key", async () => {
     const path = `/api/projects/${(await make()).id}`;
     for (const name of ["1A", "a-b", "%3Acredential", "CI_TOKEN", "x".repeat(129)])
       expect((await server.admin.request("PUT", `${path}/secrets/${name}`, { value: "x" })).status).toBe(422);
@@ -299,7 +299,7 @@ describe("the audit log", () => {
 });
 
 describe("a runner", () => {
-  test("gets its token once, can get another, and the local one stays", async () => {
+  test("gets its token once, can get another, and the local one cannot be deleted", async () => {
     const made = await server.admin.expect<{ id: number; token: string }>(201, "POST", "/api/runners", {
       name: "build-1",
       labels: ["linux"],
@@ -321,7 +321,7 @@ describe("a runner", () => {
   });
 });
 
-describe("all wrong fields of a request are told at once", () => {
+describe("all wrong fields of a request are reported at once", () => {
   test("of a run by hand", async () => {
     const path = `/api/projects/${(await make()).id}/tasks`;
     const wrong = { ref: "--upload-pack=x", commit: "main", actions: { fromStage: "start", start: false } };

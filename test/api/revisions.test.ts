@@ -109,7 +109,7 @@ for (const { name, make } of await availableDatabases())
       });
     }
 
-    test("of many that save upon the same revision at once, one wins", async () => {
+    test("of many concurrent saves with the same revision, one wins", async () => {
       for (const noun of ["project", "webhook", "group", "runner"]) {
         const tag = tagOf(await read(noun));
         const change = (at: number): object => {
@@ -148,7 +148,7 @@ for (const { name, make } of await availableDatabases())
       expect(saved.status).toBe(200);
     });
 
-    test("what is read can be sent back whole, with its revision", async () => {
+    test("a resource can be sent back as it was read, with its revision", async () => {
       const { path } = thing("webhook");
       const { body } = await read("webhook");
       await server.admin.expect(200, "PUT", path, body);

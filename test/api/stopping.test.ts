@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { adminPassword, startApiServer } from "../support/api-server.ts";
 import { eventually } from "../support/eventually.ts";
 
-test("requests in hand are finished before the server stops; later ones find nobody", async () => {
+test("open requests finish before the server stops; later ones are refused", async () => {
   const server = await startApiServer();
   const body = { username: "admin", password: adminPassword };
-  // Hashing takes a while and only a few run at once, so that most of these are under way when the server stops.
+  // Hashing is slow and only a few run at once, so most of these are open when the server stops.
   const requests = Array.from({ length: 12 }, () =>
     server.anonymous.request("POST", "/api/auth/login", body),
   );

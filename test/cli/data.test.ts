@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** As a server would leave it: a database with a project and its secret, and the key file beside it. */
+/** Data of a server: a database with a project and its secret, and the key file. */
 async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore({
     url: `sqlite:${join(dataDir, "slipway.db")}`,
@@ -31,7 +31,7 @@ async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>)
   }
 }
 
-test("backup, restore and key rotate work on the database itself, and a second restore is refused", async () => {
+test("backup, restore and key rotate work directly on the database, and a second restore is refused", async () => {
   const [first, second] = [join(folder, "first"), join(folder, "second")];
   const file = join(folder, "slipway.backup");
   const sealed = await withStore(first, async (store) => {
@@ -64,7 +64,7 @@ test("backup, restore and key rotate work on the database itself, and a second r
   });
 });
 
-test("a backup of a database that is not there says so and makes none", async () => {
+test("a backup of a missing database is an error and creates no database", async () => {
   const run = await slipway(["backup", join(folder, "none"), "--data-dir", join(folder, "empty")]);
   expect(run.exitCode).toBe(5);
   expect(run.stderr).toContain("There is no database");

@@ -9,8 +9,8 @@ import { freePort } from "../support/service-process.ts";
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-test("a first start that finds its port taken names the way out, and the next one still tells the password", async () => {
-  // It shares its port with any program that also asks to share, as the runtime does by default in production.
+test("a first start with its port in use says what to do, and the next start still prints the password", async () => {
+  // The other program allows sharing its port, as the runtime does by default in production.
   const other = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

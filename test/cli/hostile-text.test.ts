@@ -4,9 +4,9 @@ import { buildCli } from "../support/cli.ts";
 setDefaultTimeout(30_000);
 
 const esc = "\u001b";
-/** Renames the window, clears the screen in two ways, goes back, reverses what follows, and hides text. */
+/** Renames the window, clears the screen in two ways, moves back, reverses the text after it, and hides text. */
 const hostile = `${esc}]0;owned\u0007${esc}[2J\u009b2J\u0008\u202egnp.exe\u202c\u2066\u200e\u2028\u200b\u{e0041}\rdone`;
-/** What a terminal would obey. Line ends and colours are looked at apart. */
+/** What a terminal would interpret. Line ends and colours are checked separately. */
 const obeyed = /[\p{Cc}\p{Bidi_Control}\u2028\u200b\u{e0041}]/u;
 
 const colours = new RegExp(`${esc}\\[(0|1;31|38;5;8|30;40)m`, "g");
@@ -63,7 +63,7 @@ const answers: Record<string, object> = {
   "GET /api/tokens": list({ id: 1, name: hostile, hint: hostile, scopes: [hostile] }),
   "GET /feign/getOnlineUsers": { data: [hostile] },
 };
-/** Answers as a server does that holds what strangers sent. */
+/** Answers like a server with untrusted data. */
 const server = Bun.serve({
   port: 0,
   async fetch(request) {
@@ -110,7 +110,7 @@ for (const command of commands) {
   });
 }
 
-test("--json says the same text, written so that a terminal does not obey it", async () => {
+test("--json prints the same text, escaped for the terminal", async () => {
   expect((await slipway(["task", "show", "1", "--json"])).json()).toEqual(task);
 });
 

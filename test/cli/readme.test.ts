@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The shell example under a heading, and the answer that stands below it. */
+/** The shell example under a heading, and the response below it. */
 function exampleUnder(heading: string): { command: string; answer: Record<string, unknown> } {
   const section = readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   const command = /```sh\n([\s\S]*?)```/.exec(section)?.[1] ?? "";
@@ -30,7 +30,7 @@ async function run(command: string, env: Record<string, string>): Promise<Record
   return (await new Response(shell.stdout).json()) as Record<string, unknown>;
 }
 
-test("the README's push example reaches the user and answers what stands there", async () => {
+test("the README's push example reaches the user and answers as documented", async () => {
   const { code } = await server.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {
     userId: "42",
   });
@@ -42,7 +42,7 @@ test("the README's push example reaches the user and answers what stands there",
   user.socket.close();
 });
 
-test("the README's hook example is accepted and answers what stands there", async () => {
+test("the README's hook example is accepted and answers as documented", async () => {
   const project = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
     name: "shop",
     git: { url: "https://git.example.com/shop.git" },

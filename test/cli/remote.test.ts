@@ -27,13 +27,13 @@ test("without a sign-in a command says how to sign in and exits with 4", async (
   expect(mistyped).toMatchObject({ exitCode: 4, stderr: "Username or password is wrong.\n" });
 });
 
-test("a server that is not there is named, and the exit code is 3", async () => {
+test("an unreachable server is named, and the exit code is 3", async () => {
   const run = await slipway(["online", "--url", "http://127.0.0.1:1"]);
   expect(run.exitCode).toBe(3);
   expect(run.stderr).toContain("http://127.0.0.1:1");
 });
 
-test("what answers but is no Slipway is named, and the exit code is 3", async () => {
+test("another server than Slipway is named, and the exit code is 3", async () => {
   const page = Bun.serve({ port: 0, fetch: () => new Response("<html>Welcome</html>") });
   for (const command of [
     ["hook", "list"],
@@ -167,7 +167,7 @@ test("tasks are listed, shown, ended and run again from a shell", async () => {
   await slipway(["logout"]);
 });
 
-test("publish tells how many received it; online lists users", async () => {
+test("publish prints the number of receivers; online lists users", async () => {
   const run = await slipway(["publish", "channel", "news", "--data", "hello", "--json"]);
   expect(run.json()).toMatchObject({ text: "publish success", receivers: 0 });
   expect((await slipway(["online", "--json"])).json()).toEqual([]);

@@ -14,7 +14,7 @@ afterAll(() => server.stop());
 const signIn = async (password: string) =>
   (await server.anonymous.request("POST", "/api/auth/login", { username: "admin", password })).status;
 
-test("user reset-password lets the admin back in while the server runs; old password and sessions end", async () => {
+test("user reset-password sets a new password while the server runs; old password and sessions end", async () => {
   const reset = (...args: string[]) =>
     slipway(["user", "reset-password", ...args, "--data-dir", server.dataDir], "a new password\n");
   expect(await reset("admin", "--json")).toMatchObject({

@@ -28,7 +28,7 @@ test("a misspelt key, a wrong type and a bad URL give three errors in one run, e
   }
 });
 
-test("config check --json gives programs the mistakes, too", async () => {
+test("config check --json prints the mistakes as JSON", async () => {
   const run = await slipway([
     "config",
     "check",
@@ -46,7 +46,7 @@ test("a base URL with a trailing slash is a start-up error", async () => {
   expect(run.stderr).toContain("must not end with a /");
 });
 
-test("config print shows what is in force and masks secrets", async () => {
+test("config print shows the current settings and masks secrets", async () => {
   const file = fileOf("push:\n  api-keys: [first-key-of-two, second]\n  pong-timeout: 90s\n");
   const run = await slipway(["config", "print", "--config", file, "--json"]);
   expect(run.exitCode).toBe(0);

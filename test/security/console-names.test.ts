@@ -35,7 +35,7 @@ async function connect(gateway: { url: string }, query: string): Promise<PushCli
   return client;
 }
 
-/** What the console hears through `publish`; the connection itself must live on. */
+/** The messages that the console receives from `publish`; its connection must stay open. */
 async function hearsNothing(client: PushClient, gateway: { url: string }, publish: () => Promise<unknown>) {
   await publish();
   const proof = { targetType: "all", data: "end of the test" };
@@ -44,7 +44,7 @@ async function hearsNothing(client: PushClient, gateway: { url: string }, publis
   expect(client.messages).not.toContain("secret news");
 }
 
-/** What an application must not do in the name of the console. */
+/** Calls in the name of the console that an application must not make. */
 const consoleCalls = [
   ["publish", { targetType: "channel", target: secret, data: "false news" }],
   ["publish", { targetType: "channel", target: `${secret}/task-1`, data: "false news" }],
@@ -59,7 +59,7 @@ const consoleCalls = [
 
 type RoleStart = () => Promise<{
   gateway: Gateway;
-  /** How a deploy service in another process proves itself. */
+  /** How a deploy service in another process authenticates. */
   deployService: Record<string, string>;
   stop(): Promise<void>;
 }>;
@@ -245,7 +245,7 @@ describe.if(amqpUrl !== undefined)("a service that writes bare messages to the q
   });
 });
 
-describe("where the push role runs apart, with push.deploy-key", () => {
+describe("with a separate push role and push.deploy-key", () => {
   let deploy: ApiServer;
   let push: PushApp;
   beforeAll(async () => {
@@ -266,7 +266,7 @@ describe("where the push role runs apart, with push.deploy-key", () => {
     await deploy.stop();
   });
 
-  test("the console is admitted and hears, and no other key acts for it, whatever it says it is", async () => {
+  test("the console is admitted and receives messages, and no other key acts for it, whatever headers it sends", async () => {
     const project = { name: "shop", git: { url: "https://git.example.com/shop.git" } };
     const { id } = await deploy.admin.expect<{ id: number }>(201, "POST", "/api/projects", project);
     const { code } = await deploy.admin.expect<{ code: string }>(201, "POST", "/api/push/codes", {

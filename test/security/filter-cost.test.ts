@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveryOf, makeHook, sha, type TestHook, tasksOf } from "../support/hook.ts";
 
-/** Above what the budget allows on a busy machine, far below the 20 s of which one such request is able. */
+/** More than the budget allows on a busy machine, far less than the 20 s that one such request could take. */
 const longestPauseMs = 2500;
 
 let server: ApiServer;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The longest time that the event loop did nothing else while `work` went on. */
+/** The longest time that the event loop was blocked during `work`. */
 async function longestPause(work: () => Promise<unknown>): Promise<number> {
   let [longestMs, lastMs] = [0, performance.now()];
   const tick = () => {
@@ -26,7 +26,7 @@ async function longestPause(work: () => Promise<unknown>): Promise<number> {
 }
 
 const many = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
-/** Matches nothing below, and has to walk every one of them to its end to find that out. */
+/** Matches none of the paths below, but only at their ends. */
 const hostile = many(100, (n) => "*é".repeat(110 + (n % 10)));
 const paths = many(8000, (n) => `${"é".repeat(40)}${n}é`);
 const push = { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann" };

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-/** Starts on the same data each time, does `work` and answers what the start printed. */
+/** Starts on the same data each time, runs `work` and returns what the start printed. */
 async function started(work: (server: ApiServer) => Promise<unknown> = async () => {}): Promise<string> {
   const server = await startApiServer({ "data.dir": dataDir }, undefined, "start");
   try {

@@ -26,7 +26,7 @@ async function start(settings: Partial<Config> = {}): Promise<void> {
 
 const message = JSON.stringify({ targetType: "all", target: "", data: "hello" });
 
-/** Byte for byte, because clients do not let a test choose Host. An undefined Host is left out. */
+/** Sent as raw bytes, because clients do not let a test choose Host. An undefined Host is left out. */
 async function call(
   endpoint: (typeof endpoints)[number],
   host: string | undefined,
@@ -54,7 +54,7 @@ const allServed = endpoints.map(({ served }) => served);
 const allRefused = endpoints.map(() => 403);
 
 describe("on plain loopback, without keys", () => {
-  test("a program is served by any address of this server, by localhost, and without a Host", async () => {
+  test("a program is served at any address of this server, at localhost, and without a Host", async () => {
     await start();
     const { port } = server.app;
     for (const host of [
@@ -70,7 +70,7 @@ describe("on plain loopback, without keys", () => {
     expect(await statuses(undefined)).toEqual(allServed);
   });
 
-  test("a web page whose name was bound to this address is refused, with the setting that would let it in", async () => {
+  test("a DNS rebinding page is refused, with the setting that would admit it", async () => {
     await start();
     const { port } = server.app;
     const foreign = [
@@ -143,7 +143,7 @@ describe("on plain loopback, without keys", () => {
 describe("with a public base URL", () => {
   const baseUrl = "https://deploy.example.com";
 
-  test("nobody is served without a key, and the refusal names both ways out", async () => {
+  test("no caller is served without a key, and the refusal names both settings that would admit it", async () => {
     await start({ "server.baseUrl": baseUrl });
     for (const host of ["127.0.0.1", "localhost", "deploy.example.com", undefined])
       expect(await statuses(host)).toEqual(allRefused);
@@ -153,7 +153,7 @@ describe("with a public base URL", () => {
       );
   });
 
-  test("what looks like loopback to a hurried reader is public", async () => {
+  test("names that only look like loopback are public", async () => {
     await start({ "server.baseUrl": "http://127.0.0.1.nip.io" });
     expect(await statuses("127.0.0.1")).toEqual(allRefused);
   });
@@ -165,7 +165,7 @@ describe("with a public base URL", () => {
     expect(await statuses("evil.example")).toEqual(allRefused);
   });
 
-  test("a key or a token is all that is needed, under any name and from any page", async () => {
+  test("a key or a token is enough, under any host name and from any page", async () => {
     await start({ "server.baseUrl": baseUrl, "push.api-keys": ["the key"], "metrics.token": "the-token" });
     const authorized = {
       Origin: "https://shop.example",
@@ -180,7 +180,7 @@ describe("with a public base URL", () => {
   });
 });
 
-describe("a start says what is open", () => {
+describe("a start lists the open endpoints", () => {
   const told = () => server.app.facts.filter((fact) => /^(open|closed)/.test(fact));
 
   test("on plain loopback", async () => {
@@ -224,7 +224,7 @@ describe("the console's cookie", () => {
     return answer.headers.get("set-cookie") ?? "";
   };
 
-  test("is Secure with an https base URL, also where the proxy does not say that the client spoke https", async () => {
+  test("is Secure with an https base URL, also if the proxy does not forward the scheme", async () => {
     await start({ "server.baseUrl": "https://deploy.example.com" });
     expect(await cookieOf()).toMatch(/; Secure$/);
     const token = /slipway_session=([^;]+)/.exec(await cookieOf())?.[1];
@@ -241,7 +241,7 @@ describe("the console's cookie", () => {
     expect(await cookieOf({ "x-forwarded-proto": "https" })).toMatch(/; Secure$/);
   });
 
-  test("is never Secure where auth.secureCookie says so", async () => {
+  test("is never Secure with auth.secureCookie: never", async () => {
     await start({ "server.baseUrl": "https://deploy.example.com", "auth.secureCookie": "never" });
     expect(await cookieOf()).not.toContain("Secure");
   });

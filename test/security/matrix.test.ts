@@ -9,7 +9,7 @@ import { RawSocket, upgradeHeaders } from "../support/raw-socket.ts";
 const apiKey = "the-key-of-a-service";
 const metricsToken = "the-token-of-prometheus";
 
-/** Everybody who can reach the port. `account` and permissions are what the management API knows of them. */
+/** All kinds of callers, with their account and permissions in the management API. */
 const callers = {
   anonymous: { account: "none", project: "", group: "" },
   /** A user of the application, with a code for the push gateway and nothing else. */
@@ -60,7 +60,7 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 let server: ApiServer;
 let scene: PermissionScene;
-/** The secret that each caller has; it is sent in every place where one could be looked for. */
+/** The secret of each caller; it is sent in every place where an endpoint could accept one. */
 const secrets = { anonymous: "", service: apiKey, prometheus: metricsToken } as Record<CallerName, string>;
 
 async function newCode(): Promise<string> {
@@ -110,7 +110,7 @@ function headersOf(caller: CallerName): Record<string, string> {
   return secret === "" ? {} : { authorization: `Bearer ${secret}`, "x-api-key": secret };
 }
 
-/** Ends a stream that would go on for ever. */
+/** Ends an endless stream. */
 async function statusOf(caller: CallerName, method: string, path: string): Promise<number> {
   const controller = new AbortController();
   const answer = await fetch(server.url + path, {
@@ -176,7 +176,7 @@ test("a WebSocket is opened by a code alone, once, and by no other secret", asyn
   expect(opened).toEqual({ ...refused, "app user": 101 });
 });
 
-test("a hook admits everybody who has its address, by POST, and tells nobody else whether there is one", async () => {
+test("a hook admits every caller with its address, by POST, and does not reveal its existence to others", async () => {
   const { key } = await server.admin.expect<{ key: string }>(
     200,
     "GET",

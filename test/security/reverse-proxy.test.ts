@@ -55,7 +55,7 @@ describe.each(shipped)("behind $name with the example of deploy/", ({ executable
       body: JSON.stringify({ username: "admin", password: adminPassword, ...body }),
     });
 
-  /** Byte for byte: a client would tidy the path up. */
+  /** Sent as raw bytes, because a client would normalize the path. */
   async function statusOf(path: string, localAddress = "127.0.0.1"): Promise<number> {
     const bare = connect({ port, host: "127.0.0.1", localAddress });
     const socket = connectTls({ socket: bare, servername: "localhost", rejectUnauthorized: false });

@@ -7,7 +7,7 @@ import { type ServerProcess, startServerProcess } from "../support/server-proces
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-static-"));
 let server: ServerProcess;
-/** What anybody may ask for, and what is the same for everybody. */
+/** Public files that are the same for all clients. */
 let paths: string[];
 
 beforeAll(async () => {
@@ -27,13 +27,13 @@ const get = (path: string, headers: Record<string, string> = {}) =>
     decompress: false,
   } as RequestInit);
 
-/** Processor time of the server in milliseconds, all threads. */
+/** CPU time of the server in milliseconds, over all threads. */
 const spentMs = () => {
   const fields = readFileSync(`/proc/${server.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 };
 
-test("what is the same for everybody is made once: asking again costs little, compressed or not", async () => {
+test("files that are the same for all clients are generated once: further requests cost little, compressed or not", async () => {
   for (const path of paths) await (await get(path)).bytes();
   const costs: Record<string, number> = {};
   const rounds = 100;
@@ -42,7 +42,7 @@ test("what is the same for everybody is made once: asking again costs little, co
     for (let round = 0; round < rounds; round++) await (await get(path)).bytes();
     costs[path] = (spentMs() - before) / rounds;
   }
-  // Made anew each time, /docs takes 4 ms and the largest file 2 ms; sent as they are, a third of a millisecond.
+  // Generated for each request, /docs takes 4 ms and the largest file 2 ms; sent from memory, a third of a millisecond.
   const dear = Object.entries(costs).filter(([, ms]) => ms > 1.2);
   expect(dear).toEqual([]);
 }, 60_000);

@@ -7,7 +7,7 @@ import { setUpStore } from "../support/store-setup.ts";
 
 const push = { payload: { event: "push", ref: "refs/heads/main" } };
 const settings = { "server.trustedProxies": ["127.0.0.0/8"] };
-/** Records that one place writes in a minute: those of their own, and the one that counts the rest. */
+/** Records of one place per minute: the individual ones, and the record that counts the rest. */
 const mostRecords = 601;
 const senders = 700;
 

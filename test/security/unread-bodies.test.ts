@@ -30,7 +30,7 @@ interface Stalled {
   end(): void;
 }
 
-/** A request whose last byte never comes. */
+/** A request whose last byte is never sent. */
 function stall(method: string, path: string, length: number, headers: Record<string, string> = {}): Stalled {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
@@ -61,7 +61,7 @@ function stall(method: string, path: string, length: number, headers: Record<str
 
 const twoMiB = 2 * 1024 * 1024;
 
-describe("a body that nobody may send", () => {
+describe("the body of an unauthorized request", () => {
   const targets = [
     ["POST", "/api/projects", 401],
     ["PATCH", "/api/projects/1", 401],
@@ -74,7 +74,7 @@ describe("a body that nobody may send", () => {
     ["POST", "/api/push/verify", 413],
   ] as const;
 
-  test("is neither kept nor waited for: 150 anonymous connections with 2 MiB each take little memory", async () => {
+  test("is neither stored nor awaited: 150 anonymous connections with 2 MiB each take little memory", async () => {
     const before = residentMB();
     const requests = Array.from({ length: 150 }, (_, index) => {
       const [method, path, expected] = targets[index % targets.length] ?? targets[0];
@@ -89,7 +89,7 @@ describe("a body that nobody may send", () => {
     expect(grownMB).toBeLessThan(100);
   }, 60_000);
 
-  test("is not read with a token that is no good, or by a user without the permission", async () => {
+  test("is not read with an invalid token, or from a user without the permission", async () => {
     const bad = stall("POST", "/api/projects", twoMiB, { Authorization: "Bearer sls_made-up" });
     await eventually("the bad token is refused", () => bad.status() === 401, 5_000);
     bad.end();
@@ -106,7 +106,7 @@ describe("a body that nobody may send", () => {
   }, 60_000);
 });
 
-test("a body that does not arrive whole in time ends with 408 and the connection, sooner for strangers", async () => {
+test("a body that is incomplete after the timeout ends with 408 and the connection, sooner for anonymous callers", async () => {
   const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
     name: "slow",
     scopes: ["admin"],
@@ -133,7 +133,7 @@ test("a body that does not arrive whole in time ends with 408 and the connection
   expect(Date.now() - startedAt).toBeLessThan(40_000);
 }, 90_000);
 
-test("a body of /feign that does not arrive whole in time is answered with the failure envelope", async () => {
+test("a body of /feign that is incomplete after the timeout is answered with the failure envelope", async () => {
   const startedAt = Date.now();
   const orders = ["publish", "disconnect", "channels/join", "channels/leave", "channels/grant"];
   const stalled = orders.flatMap((order) => [
@@ -148,7 +148,7 @@ test("a body of /feign that does not arrive whole in time is answered with the f
   chunked.write(
     "POST /feign/publish HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
   );
-  // Others are served meanwhile, as fast as ever.
+  // Other requests are served at the usual speed meanwhile.
   const published = await fetch(`${server.url}/feign/publish`, {
     method: "POST",
     headers: { "content-type": "application/json" },

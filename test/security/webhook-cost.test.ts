@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliveriesOf, deliveryOf, makeHook, sha } from "../support/hook.ts";
 
-/** Far above what one such request costs, far below the seconds that it must not cost. */
+/** Far more than one such request costs, far less than the seconds that it must not take. */
 const quickMs = 700;
 
 let server: ApiServer;
@@ -46,7 +46,7 @@ describe("a request with a bad signature costs little", () => {
       });
 });
 
-describe("the record of an unverified sender keeps little", () => {
+describe("the record of an unverified delivery is small", () => {
   const paths = Array.from({ length: 8000 }, (_, n) => `src/${"x".repeat(80)}/${n}`);
   const push = { event: "push", ref: "refs/heads/main", commit: sha("a"), author: "ann", paths };
   const bodies: [string, object, string][] = [
@@ -64,7 +64,7 @@ describe("the record of an unverified sender keeps little", () => {
     expect(JSON.stringify(record).length).toBeLessThan(40_000);
   });
 
-  test("while a usual one keeps all, for a replay by force", async () => {
+  test("and a normal-sized one is complete, for a forced replay", async () => {
     const hook = await makeHook(server, { secret: "right" });
     const payload = { ...push, paths: paths.slice(0, 50) };
     const { body } = await hook.deliver({ payload, headers: { "X-CICD-Token": "wrong" } });

@@ -55,7 +55,7 @@ test("no input makes it throw or leave an escape in the text", () => {
   );
 });
 
-test("what would reverse, reorder or hide text is written out, beside colours too", () => {
+test("characters that reverse, reorder or hide text are escaped, next to colours too", () => {
   expect(plainText("deploy \u202eexe.gnp\u202c ok\u2066\u200f\u061c\u200b")).toBe(
     "deploy \\u202eexe.gnp\\u202c ok\\u2066\\u200f\\u061c\\u200b",
   );

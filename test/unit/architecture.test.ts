@@ -118,12 +118,12 @@ const product = await filesOf("{src,client,console}/**/*.{ts,tsx}");
 const everything = await filesOf("{src,client,console,test,bench,scripts}/**/*.{ts,tsx}");
 
 describe("the architecture", () => {
-  test("imports follow the arrows", () => expect(wrongArrows(product, parts)).toEqual([]));
-  test("no two parts import each other, also not around corners", () =>
+  test("imports follow the direction of the design", () => expect(wrongArrows(product, parts)).toEqual([]));
+  test("no two parts import each other, also not indirectly", () =>
     expect(cycles(product, parts)).toEqual([]));
   test("a folder imports only from folders below it", () =>
     expect(upwardImports(product, layers)).toEqual([]));
-  test("no two files import each other, not even types, also not around corners", () =>
+  test("no two files import each other, not even types, also not indirectly", () =>
     expect(fileCycles(product)).toEqual([]));
   test("no folder of src has more than 24 files", () =>
     expect(crowdedFolders(product, nounFolders)).toEqual([]));
@@ -135,7 +135,7 @@ describe("the architecture", () => {
 describe("the checker of the architecture", () => {
   const hub = { path: "src/push/hub.ts", text: 'import { listenOn } from "../http/server.ts";\n' };
 
-  test("finds an arrow that points the wrong way", () => {
+  test("finds an import in the wrong direction", () => {
     expect(wrongArrows([hub], parts)).toEqual([
       "src/push/hub.ts imports src/http/server.ts: push may not import http",
     ]);
@@ -168,7 +168,7 @@ describe("the checker of the architecture", () => {
     ]);
   });
 
-  test("finds a ring of parts", () => {
+  test("finds a cycle of parts", () => {
     const server = { path: "src/http/server.ts", text: 'import { Hub } from "../push/hub.ts";\n' };
     expect(cycles([hub, server], parts)).toEqual(["http → push → http"]);
   });
@@ -182,7 +182,7 @@ describe("the checker of the architecture", () => {
     expect(upwardImports([file("src/push/extra/hub.ts", "../message/ids.ts")], layers)).toHaveLength(1);
   });
 
-  test("finds files that import each other's types around a corner", () => {
+  test("finds files that import each other's types indirectly", () => {
     const file = (name: string, next: string) => ({
       path: `src/push/${name}.ts`,
       text: `import type { A } from "./${next}.ts";\n`,

@@ -52,7 +52,7 @@ test.each([
   ],
   [{ "push.queue.url": "amqps://host", "push.queue.tls-ca": import.meta.path }, "push.queue.tls-ca", "PEM"],
   [{ "push.queue.url": "amqp://host", "push.queue.tls-ca": "/ca.pem" }, "push.queue.tls-ca", "without TLS"],
-])("a mistake in the settings of the queue is told as one: %p", async (settings, key, message) => {
+])("a mistake in a queue setting is a ConfigError: %p", async (settings, key, message) => {
   const error = await open({ "push.cluster-enabled": true, ...settings }).then(
     () => undefined,
     (cause: unknown) => cause,

@@ -25,14 +25,14 @@ describe("the client's address", () => {
       expect(clientAddressOf(headers, "10.0.0.1", proxies)).toBe("10.0.0.1");
   });
 
-  test("loses ports, brackets and the IPv6 dress of IPv4", () => {
+  test("has no port and no brackets, and IPv4-mapped IPv6 becomes IPv4", () => {
     expect(clientAddressOf(forwarded("203.0.113.9:4711"), "::ffff:10.0.0.1", proxies)).toBe("203.0.113.9");
     expect(clientAddressOf(forwarded("[2001:db8::7]:4711"), "fd00::1", proxies)).toBe("2001:db8::7");
     expect(clientAddressOf(new Headers(), "::ffff:127.0.0.1", proxies)).toBe("127.0.0.1");
   });
 });
 
-test("https is believed from the connection itself or from a trusted proxy only", () => {
+test("https counts only from the connection itself or from a trusted proxy", () => {
   const request = (url: string, proto?: string) =>
     new Request(url, proto ? { headers: { "x-forwarded-proto": proto } } : {});
   expect(isHttps(request("https://a/"), "203.0.113.9", proxies)).toBe(true);

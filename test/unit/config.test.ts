@@ -50,7 +50,7 @@ describe("a settings file", () => {
     expect(messageOf("push.verify-uri")).toContain("http:// or https://");
   });
 
-  test("that breaks a rule between settings is told so beside its other mistakes, but not about those", async () => {
+  test("that breaks a rule between settings gets that error in addition to its other mistakes, but not for invalid settings", async () => {
     const faults = await faultsOf(
       load(
         "push:\n  ping-interval: 90s\n  max-connections: plenty\n  cluster-enabled: true\n  queue.url: 5\n",

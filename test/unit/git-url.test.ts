@@ -99,7 +99,7 @@ describe("the server of a clone address", () => {
   });
 });
 
-/** Texts in which programs disagree where the host ends. */
+/** URLs for which programs disagree about the end of the host. */
 const confusing = fc
   .array(
     fc.constantFrom(

@@ -30,7 +30,7 @@ test("however parts of the log arrive, what is held starts at 0 and has no gap",
   );
 });
 
-test("listeners are told once per frame, and again only when something changed", () => {
+test("listeners are called once per frame, and again only after a change", () => {
   const frames: (() => void)[] = [];
   const log = new LogLines((tell) => frames.push(tell));
   let told = 0;

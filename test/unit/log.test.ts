@@ -34,7 +34,7 @@ test.each(["json", "pretty"] as const)(
   },
 );
 
-test("a line for people writes out what a terminal would obey", () => {
+test("a pretty line escapes what a terminal would interpret", () => {
   let written = "";
   const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
   buildLog("info", "pretty", destination).info({ error: "a\u001b[2Jb", more: { c: "\u202ed" } }, "e\u009bf");
@@ -43,7 +43,7 @@ test("a line for people writes out what a terminal would obey", () => {
   expect(written).toContain("e\\x9bf");
 });
 
-test("a line break in a text begins no line of its own", () => {
+test("a line break in a text does not start a new log line", () => {
   let written = "";
   const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
   const path = "/api/x\n19:22:11 error the database is lost\r\n19:22:12 info  forged";

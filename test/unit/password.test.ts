@@ -16,7 +16,7 @@ describe("passwords", () => {
   });
 });
 
-test("costly work runs a few at a time, in order, and a flood is told to come back", async () => {
+test("costly work runs a few at a time, in order, and a flood is refused", async () => {
   const gate = buildGate({ atOnce: 2, waiting: 3 });
   let running = 0;
   let most = 0;

@@ -5,7 +5,7 @@ import { durationText, relativeText, shortRef, sizeText } from "../../console/ti
 const now = Date.parse("2026-03-01T12:00:00Z");
 const ago = (seconds: number) => relativeText(new Date(now - seconds * 1000).toISOString(), now);
 
-test("times are told as people tell them", () => {
+test("times are written as people write them", () => {
   expect([3, 42, 120, 7300, 90_000, 400_000, -20].map(ago)).toEqual([
     "just now",
     "42 s ago",

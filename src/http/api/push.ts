@@ -61,7 +61,7 @@ const verifyByGet = route({
   description: about,
   access: "anonymous",
   request: { query: strict({ code: text(4096, 1), temp: z.enum(["1"]).optional() }) },
-  responses: { 200: json("Whom the code stands for.", verdictShape) },
+  responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
 });
 
 const verifyByPost = route({
@@ -81,7 +81,7 @@ const verifyByPost = route({
       }),
     ),
   },
-  responses: { 200: json("Whom the code stands for.", verdictShape) },
+  responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
 });
 
 const publish = route({
