@@ -11,8 +11,7 @@ const maxLength = 1_000_000;
 const maxBytes = 256 * 1024 * 1024;
 /** Pause before another attempt while another instance reads the queue exclusively. */
 const waitForTurnMs = 100;
-/** Stop waiting after this silence: copies may expire after they were counted. */
-const silenceMs = 1_000;
+const waitForRestMs = 5;
 const partSize = 1_000;
 
 /** A permission is missing, or an operator declared the queue with different arguments. */
@@ -69,7 +68,7 @@ export async function recallKeyed(
   request: RecallRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!(await readAll(connection, queueOf(prefix), request))) {
+  while (!(await readAll(connection, queueOf(prefix), request, signal))) {
     request.take([]);
     await pause(waitForTurnMs, signal);
     if (signal.aborted) throw signal.reason;
@@ -77,55 +76,41 @@ export async function recallKeyed(
   request.end();
 }
 
-/** False when another instance is reading the queue. */
-async function readAll(connection: Connection, queue: string, request: RecallRequest): Promise<boolean> {
+/**
+ * False when another instance is reading the queue. What the queue has is counted only after this instance has become its
+ * reader: messages that another reader has not given back yet do not count, and a slow broker sends late.
+ */
+async function readAll(
+  connection: Connection,
+  queue: string,
+  request: RecallRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
   const channel = await connection.acquire({ emitErrorsFromChannel: true });
   channel.on("error", () => {});
-  const { messageCount } = await channel.queueDeclare({ queue, passive: true });
-  const copies = new Copies(messageCount, request);
+  let part: AsyncMessage[] = [];
+  const passOn = () => {
+    request.take(part.map(({ body, messageId }) => ({ body, id: messageId })));
+    part = [];
+  };
   try {
-    await channel.basicConsume({ queue, exclusive: true }, (message) => copies.add(message));
+    await channel.basicConsume({ queue, exclusive: true }, (message) => {
+      part.push(message);
+      if (part.length >= partSize) passOn();
+    });
   } catch (cause) {
     if (cause instanceof AMQPError && cause.code === "ACCESS_REFUSED") return false;
     throw cause;
   }
-  await copies.complete();
+  const countWaiting = async () => (await channel.queueDeclare({ queue, passive: true })).messageCount;
+  while ((await countWaiting()) > 0) {
+    passOn();
+    await pause(waitForRestMs, signal);
+    if (signal.aborted) throw signal.reason;
+  }
+  // The last messages have left the queue; the answer to another request follows them on the channel.
+  await countWaiting();
+  passOn();
   await channel.close();
   return true;
-}
-
-/** Collects copies until the expected number has arrived, or none arrives for a while. */
-class Copies {
-  readonly #request: RecallRequest;
-  readonly #completed = Promise.withResolvers<void>();
-  #missing: number;
-  #part: AsyncMessage[] = [];
-  #silence: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(expected: number, request: RecallRequest) {
-    this.#missing = expected;
-    this.#request = request;
-  }
-
-  add(message: AsyncMessage): void {
-    this.#part.push(message);
-    this.#missing -= 1;
-    this.#silence?.refresh();
-    if (this.#part.length >= partSize) this.#passOn();
-    if (this.#missing <= 0) this.#completed.resolve();
-  }
-
-  async complete(): Promise<void> {
-    if (this.#missing > 0) {
-      this.#silence = setTimeout(() => this.#completed.resolve(), silenceMs);
-      await this.#completed.promise;
-      clearTimeout(this.#silence);
-    }
-    this.#passOn();
-  }
-
-  #passOn(): void {
-    this.#request.take(this.#part.map(({ body, messageId }) => ({ body, id: messageId })));
-    this.#part = [];
-  }
 }
