@@ -6,7 +6,7 @@ const { browser, server } = await setUpConsole();
 const view = await openConsole(browser, server.url);
 afterAll(() => expect(view.faults).toEqual([]));
 
-test("a user is added, and what the server refuses stands at its field", async () => {
+test("a user is added, and an error of the server appears at its field", async () => {
   const { page, go } = view;
   await go("/users");
   await page.getByRole("button", { name: "Add a user" }).click();
@@ -20,7 +20,7 @@ test("a user is added, and what the server refuses stands at its field", async (
   await page.getByRole("cell", { name: "ann", exact: true }).waitFor();
 }, 60_000);
 
-test("a group gets a member, a token is shown once, a runner is registered, and the audit tells of all", async () => {
+test("a group gets a member, a token is shown once, a runner is registered, and the audit log lists all of it", async () => {
   const { page, go } = view;
   await go("/groups");
   await page.getByRole("button", { name: "Add a group" }).click();
@@ -101,7 +101,7 @@ test("a project is added, its stages, environment, secrets and notifications are
   });
 }, 90_000);
 
-test("a credential is stored from within the settings, and what is typed there beside it is not saved", async () => {
+test("storing a credential in the settings does not save other edited fields", async () => {
   const { page, go } = view;
   await go("/projects/1/settings");
   await page.getByLabel("Name").first().fill("half a na");
@@ -116,7 +116,7 @@ test("a credential is stored from within the settings, and what is typed there b
   expect(name).toBe("shop");
 }, 60_000);
 
-test("of a project only what was changed here is saved: what others saved meanwhile stays", async () => {
+test("only changed fields of a project are saved: changes of other users stay", async () => {
   const { page, go } = view;
   await go("/projects/1/settings");
   const panel = (title: string) =>
@@ -142,7 +142,7 @@ test("of a project only what was changed here is saved: what others saved meanwh
   });
 }, 60_000);
 
-test("a dialog that is opened again holds nothing of what was typed into it before", async () => {
+test("a dialog that is opened again is empty", async () => {
   const { page, go } = view;
   await go("/projects/1/settings");
   const form = page.getByRole("dialog");

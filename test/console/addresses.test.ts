@@ -41,7 +41,7 @@ test("an address with an invalid id shows that there is no such page, for every 
   await close();
 }, 180_000);
 
-test("an id that nothing has is named with the way back, under a heading", async () => {
+test("an unknown id shows a heading, the id and a link back", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const [noun, path] of [
     ["task", "/tasks"],

@@ -8,14 +8,14 @@ import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
 
-test("by the keyboard alone a newcomer signs in, tries it, watches a deploy live, and deletes it without a trace", async () => {
+test("with the keyboard alone a new user signs in, tries the sample, watches its deploy live, and deletes it completely", async () => {
   const context = await browser.newContext(wide);
   const page = await context.newPage();
   const faults = collectFaults(page);
   const { keyboard } = page;
   await page.goto(server.url);
 
-  // The name has the focus already; Tab leads through the form.
+  // The username field has the focus; Tab moves through the form.
   await page.getByLabel("Username").waitFor();
   await keyboard.type("admin");
   await keyboard.press("Tab");
@@ -55,7 +55,7 @@ test("by the keyboard alone a newcomer signs in, tries it, watches a deploy live
   await context.close();
 }, 120_000);
 
-test("sign-out leaves nothing on the page, and a session that ended elsewhere leads back to the sign-in", async () => {
+test("sign-out clears the page, and a session that ended elsewhere returns to the sign-in", async () => {
   const context = await browser.newContext(wide);
   const page = await context.newPage();
   const signIn = async () => {

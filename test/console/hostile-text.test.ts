@@ -3,10 +3,10 @@ import type { Page } from "playwright-core";
 import { openConsole } from "../support/console-page.ts";
 import { setUpScene } from "../support/console-setup.ts";
 
-/** Reverses what follows it, on a page and in the title of a browser's tab. */
+/** Reverses the text after it, on a page and in the title of a browser tab. */
 const reversal = "\u202e\u2066\u200ffdp.exe";
 
-/** Fields of answers that hold text of other people. */
+/** Fields of responses with text of other users. */
 const foreignFields = new Set([
   ...["name", "message", "ref", "triggeredBy", "author", "reason", "causeRef", "url", "username", "subject"],
   ...["project_name", "commit_message", "event", "host_delivery_id", "remote_ip", "remoteIp", "userAgent"],
@@ -30,7 +30,7 @@ await view.page.route("**/api/**", async (route) => {
   await route.fulfill({ response, json: poisoned(await response.json()) });
 });
 
-/** The answer as if strangers had written all that they can write. */
+/** The response, with hostile text in every field that strangers can write. */
 function poisoned(value: unknown, field = ""): unknown {
   if (typeof value === "string") return foreignFields.has(field) ? value + reversal : value;
   if (Array.isArray(value)) return value.map((each) => poisoned(each, foreignLists.has(field) ? "name" : ""));
@@ -43,12 +43,12 @@ function poisoned(value: unknown, field = ""): unknown {
   );
 }
 
-/** `build`, `deploy` and `start` are our own names. */
+/** `build`, `deploy` and `start` are names of Slipway. */
 function isStageName(owner: object, field: string): boolean {
   return field === "name" && "state" in owner && "exitCode" in owner;
 }
 
-/** What is read on the page and holds a character that reorders text. Fields of forms show what they hold. */
+/** Visible text with a character that reorders text. Form fields show their raw value. */
 function reorderedTexts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const reorders = /[\p{Bidi_Control}\u2028\u2029]/u;
@@ -79,7 +79,7 @@ const paths = (): string[] => [
   ...["/push", "/users", "/groups", "/runners", "/tokens", "/audit", "/account"],
 ];
 
-test("no page lets a stranger's text change the direction in which its own text is read", async () => {
+test("on no page, text of a stranger changes the direction of other text", async () => {
   const { page, go, faults } = view;
   const reordered: Record<string, string[]> = {};
   for (const path of paths()) {
@@ -93,7 +93,7 @@ test("no page lets a stranger's text change the direction in which its own text 
   expect(faults).toEqual([]);
 }, 180_000);
 
-test("a log line that reverses its text is written out, and its colours stay", async () => {
+test("a log line with reversing characters shows them escaped and keeps its colours", async () => {
   const { page, go } = view;
   await go(`/tasks/${scene.failedTaskId}`);
   await page.locator(".log-text", { hasText: "FAIL" }).first().waitFor();
@@ -101,7 +101,7 @@ test("a log line that reverses its text is written out, and its colours stay", a
   await page.locator(".log-text", { hasText: "\\u202e\\u2066\\u200ffdp.exe" }).first().waitFor();
 }, 60_000);
 
-test("questions and notices write out the names that they speak of", async () => {
+test("dialogs and notices escape the names that they contain", async () => {
   const { page, go } = view;
   await go("/users");
   await page.getByRole("button", { name: "Delete bo" }).first().click();

@@ -11,7 +11,7 @@ const { browser, server } = await setUpConsole({ "push.deploy-key": deployKey })
 
 const gitUrl = "https://git.example.com/shop.git";
 
-test("the first project that is shared with somebody appears by itself, on the overview as in the list", async () => {
+test("the first project that is shared with a user appears without a reload, on the overview and in the list", async () => {
   const account = { username: "nora", password: userPassword };
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", account);
   const [overview, list] = await Promise.all(
@@ -30,7 +30,7 @@ test("the first project that is shared with somebody appears by itself, on the o
   await Promise.all([overview?.close(), list?.close()]);
 }, 90_000);
 
-test("when the session of its connection is over the page opens another with the sign-in that there is by then", async () => {
+test("when the session of its connection has ended, the page opens another connection with the current session", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   await go("/tasks");
   await becomesLive(page);
@@ -56,7 +56,7 @@ test("when the session of its connection is over the page opens another with the
   await close();
 }, 90_000);
 
-test("what is sent to a key that nobody has appears for admins, though it belongs to no project", async () => {
+test("a delivery to an unknown key appears for admins, although it belongs to no project", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   await go("/deliveries");
   await becomesLive(page);
@@ -72,7 +72,7 @@ test("what is sent to a key that nobody has appears for admins, though it belong
   await close();
 }, 90_000);
 
-test("with more projects than one connection can follow, what happens to the last appears all the same", async () => {
+test("with more projects than one connection can follow, changes of the last one appear too", async () => {
   const names = Array.from({ length: 104 }, (_, index) => `project ${String(index).padStart(3, "0")}`);
   const ids: number[] = [];
   for (const name of names) ids.push(await server.project(gitUrl, {}, { name }));
@@ -81,7 +81,7 @@ test("with more projects than one connection can follow, what happens to the las
   await go("/tasks");
   await becomesLive(page);
   await page.getByText("Nothing has run yet").waitFor();
-  // The news of the first arrive; when it is over, the connection has nothing more to tell.
+  // Events of the first task arrive; after its end the connection is idle.
   await run(0);
   await page.getByRole("row").filter({ hasText: "project 000" }).filter({ hasText: "failed" }).waitFor();
   await run(-1);

@@ -18,7 +18,7 @@ interface Violation {
   nodes: string[];
 }
 
-/** What axe-core calls serious or critical. It is run past the policy, which would not let us add a script. */
+/** Serious or critical violations of axe-core, which is evaluated directly: the page's policy forbids script elements. */
 async function violations(page: Page, rules: string[]): Promise<Violation[]> {
   await page.evaluate(axe);
   return page.evaluate(async (only) => {
@@ -41,7 +41,7 @@ async function violations(page: Page, rules: string[]): Promise<Violation[]> {
   }, rules);
 }
 
-/** What can be clicked but not reached with Tab, and has no other way by the keyboard. */
+/** Clickable elements that cannot be reached by the keyboard. */
 function unreachable(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     // Tabs move with the arrow keys, numbers with up and down, pills and choices are removed with Backspace or Escape.
@@ -62,10 +62,10 @@ function unreachable(page: Page): Promise<string[]> {
   });
 }
 
-/** What has no room: a page or panel that scrolls sideways, a cell that runs into the next, a button with cut words. */
+/** Overflow: a page or panel that scrolls sideways, a cell that overlaps the next, a button with cut text. */
 function crowded(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
-    // What watches its own size, as the plot does, is drawn anew in the next frame.
+    // Elements that observe their own size, such as the plot, are drawn again in the next frame.
     for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
     const boxes = document.querySelectorAll("html, .panel-body, td, .mantine-Button-label");
     return [...boxes]
@@ -102,7 +102,7 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
 ];
 
 for (const [name, pathOf, text] of pages) {
-  test(`${name}: shows what it is for; no serious fault of access in light or dark; fits phone, tablet and laptop`, async () => {
+  test(`${name}: shows its content, has no serious accessibility violation in light or dark, and fits phone, tablet and laptop`, async () => {
     const { page, faults, go } = console_;
     await page.setViewportSize(wide.viewport);
     await go(pathOf(scene));
@@ -111,7 +111,7 @@ for (const [name, pathOf, text] of pages) {
     await inScheme(page, "light");
     expect(await violations(page, [])).toEqual([]);
     expect(await unreachable(page)).toEqual([]);
-    // The markup is the same in the dark; only colours differ.
+    // The markup of the dark scheme is the same; only colours differ.
     await inScheme(page, "dark");
     expect(await violations(page, pick(["color-contrast"], []))).toEqual([]);
     for (const width of [390, 850, 1024]) {
@@ -139,7 +139,7 @@ test("hostile branch names, messages, project names and log lines are text, neve
   expect(hostile).toContain("<img");
 }, 60_000);
 
-test("what the server refuses stands at its field, once and readable", async () => {
+test("an error of the server appears at its field, once", async () => {
   const { page, go } = console_;
   await page.setViewportSize(wide.viewport);
   await go("/projects");
@@ -166,7 +166,7 @@ test("on a phone the navigation opens from its button", async () => {
   await phone.close();
 }, 60_000);
 
-test("the page says whether it is live, and polls where WebSockets are blocked", async () => {
+test("the page shows whether it is live, and polls if WebSockets are blocked", async () => {
   const blocked = await openConsole(browser, scene.server.url);
   await blocked.page.addInitScript(() => {
     const refuse = class extends EventTarget {

@@ -15,7 +15,7 @@ function openAs(username: string): Promise<ConsolePage> {
   return openConsole(browser, server.url, wide, { username, password: userPassword });
 }
 
-/** Buttons of the page itself, without the navigation's. */
+/** Buttons of the page, without those of the navigation. */
 function offered(page: Page): Promise<string[]> {
   const buttons = page.locator("main").getByRole("button");
   return buttons.evaluateAll((all) =>
@@ -23,14 +23,14 @@ function offered(page: Page): Promise<string[]> {
   );
 }
 
-/** Fields in which something could be changed. */
+/** Editable fields. */
 function changeable(page: Page): Promise<string[]> {
   return page
     .locator("main :is(input, textarea):enabled:not([readonly]):not([type=hidden])")
     .evaluateAll((fields) => fields.map((field) => field.outerHTML));
 }
 
-test("who may only view a project reads its settings and its webhook, and is offered nothing that would be refused", async () => {
+test("a viewer of a project sees its settings and its webhook, without buttons that the server would refuse", async () => {
   const id = await server.project(
     "https://git.example.com/shop.git",
     { build: "make" },
@@ -87,7 +87,7 @@ test("who may only view a project reads its settings and its webhook, and is off
   await close();
 }, 90_000);
 
-test("the manager of a group adds a project to it; who manages none is not asked to", async () => {
+test("the manager of a group can add a project to it; other users have no such button", async () => {
   const userId = await newUser("max");
   const makeGroup = async (name: string, permission: "view" | "manage") => {
     const group = await server.admin.expect<{ id: number }>(201, "POST", "/api/groups", { name });

@@ -16,7 +16,7 @@ afterAll(() => {
 
 const notice = (page: Page) => page.getByRole("note", { name: "Scripts are not isolated" });
 
-test("a task that no runner may take says why, in lists and on its page, until one may", async () => {
+test("a task that no runner may take shows the reason, in lists and on its page, until a runner may take it", async () => {
   const { page, go } = view;
   const projectId = await server.project(
     repository.url,
@@ -40,7 +40,7 @@ test("a task that no runner may take says why, in lists and on its page, until o
   expect(await page.locator("main").getByText("no runner has").count()).toBeLessThanOrEqual(1);
 }, 90_000);
 
-test("runners say whether their scripts are isolated, on wide and narrow screens", async () => {
+test("runners show whether their scripts are isolated, on wide and narrow screens", async () => {
   for (const viewport of [wide.viewport, { width: 390, height: 844 }]) {
     const { page, go, close } = await openConsole(browser, server.url, { viewport });
     await go("/runners");
@@ -83,7 +83,7 @@ test("as soon as a user who is not an admin may manage a project, every page war
   await notice(page).waitFor({ state: "detached" });
 }, 90_000);
 
-test("the labels of a runner that somebody else changed meanwhile are not overwritten unasked", async () => {
+test("labels of a runner that another user changed meanwhile are not overwritten without a question", async () => {
   const { page, go } = view;
   const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/runners", {
     name: "build-2",
@@ -98,7 +98,7 @@ test("the labels of a runner that somebody else changed meanwhile are not overwr
   await field.fill("mine");
   await field.press("Enter");
   await server.admin.expect(200, "PATCH", `/api/runners/${id}`, { labels: ["theirs"] });
-  // The list behind the dialog is read every few seconds: what is typed still builds on what was opened.
+  // The list behind the dialog is polled; the form still compares with the revision that it opened.
   await page.waitForTimeout(6000);
   await dialog.getByRole("button", { name: "Save the runner" }).click();
   const conflict = dialog.getByRole("alert").filter({ hasText: "Somebody else saved this meanwhile" });

@@ -54,7 +54,7 @@ test("the content security policy forbids inline scripts, and the page has none"
   expect(await page()).not.toMatch(/<script(?![^>]*src=)|\son\w+=/);
 });
 
-test("files are named by their content and cached for ever; the page is asked for again each time", async () => {
+test("files are named by their content and cached for ever; the page itself is requested each time", async () => {
   const html = await get("/");
   expect(html.headers.get("cache-control")).toBe("no-cache");
   const etag = html.headers.get("etag") ?? "";
@@ -89,7 +89,7 @@ test("the first load is under 400 KB compressed", async () => {
   expect(total).toBeLessThan(400 * 1024);
 });
 
-test("the compiled executable carries the console and needs nothing beside it", async () => {
+test("the compiled executable contains the console and needs no other file", async () => {
   const out = mkdtempSync(join(tmpdir(), "slipway-compiled-"));
   const compiled = Bun.spawnSync([process.execPath, "scripts/compile.ts", "--out", out], {
     cwd: join(import.meta.dir, "../.."),

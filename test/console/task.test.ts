@@ -55,7 +55,7 @@ test("the log of a running task appears line by line, and a run by hand leads to
   await close();
 }, 90_000);
 
-test("a server restarted while the page is open: it recovers by itself and misses nothing", async () => {
+test("after a restart of the server an open page recovers and misses nothing", async () => {
   const restarted = await startDeployServer();
   const projectId = await restarted.project(repository.url, { build: gated("restart", 5) });
   const task = await restarted.run(projectId);
@@ -85,7 +85,7 @@ test("a server restarted while the page is open: it recovers by itself and misse
   again.remove();
 }, 120_000);
 
-test("the log says of which stage its lines are, and a stage leads to its first line", async () => {
+test("the log shows the stage of its lines, and a stage links to its first line", async () => {
   const projectId = await server.project(repository.url, {
     build: "seq 1 300",
     deploy: "echo copying; seq 1 300",

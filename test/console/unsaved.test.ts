@@ -30,7 +30,7 @@ async function stay(page: Page): Promise<void> {
   await question(page).waitFor({ state: "detached" });
 }
 
-test("a tab, a link, the Back button and signing out ask before they drop what is not saved", async () => {
+test("a tab, a link, the Back button and signing out ask before unsaved changes are lost", async () => {
   const { page, go } = view;
   await go(path);
   await page.getByRole("tab", { name: "Settings" }).click();
@@ -60,7 +60,7 @@ test("a tab, a link, the Back button and signing out ask before they drop what i
   expect(await build(page).inputValue()).toBe("");
 }, 60_000);
 
-test("a reload asks in the browser's words, and only while something is not saved", async () => {
+test("a reload asks with the browser's own dialog, and only while there are unsaved changes", async () => {
   const { page, go } = view;
   await go(`${path}/settings`);
   const asked: string[] = [];
@@ -83,7 +83,7 @@ test("a reload asks in the browser's words, and only while something is not save
   page.off("dialog", dismiss);
 }, 60_000);
 
-test("nothing is asked when a change was undone, discarded or saved", async () => {
+test("there is no question after a change was undone, discarded or saved", async () => {
   const { page, go } = view;
   await go(`${path}/settings`);
   await build(page).fill("make");
@@ -98,7 +98,7 @@ test("nothing is asked when a change was undone, discarded or saved", async () =
   expect(await question(page).count()).toBe(0);
 }, 60_000);
 
-test("every other form asks, too: secrets, keys, members, passwords, dialogs and what is shown once", async () => {
+test("every other form asks too: secrets, keys, members, passwords, dialogs, and secrets that are shown once", async () => {
   const { page, go } = view;
   const forms: [string, (page: Page) => Promise<unknown>][] = [
     [`${path}/settings`, (at) => at.locator("input[type=password]").first().fill("hush")],
@@ -137,7 +137,7 @@ test("every other form asks, too: secrets, keys, members, passwords, dialogs and
   await page.getByRole("heading", { name: "Groups" }).waitFor();
 }, 120_000);
 
-test("a project that is deleted takes its unsaved changes with it, without a question", async () => {
+test("deleting a project discards its unsaved changes without a question", async () => {
   const { page, go } = view;
   await go(`${path}/settings`);
   await build(page).fill("make");
@@ -169,7 +169,7 @@ async function race(
   return { second };
 }
 
-test("of two tabs that change the same script the second shows a conflict, and may reload or overwrite", async () => {
+test("when two tabs change the same script, the second shows a conflict and may reload or overwrite", async () => {
   const script = async () => (await saved<{ stages: { build: { script: string } } }>()).stages.build.script;
   const edit = (page: Page, text: string) => build(page).fill(text);
   const form = (page: Page) => page.locator("#stages");
@@ -194,7 +194,7 @@ test("of two tabs that change the same script the second shows a conflict, and m
   await second.close();
 }, 90_000);
 
-test("lists that are saved whole, and rules of the webhook, are not overwritten either", async () => {
+test("lists and the rules of the webhook are not overwritten either", async () => {
   const addVariable = async (page: Page, text: string) => {
     await page.getByRole("button", { name: "Add a variable" }).click();
     await page.getByPlaceholder("NODE_ENV").last().fill(text.toUpperCase());
@@ -211,7 +211,7 @@ test("lists that are saved whole, and rules of the webhook, are not overwritten 
   await other.second.close();
 }, 90_000);
 
-test("a secret is not saved over one that somebody else saved meanwhile, unless that is wanted", async () => {
+test("a secret that another user saved meanwhile is overwritten only on request", async () => {
   const { page, go } = view;
   await go(`${path}/webhook`);
   await page.locator("input[type=password]").fill("mine and long enough");
@@ -239,7 +239,7 @@ test("changes of different fields in two tabs are both kept, without a question"
   });
 }, 60_000);
 
-test("what is typed while a save is on its way is not dropped by its answer", async () => {
+test("text typed during a save is kept when the response arrives", async () => {
   const { page, go } = view;
   await go(`${path}/settings`);
   let release = () => {};
@@ -264,7 +264,7 @@ test("what is typed while a save is on its way is not dropped by its answer", as
   expect(await build(page).inputValue()).toBe("make");
 }, 60_000);
 
-test("a value without a name, and a name that is there twice, are errors at their field and nothing is saved", async () => {
+test("a value without a name and a duplicate name are errors at their field, and nothing is saved", async () => {
   const { page, go } = view;
   await go(`${path}/settings`);
   const form = page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });

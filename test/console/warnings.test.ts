@@ -24,7 +24,7 @@ async function user(username: string, projectId: number, permission: "view" | "m
 
 const warning = (page: Page) => page.getByRole("note", { name: "Webhooks without a secret" });
 
-test("a webhook without a secret is named on every page, to those who may see it, until one is set", async () => {
+test("every page names webhooks without a secret to users who may view them, until a secret is set", async () => {
   const [shop, ledger] = [await project("shop"), await project("ledger", { secret: "long enough" })];
   await user("ann", shop, "view");
   await user("bo", ledger, "manage");

@@ -68,7 +68,7 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
   expect(saved.secretSet).toBe(true);
 }, 60_000);
 
-test("a change of the filters is judged against past deliveries before it is saved, and saved", async () => {
+test("a change of the filters is evaluated on past deliveries before it is saved", async () => {
   const { page, go } = view;
   await go(`/projects/${scene.shopId}/webhook`);
   const answer = page.getByLabel("Effect on past deliveries");
@@ -88,7 +88,7 @@ test("a change of the filters is judged against past deliveries before it is sav
   expect(saved.branchFilter).toEqual(["main", "release/**", "try-*"]);
 }, 60_000);
 
-test("who saves one rule leaves what others saved meanwhile, and sees it arrive", async () => {
+test("saving one rule keeps the changes of other users and shows them", async () => {
   const { page, go } = view;
   const path = `/api/projects/${scene.shopId}/webhook`;
   await go(`/projects/${scene.shopId}/webhook`);
@@ -113,7 +113,7 @@ test("the test button answers with the trace, without a record", async () => {
   await page.getByText("nowhere matches none of", { exact: false }).first().waitFor();
 }, 60_000);
 
-test("the key is reset only after a question, and the old address is gone", async () => {
+test("the key is reset only after a question, and the old address stops working", async () => {
   const { page, go } = view;
   const path = `/api/projects/${scene.shopId}/webhook`;
   const before = await scene.server.admin.expect<{ url: string }>(200, "GET", path);

@@ -184,7 +184,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 describe.each(pairs)("a backup from $title", ({ from, to }) => {
-  test("brings back every row of every table, and ids go on after the greatest", async () => {
+  test("restores every row of every table, and ids continue after the greatest", async () => {
     const [source, target] = [await from.make(), await to.make()];
     await fill(await source.open());
     const { path, rows } = await backUpOf(source);

@@ -64,7 +64,7 @@ describe("the key of stored secrets", () => {
     expect(await failureOf(stat(keyFile()))).toBeInstanceOf(Error);
   });
 
-  test("a damaged key is named, and one that others can read is warned of", async () => {
+  test("a damaged key is an error, and a key that other users can read is a warning", async () => {
     await load();
     await chmod(keyFile(), 0o644);
     expect((await load()).warnings).toEqual([expect.stringContaining("can be read by others")]);

@@ -142,7 +142,7 @@ describe.if(kafkaUrl !== undefined)("Kafka that refuses", () => {
     return { bus, received, states };
   }
 
-  test("a message that is too large is refused as such, and all others arrive in order", async () => {
+  test("a message that is too large is refused, and all others arrive in order", async () => {
     const prefix = freshPrefix();
     const configs = [{ name: "max.message.bytes", value: "200000" }];
     await admin.createTopics({ topics: [`${prefix}.broadcast`], partitions: 1, replicas: 1, configs });

@@ -37,7 +37,7 @@ describe("the thread of lists", () => {
     await lists.close();
   });
 
-  test("refuses a list that waited too long for its turn, and says so", async () => {
+  test("refuses a list that waited too long, with the reason", async () => {
     const lists = buildSqliteBackground(file, { timeoutMs: 30_000, maxWaitMs: 50 });
     const first = lists.execute(counting(3_000_000));
     expect(await failureOf(lists.execute(counting(1)))).toMatchObject({

@@ -149,7 +149,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.groups.byId(group.id)).toBeNull();
   });
 
-  test("members of things that do not exist are refused in a sentence", async () => {
+  test("members of unknown projects, groups and users are refused with a clear message", async () => {
     expect(await failureOf(store.permissions.setProjectMember(999_999, 999_999, "view"))).toMatchObject({
       code: "not_found",
     });
@@ -158,7 +158,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     });
   });
 
-  test("a push code admits once, and not after its time", async () => {
+  test("a push code is valid once, and not after its expiry", async () => {
     const whose = { userId: "ann", console: true, channels: ["a-*"] };
     const code = { codeHash: "code-1", ...whose, expiresAt: later, endsAt: sampleTime };
     await store.pushCodes.create(code);
@@ -174,7 +174,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await store.pushCodes.consume("code-4", sampleTime)).toBeNull();
   });
 
-  test("a password that was right when it was checked opens nothing once it is another's, disabled or gone", async () => {
+  test("a password that was verified creates no session after the user was changed, disabled or deleted", async () => {
     const meanwhile: ((id: number) => Promise<unknown>)[] = [
       (id) => store.users.update(id, { passwordHash: "another" }),
       (id) => store.users.update(id, { disabled: true }),
@@ -232,7 +232,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     expect(await count("b", later)).toMatchObject({ count: 2 });
   });
 
-  test("a push code used by two at once admits one", async () => {
+  test("a push code used by two connections at once admits one", async () => {
     const code = { codeHash: "race", userId: "ann", console: false, channels: null, expiresAt: later };
     await store.pushCodes.create({ ...code, endsAt: null });
     const answers = await Promise.all([1, 2, 3, 4].map(() => store.pushCodes.consume("race", sampleTime)));

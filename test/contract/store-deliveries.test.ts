@@ -34,7 +34,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     expect(await store.projects.update(999_999, { env: {} })).toBeNull();
   });
 
-  test("projects are listed alphabetically, by ids, group and a part of the name taken literally", async () => {
+  test("projects are listed alphabetically, by ids, group and a literal part of the name", async () => {
     const group = await store.groups.create({ name: "listed", createdAt: sampleTime });
     const names = ["zz 100% b", "zz 100% a", "zz 1000 c"];
     const ids = [];

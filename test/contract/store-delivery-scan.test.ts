@@ -91,7 +91,7 @@ describe.each(await availableDatabases())(
       expect(await overtaken(first, second, third)).toEqual([first, second]);
     });
 
-    test("a delivery is overtaken by a newer merged one, and by a deletion that the host told", async () => {
+    test("a delivery is overtaken by a newer merged one, and by a deletion that the host reported", async () => {
       const project_id = await addProject();
       const [merged, deleted, tried] = [
         await add({ project_id, ref: "merged" }),

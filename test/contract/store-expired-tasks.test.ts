@@ -25,7 +25,7 @@ describe.each(await availableDatabases())(
       return found.flatMap((task) => (task === null ? [] : [task.id]));
     };
 
-    test("are deleted with their logs, a few rows at a time, whoever points at them", async () => {
+    test("are deleted with their logs, a few rows at a time, also if other rows refer to them", async () => {
       const projectId = await addProject();
       const old = await addTask(projectId, sampleTime);
       for (let index = 0; index < 50; index++)
@@ -33,7 +33,7 @@ describe.each(await availableDatabases())(
       const again = await store.tasks.create(
         sampleTask({ projectId, createdAt: later, rerunOf: old, deliveryId: 12 }),
       );
-      // 50 rows of a log are three batches, of which the last is told with the task.
+      // 50 rows of a log are three batches; the last is reported with the task.
       expect(await clean()).toEqual([0, 0, 1]);
       expect(await left([old])).toEqual([]);
       expect(await store.tasks.log(old, 0, 10)).toEqual([]);
@@ -42,7 +42,7 @@ describe.each(await availableDatabases())(
       expect(await clean()).toEqual([]);
     });
 
-    test("that go with their project go in small steps too, between which others write", async () => {
+    test("of a deleted project are deleted in small steps too, between which others write", async () => {
       const projectId = await addProject();
       const rows = 40;
       for (let each = 0; each < 5; each++) {
@@ -81,7 +81,7 @@ describe.each(await availableDatabases())(
       expect(await left(all)).toEqual(all.filter((id) => id !== old));
     });
 
-    test("are found behind any number that stay", async () => {
+    test("are found behind any number of tasks that stay", async () => {
       const projects = await Promise.all(Array.from({ length: 120 }, addProject));
       const stay: number[] = [];
       for (const projectId of projects) stay.push(await addTask(projectId, sampleTime));

@@ -5,7 +5,7 @@ import { failureOf } from "../support/failure.ts";
 const databases = await availableDatabases();
 
 describe.each(databases)("instances on $name", ({ make }) => {
-  test("that start together on an empty database all come up", async () => {
+  test("that start together on an empty database all become ready", async () => {
     const database = await make();
     const stores = await Promise.all([1, 2, 3, 4].map(() => database.open()));
     await stores[0]?.meta.set("who", "first");
@@ -13,7 +13,7 @@ describe.each(databases)("instances on $name", ({ make }) => {
     await database.remove();
   });
 
-  test("that start later find the schema up to date and all that is stored", async () => {
+  test("that start later find the current schema and all stored data", async () => {
     const database = await make();
     const first = await database.open();
     await first.meta.set("kept", "yes");
@@ -23,7 +23,7 @@ describe.each(databases)("instances on $name", ({ make }) => {
     await database.remove();
   });
 
-  test("refuse work once closed, and let finish what was in hand", async () => {
+  test("refuse work once closed, and finish what was running", async () => {
     const database = await make();
     const store = await database.open();
     const writes = Promise.all(
@@ -83,7 +83,7 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
       await database.remove();
     });
 
-    test("a wait that is over answers timeout, and waiters pin no connection", async () => {
+    test("a wait that timed out answers timeout, and waiters occupy no connection", async () => {
       const database = await make();
       const [holder, waiter] = [await database.open(), await database.open()];
       const taken = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ describe.each(databases.filter(({ name }) => name === "PostgreSQL"))(
       await database.remove();
     });
 
-    test("names do not stand in each other's way", async () => {
+    test("different names do not block each other", async () => {
       const database = await make();
       const store = await database.open();
       const holders = await Promise.all(

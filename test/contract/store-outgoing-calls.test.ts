@@ -67,7 +67,7 @@ describe.each(await availableDatabases())("outgoing calls on $name", async ({ ma
     await clear();
   });
 
-  test("are put off by whoever has them, not by one whose time had run out", async () => {
+  test("are postponed by the instance that holds them, not by an instance whose hold has expired", async () => {
     const id = await add({ nextTryAt: later(1) });
     expect(await store.outgoingCalls.putOff({ id, attempts: 1 }, later(2))).toBe(true);
     const [taken] = await store.outgoingCalls.takeDue(later(2), later(60), 10);
@@ -79,7 +79,7 @@ describe.each(await availableDatabases())("outgoing calls on $name", async ({ ma
     expect(await store.outgoingCalls.nextDue()).toBeNull();
   });
 
-  test("give way to a newer one of their subject, and no more wait than there may", async () => {
+  test("are replaced by a newer one of their subject, and the number of waiting calls is limited", async () => {
     await add({ subject: "commit a", body: "pending" });
     await add({ subject: "commit b", body: "pending" });
     const newest = await add({ subject: "commit a", body: "success" });
@@ -102,7 +102,7 @@ describe.each(await availableDatabases())("outgoing calls on $name", async ({ ma
     for (let each = 0; each < 10; each++)
       added.push((await store.outgoingCalls.add(dead(each < 6 ? 1 : each), full)).id);
     expect(added).not.toContain(null);
-    // Of one address no more than its share, and of the project that has the most none in place of its own.
+    // One address gets at most its share, and the project with the most waiting calls loses its own oldest.
     expect(await store.outgoingCalls.add(dead(1), full)).toMatchObject({ id: null, dropped: null });
     expect(await store.outgoingCalls.add(dead(99), full)).toMatchObject({ id: null, dropped: null });
     for (let each = 0; each < 5; each++) {

@@ -233,7 +233,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
   const lines = (from: number, texts: string[]): LogLine[] =>
     texts.map((text, offset) => ({ index: from + offset, stage: "build", at: sampleTime, text }));
 
-  test("log lines are stored once and in order: doubles are dropped, gaps refused", async () => {
+  test("log lines are stored once and in order: duplicates are dropped, gaps refused", async () => {
     const { id } = await store.tasks.create(sampleTask({ projectId: await addProject() }));
     expect(await store.tasks.nextLogIndex(id)).toBe(0);
     expect(await store.tasks.appendLog(id, lines(0, ["a", "b"]))).toBe(2);

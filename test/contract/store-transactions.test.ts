@@ -28,7 +28,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     expect(await store.tasks.byId(undone)).toBeNull();
   });
 
-  test("of transactions that run together only the failing one is undone", async () => {
+  test("of concurrent transactions only the failing one is rolled back", async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, each) =>
         store.transaction(async (keepers) => {
@@ -45,7 +45,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     }
   });
 
-  test("a rule that breaks inside of a part undoes that part alone", async () => {
+  test("a constraint that fails in a part rolls back only that part", async () => {
     const project = await store.projects.create(sampleProject());
     await store.transaction(async (keepers) => {
       await keepers.meta.set("part", "kept");
@@ -58,7 +58,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     expect(await store.projects.secrets(project.id)).toHaveLength(1);
   });
 
-  /** A transaction that has written something and stays open until it is told to end. */
+  /** A transaction that has written something and stays open until the test ends it. */
   async function openTransaction(name: string): Promise<{ end(): Promise<void> }> {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
@@ -76,14 +76,14 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     };
   }
 
-  test("what a transaction wrote is seen by others only once it is committed", async () => {
+  test("writes of a transaction are visible to others only after its commit", async () => {
     const open = await openTransaction("hidden");
     expect(await store.meta.get("hidden")).toBeNull();
     await open.end();
     expect(await store.meta.get("hidden")).toBe("yes");
   });
 
-  test("a read never waits for those who write", async () => {
+  test("a read never waits for writers", async () => {
     const { id: projectId } = await store.projects.create(sampleProject());
     const task = await store.tasks.create(sampleTask({ projectId }));
     const now = new Date();
@@ -107,7 +107,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     expect(late).toEqual([]);
   });
 
-  test("a lock lets one holder through at a time, in order of arrival", async () => {
+  test("a lock has one holder at a time, in order of arrival", async () => {
     const order: number[] = [];
     let inside = 0;
     await Promise.all(
@@ -124,7 +124,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     expect(order).toEqual(Array.from({ length: 20 }, (_, each) => each));
   });
 
-  test("a lock that is not had in time answers timeout without running the work, and is free after a throw", async () => {
+  test("a lock that is not acquired in time answers timeout without running the work, and is released after a throw", async () => {
     let release = () => {};
     const holder = store.withLock(
       "slow",
@@ -150,7 +150,7 @@ describe.each(await availableDatabases())("transactions and locks on $name", asy
     expect(await store.withLock("slow", 1000, async () => "free")).toBe("free");
   });
 
-  test("the database tells its own time", async () => {
+  test("the store uses the time of the database", async () => {
     expect(Math.abs((await store.now()).getTime() - Date.now())).toBeLessThan(60_000);
     await store.check();
     expect(store.describe()).toStartWith(name);

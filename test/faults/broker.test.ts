@@ -228,7 +228,7 @@ describe("a cluster of three processes under load", () => {
     pick(120_000, 240_000),
   );
 
-  test("an instance killed: the others go on, the cluster's online users are right within three beats, and it comes back", async () => {
+  test("an instance killed: the others continue, the cluster's online users are right within three heartbeats, and it comes back", async () => {
     await Promise.all(
       clusters.map(async (cluster) => {
         const { instances, clients, broker } = cluster;

@@ -119,7 +119,7 @@ describe("the clock of a server on SQLite is set", () => {
     60_000,
   );
 
-  test("back during a build whose runner dies: the task is given up after its lease, not an hour later", async () => {
+  test("back during a build whose runner dies: the task is ended after its lease, not an hour later", async () => {
     await start({ "tasks-lease": "5s", "runner-enabled": "true" });
     const { projectId } = await hook(0, "echo begun; sleep 600");
     clock.set(hour);
@@ -171,7 +171,7 @@ describe("the clock of a server on SQLite is set", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
   }, 60_000);
 
-  test("back after too many failed sign-ins: the wait stays what it was", async () => {
+  test("back after too many failed sign-ins: the wait does not change", async () => {
     await start();
     clock.set(hour);
     const signIn = (password: string) =>

@@ -10,7 +10,7 @@ const databases = await availableDatabases();
 const postgres = databases.filter(({ name }) => name === "PostgreSQL");
 
 test.each(postgres)(
-  "while $name is away the API says 503 and what is missing, tells no host, and comes back by itself",
+  "while $name is away the API answers 503 with the reason and without the host name, and recovers without help",
   async ({ make }) => {
     const database = await make();
     const address = new URL(database.url);
@@ -51,7 +51,7 @@ test.each(postgres)(
 );
 
 test.each(postgres)(
-  "a $name that only reads is not called ready, and is again when it takes writes",
+  "a read-only $name is not ready, and is ready again when it accepts writes",
   async ({ make }) => {
     const database = await make();
     const server = await startApiServer({ "database.url": database.url });

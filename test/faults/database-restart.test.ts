@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)("a connection that is lost while a delivery is dec
        where locktype = 'advisory' and granted and application_name = 'slipway' and datname = current_database()`,
     );
 
-  test("takes its work with it: two tasks are never created in one debounce window", async () => {
+  test("rolls its work back: two tasks are never created in one debounce window", async () => {
     const [one, other] = servers;
     if (!one || !other) throw new Error("no servers");
     const { projectId, url: addressOf } = await makeHook(one, { debounceSeconds: 60 });

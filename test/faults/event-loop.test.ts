@@ -33,7 +33,7 @@ describe("a server with ten thousand queued tasks", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** The longest that a request which does nothing waited while `work` went on. */
+  /** The longest wait of an empty request while `work` was running. */
   async function longestWaitMs(work: Promise<unknown>): Promise<number> {
     let isOver = false;
     let longest = 0;
@@ -62,7 +62,7 @@ describe("a server with ten thousand queued tasks", () => {
     expect(Math.max(...positions)).toBe(tasksPerProject + projects - 1);
     const waits = [];
     for (const page of [2, 3, 4]) waits.push(await longestWaitMs(list(page)));
-    // The best of three: a busy machine delays some requests by itself.
+    // The best of three: other load on the machine delays some requests.
     expect(Math.min(...waits)).toBeLessThan(100);
   }, 60_000);
 });

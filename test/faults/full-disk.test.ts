@@ -29,7 +29,7 @@ describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
     await disk.remove();
   });
 
-  test("is not ready, also before the first delivery fails; is ready again by itself once there is space", async () => {
+  test("is not ready, also before the first delivery fails; is ready again when there is space", async () => {
     expect((await hook.deliver(push)).status).toBe(202);
     expect((await readyz()).status).toBe(200);
     for (let round = 0; round < 2; round++) {
@@ -47,14 +47,14 @@ describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
     }
   }, 60_000);
 
-  test("writes nothing for being asked whether it is ready while there is space", async () => {
+  test("writes nothing for a readiness check while there is space", async () => {
     const before = walBytes();
     const { mtimeMs } = statSync(join(disk.path, "slipway.db-wal"));
     for (let asked = 0; asked < 200; asked++) expect((await readyz()).status).toBe(200);
     expect([walBytes(), statSync(join(disk.path, "slipway.db-wal")).mtimeMs]).toEqual([before, mtimeMs]);
   }, 60_000);
 
-  test("does not write for every question while it is full", async () => {
+  test("does not write for every readiness check while it is full", async () => {
     disk.fill();
     await eventually("the server says that it is not ready", async () => (await readyz()).status === 503);
     const startedAt = performance.now();
@@ -64,7 +64,7 @@ describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
     await eventually("the server is ready again", async () => (await readyz()).status === 200);
   }, 60_000);
 
-  test("gives the space of its log back when nothing is written, and at a restart", async () => {
+  test("frees the space of its write-ahead log when it is idle, and at a restart", async () => {
     const burst = () => Promise.all(Array.from({ length: 60 }, () => hook.deliver(push)));
     await burst();
     expect(walBytes()).toBeGreaterThan(walMaxBytes);
@@ -83,7 +83,7 @@ describe.skipIf(!(await canMount()))("a server whose disk is full", () => {
   }, 120_000);
 });
 
-/** A log of 24 MB whose pages are all in the database: a process that is killed leaves it so. */
+/** A write-ahead log of 24 MB whose pages are all in the database, as after a kill. */
 async function leaveLongLog(path: string): Promise<void> {
   const program = `
     import { Database } from "bun:sqlite";

@@ -32,7 +32,7 @@ afterEach(async () => {
   await first?.exited;
 });
 
-/** A server that starts never ends by itself: the second one is killed after a while. */
+/** A server that started does not end: the second one is killed after a while. */
 function spawn(role: Role, which: string, listen: string, timeoutMs?: number) {
   return Bun.spawn([process.execPath, main, role, "--server-listen", listen], {
     cwd: folder,
@@ -57,7 +57,7 @@ async function startSecond(role: Role, listen: string): Promise<{ exitCode: numb
   return { exitCode: second.exitCode, stderr };
 }
 
-describe("of two servers on one port the second ends with an error that names the way out", () => {
+describe("of two servers on one port the second ends with an error that says what to do", () => {
   const pairs = roleNames.flatMap((one) => roleNames.map((other) => [one, other] as const));
   test.each(pairs)(
     "%s, then %s",
@@ -75,7 +75,7 @@ describe("of two servers on one port the second ends with an error that names th
     90_000,
   );
 
-  test("also where one of them listens on every address", async () => {
+  test("also if one of them listens on every address", async () => {
     const port = await freePort();
     await startFirst("push", `0.0.0.0:${port}`, `http://127.0.0.1:${port}`);
     expect(await startSecond("push", `127.0.0.1:${port}`)).toMatchObject({ exitCode: 1 });

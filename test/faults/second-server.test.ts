@@ -20,24 +20,24 @@ describe("while a server runs on an SQLite database", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test("a second one is refused: it would not see what the first changes, such as a key that was reset", async () => {
+  test("a second one is refused: it would not see changes of the first, such as a reset key", async () => {
     const second = await slipway(["deploy", "--server-listen", "127.0.0.1:0", "--data-dir", dataDir]);
     expect(second.exitCode).toBe(1);
     expect(second.stderr).toContain("Another Slipway server is running on the database");
   }, 60_000);
 
-  test("its key is not exchanged under it: what it seals next would be lost", async () => {
+  test("its key cannot be rotated: secrets that it encrypts next would be lost", async () => {
     const rotation = await slipway(["key", "rotate", "--data-dir", dataDir]);
     expect([rotation.exitCode, rotation.stdout]).toEqual([1, ""]);
     expect(rotation.stderr).toContain("Stop it first");
   }, 60_000);
 
-  test("a backup is taken all the same", async () => {
+  test("a backup can be taken", async () => {
     const backup = await slipway(["backup", join(dataDir, "now.bak"), "--data-dir", dataDir]);
     expect(backup.exitCode).toBe(0);
   }, 60_000);
 
-  test("a server that was killed leaves no lock behind", async () => {
+  test("a killed server leaves no lock behind", async () => {
     await server.end("SIGKILL");
     const rotation = await slipway(["key", "rotate", "--data-dir", dataDir]);
     expect([rotation.exitCode, rotation.stderr]).toEqual([0, ""]);
@@ -73,7 +73,7 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  test("the key is not exchanged under them, and the refusal says which to stop", async () => {
+  test("the key cannot be rotated, and the refusal names the servers to stop", async () => {
     const rotation = await rotate();
     expect([rotation.exitCode, rotation.stdout]).toEqual([1, ""]);
     expect(rotation.stderr).toContain("2 Slipway servers are running on this database");
@@ -81,14 +81,14 @@ describe.each(postgres)("while two servers run on $name", ({ make }) => {
     expect(rotation.stderr).toContain("stop them all first");
   }, 60_000);
 
-  test("one whose connection broke is counted again when it is back", async () => {
+  test("a server whose connection broke is counted again after it reconnected", async () => {
     const presence = "from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
     expect(await query(`select pg_terminate_backend(pid) ${presence}`)).toBe(2);
     await eventually("both are back", async () => (await query(`select 1 ${presence}`)) === 2);
     expect((await rotate()).stderr).toContain("2 Slipway servers");
   }, 60_000);
 
-  test("it is exchanged once they are gone, stopped or killed, and the next server starts with the new key", async () => {
+  test("the key is rotated after they were stopped or killed, and the next server starts with the new key", async () => {
     const id = await servers[0]?.project("https://git.example.com/shop.git", { build: "true" });
     await servers[0]?.admin.expect(204, "PUT", `/api/projects/${id}/secrets/TOKEN`, { value: "a secret" });
     expect(await servers[0]?.end("SIGTERM")).toBe(0);

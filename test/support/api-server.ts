@@ -40,7 +40,7 @@ export interface ApiServer {
   /** A client with this bearer token. */
   as(token: string): ApiClient;
   signIn(username: string, password: string): Promise<ApiClient>;
-  /** Makes a user and signs it in. */
+  /** Creates a user and signs it in. */
   newUser(username: string, role?: "admin" | "user"): Promise<{ id: number; client: ApiClient }>;
   stop(): Promise<void>;
 }
@@ -108,7 +108,7 @@ function buildClient(url: string, own: Record<string, string>): ApiClient {
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    // An answer to HEAD names the type of what it leaves out.
+    // A response to HEAD has a content type but no body.
     const isJson = text !== "" && (response.headers.get("content-type")?.includes("json") ?? false);
     return {
       status: response.status,

@@ -1,6 +1,6 @@
 import { dirname, join, normalize } from "node:path";
 
-/** A file of the repository: its path from the root, and what stands in it. */
+/** A file of the repository: its path from the root, and its text. */
 export interface SourceFile {
   path: string;
   text: string;
@@ -169,7 +169,7 @@ export function crowdedFolders(files: SourceFile[], allowed: readonly string[]):
 const wordlessNames = /^(utils?|helpers?|common|misc|shared|types?|index)$/;
 const maxLines = 350;
 
-/** Names that say nothing about what is inside, and files too long to take in. */
+/** Names without meaning, and files that are too long. */
 export function unfitFiles(files: SourceFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const stem = (path.split("/").at(-1) ?? "").replace(/(\.test|\.d)?\.tsx?$/, "");

@@ -1,6 +1,6 @@
 /**
- * Clients that mean no good, in a process of their own: `attacker-process.ts <attack> <port> <per second> <at once>`. It
- * attacks until it is told to stop, and then answers how many attempts came to their end.
+ * Attacking clients in a separate process: `attacker-process.ts <attack> <port> <per second> <at once>`. It attacks
+ * until it gets a message, and then answers with the number of ended attempts.
  */
 import type { Socket } from "bun";
 import type { Attack } from "./attackers.ts";
@@ -8,7 +8,7 @@ import { maskedFrame } from "./raw-socket.ts";
 
 const [attack, port, perSecond, atOnce] = process.argv.slice(2);
 const sentUnreadBytes = 20_000;
-/** After so many unread messages the server has given the connection up, and another one is opened. */
+/** After this many unread messages the server has closed the connection, and another one is opened. */
 const unreadPerConnection = 400;
 
 let begun = 0;
@@ -38,7 +38,7 @@ function connect(open: string, onAnswer: (socket: Socket<undefined>) => void): v
   }).catch(over);
 }
 
-/** Each is of another client behind a proxy, so that no limit per address stops it early. */
+/** Each attempt has another client address, so that no limit per address stops it early. */
 function handshake(code: string): string {
   const address = `198.18.${(begun >> 8) & 255}.${begun & 255}`;
   return `GET /ws?code=${code} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: ${address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;

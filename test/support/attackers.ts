@@ -1,17 +1,17 @@
 import { join } from "node:path";
 
-/** Bad codes, more frames than allowed, bytes that are no frames, and a reader that never reads what it is sent. */
+/** Bad codes, more frames than allowed, bytes that are no frames, and a client that never reads. */
 export type Attack = "knock" | "flood" | "garbage" | "unread";
 
 export interface AttackOptions {
   port: number;
   perSecond: number;
-  /** Attempts under way at most. */
+  /** The most attempts at a time. */
   atOnce: number;
 }
 
 export interface Attackers {
-  /** Answers how many attempts came to their end. */
+  /** Returns the number of ended attempts. */
   stop(): Promise<number>;
 }
 

@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { provide } from "./services.ts";
 
-/** A name of this machine to which browsers grant less than to localhost: what people see over http in their own network. */
+/** A name of this machine that browsers do not treat as localhost: a page over plain http is no secure context. */
 export const plainHost = "slipway.example";
 
 const flags = [
@@ -24,7 +24,7 @@ export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: found.value, args: flags, timeout: 60_000 });
 }
 
-/** Everything that went wrong in a page by itself: uncaught errors and refusals of the content security policy. */
+/** Uncaught errors of a page, and violations of its content security policy. */
 export function collectFaults(page: Page): string[] {
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(String(error)));

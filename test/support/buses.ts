@@ -15,7 +15,7 @@ export interface BusSettings {
   isDurable?: boolean;
 }
 
-/** One broker as the tests see it: buses over it, and another service that writes to it directly. */
+/** A broker in a test: buses that use it, and another service that writes to it directly. */
 export interface BrokerUnderTest {
   name: "rabbitmq" | "kafka";
   url: string;

@@ -11,7 +11,7 @@ export interface CliRun {
   json(): unknown;
 }
 
-/** Runs `slipway` as a person at a shell would: own process, own home folder. */
+/** Runs `slipway` as from a shell: a separate process with its own home folder. */
 export function buildCli(env: Record<string, string>) {
   const home = mkdtempSync(join(tmpdir(), "slipway-cli-"));
   return async (args: string[], stdin = ""): Promise<CliRun> => {

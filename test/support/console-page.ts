@@ -40,7 +40,7 @@ export async function openConsole(
   };
 }
 
-/** Waits until the page says that its live connection stands. */
+/** Waits until the page shows that its live connection is open. */
 export async function becomesLive(page: Page): Promise<void> {
   await page.locator('.side .live-state[data-state="open"]').waitFor();
 }

@@ -5,7 +5,7 @@ import { type DeployServer, startDeployServer } from "./deploy-server.ts";
 import { type GitRepository, makeRepository } from "./git-repository.ts";
 import { deliverTo, hmac } from "./hook.ts";
 
-/** An installation that has been used for a while: something of everything that the console shows. */
+/** An installation that contains some of everything that the console shows. */
 export interface ConsoleScene {
   server: DeployServer;
   shopId: number;
@@ -20,7 +20,7 @@ export interface ConsoleScene {
 
 export const hookSecret = "k3vP0xq1nYt8Jr5sW2mZ7uB4cE6hL9aDfGiKoNpQRST";
 
-/** What a hostile contributor would put wherever we let them. */
+/** Text of a hostile contributor. */
 export const hostile = "<img src=x onerror=\"document.title='owned'\"><b>bold</b>";
 
 const buildScript = `
@@ -95,7 +95,7 @@ export async function startScene(): Promise<ConsoleScene> {
   };
 }
 
-/** Other projects and people: one that fails, one that runs, one with hostile names. */
+/** More projects and users: a failing project, a running one, one with hostile names. */
 async function fill(server: DeployServer, repository: GitRepository, gate: string) {
   const { admin } = server;
   const ledgerId = await server.project(repository.url, { build: failingScript }, { name: "ledger" });

@@ -18,7 +18,7 @@ export interface TestDatabase {
 
 export type DatabaseName = "SQLite" | "PostgreSQL";
 
-/** The databases that every contract suite runs over; PostgreSQL is missing only where it cannot be had. */
+/** The databases for contract tests; PostgreSQL is missing only if it is not available. */
 export async function availableDatabases(): Promise<
   { name: DatabaseName; make: () => Promise<TestDatabase> }[]
 > {

@@ -9,14 +9,14 @@ import type { LogLineJson, TaskJson } from "../../src/task/queue/task-json.ts";
 import { type ApiClient, adminPassword, signInAt } from "./api-server.ts";
 import { eventually } from "./eventually.ts";
 
-/** The whole product on port 0 with its local runner in a process of its own. */
+/** The whole product on port 0, with its local runner in a separate process. */
 export interface DeployServer {
   app: App;
   url: string;
   dataDir: string;
   admin: ApiClient;
   logLines: string[];
-  /** Makes a project over a repository on this machine. */
+  /** Creates a project for a repository on this machine. */
   project(gitUrl: string, scripts: Scripts, more?: Record<string, unknown>): Promise<number>;
   run(projectId: number, body?: Record<string, unknown>): Promise<TaskJson>;
   task(id: number): Promise<TaskJson>;
@@ -71,7 +71,7 @@ export async function startDeployServer(
   };
 }
 
-/** The same view of a server that runs elsewhere. */
+/** The same interface for a server in another process. */
 export async function deployClient(
   url: string,
   dataDir: string,

@@ -16,7 +16,7 @@ export interface Container {
   options: string[];
 }
 
-/** The parts of a Launch that differ for a container: our child is only the client, signals go through the daemon. */
+/** The parts of a Launch that differ for a container: the child is only the client, signals go through the daemon. */
 export function inDocker(container: Container): Pick<Launch, "command" | "signal"> {
   const { name, image, options } = container;
   return {

@@ -1,9 +1,8 @@
 import type { Answer } from "./api-server.ts";
 
 /**
- * Who may call which endpoint of the management API, written down by hand and apart from the code that decides it. An
- * endpoint that is missing here fails test/api/permissions.test.ts and test/security/matrix.test.ts: say who may call
- * it. A scope after the comma is what an API token needs where it is not the usual one (read for GET, admin for
+ * The expected callers of each endpoint of the management API, independent of the code that decides. An endpoint that
+ * is missing here fails test/api/permissions.test.ts and test/security/matrix.test.ts. A scope after the comma is what an API token needs where it is not the usual one (read for GET, admin for
  * "admin", write for the rest).
  */
 export const apiAccess: Record<string, string> = {
@@ -87,7 +86,7 @@ export const apiAccess: Record<string, string> = {
   "GET /api/audit": "admin",
 };
 
-/** What a caller holds: an account or none, permissions for the own project and group, the scope of a token. */
+/** The account of a caller, its permissions for its own project and group, and the scope of its token. */
 export interface Held {
   account: "none" | "user" | "admin";
   project: string;
@@ -96,10 +95,10 @@ export interface Held {
 }
 
 export type Outcome = "allowed" | "401" | "403" | "404";
-/** Of foreign projects and groups nobody but an admin holds anything. */
+/** Only admins have permissions for foreign projects and groups. */
 export type Side = "own" | "foreign";
 
-/** The rule in words: the credential, then the kind of caller, then the scope, then the thing. */
+/** Checks the credential first, then the kind of caller, the scope, and the permission. */
 export function expectedOutcome(held: Held, method: string, expectation: string, side: Side): Outcome {
   const [access = "", scope = access === "admin" ? "admin" : method === "GET" ? "read" : "write"] =
     expectation.split(", ");
@@ -120,7 +119,7 @@ function covers(held: string, needed: string): boolean {
   return held === "admin" || held === needed || (held === "write" && needed === "read");
 }
 
-/** Input is checked after the permission, so that a wrong body, or a thing inside that is missing, proves the way in. */
+/** Input is validated after the permission: a validation error, or a missing item inside, means that the caller is allowed. */
 export function outcomeOf({ status, text }: Pick<Answer, "status" | "text">): Outcome {
   if (status === 401) return "401";
   if (status === 403) return "403";

@@ -1,4 +1,4 @@
-/** Waits for a condition by asking again, instead of by a guess how long it takes. */
+/** Polls until a condition holds. */
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

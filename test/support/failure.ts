@@ -1,6 +1,6 @@
 /**
- * What a promise fails with. `expect(…).rejects` waits in a loop of its own, in which Bun hands over no messages of
- * threads: what a thread of the store answers would never arrive.
+ * The error of a rejected promise. `expect(…).rejects` waits in a nested event loop, in which Bun delivers no messages of
+ * worker threads, so that a promise of the store would never settle.
  */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {

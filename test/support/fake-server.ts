@@ -1,17 +1,17 @@
 import { beatRequest, type RunTask, timingOf, type WireLine } from "../../src/runner/protocol.ts";
 
-/** The server's half of the protocol, doing only what a test tells it. */
+/** The server's half of the protocol for tests of a runner: it gives only the answers of the test. */
 export interface FakeServer {
   url: string;
-  /** Given out one by one to claims; whatever stands here. */
+  /** Given to claims one by one, valid or not. */
   instructions: unknown[];
   claims: number;
   beats: number;
   stages: string[];
   finished: { taskId: number; state: string; reason: string }[];
-  /** All lines in the order of their index, doubles dropped as the real one does. */
+  /** All lines in the order of their index, without duplicates, as in the real server. */
   lines: WireLine[];
-  /** Answers before the call is looked at: a status to refuse with, or null. */
+  /** Refuses a call before it is read: a status, or null. */
   disturb: (path: string) => number | "forget" | null;
   answer: Record<string, unknown>;
   stop(): void;
@@ -57,7 +57,7 @@ export function startFakeServer(port = 0): FakeServer {
         fake.beats += 1;
         await Bun.sleep(20);
       }
-      // Taken, but the answer gets lost on its way.
+      // The call is accepted, but its response gets lost.
       if (disturbed === "forget") return new Response("", { status: 502 });
       return Response.json({ ...fake.answer, ...(path === "log" ? { ack: lines.length } : {}) });
     },

@@ -15,7 +15,7 @@ export interface FuzzTarget<T> {
   /** How many inputs the daily run and the full run send; over all targets 20,000 and one million. */
   inputs: { short: number; long: number };
   arbitrary: fc.Arbitrary<T>;
-  /** Throws where the product broke a promise. */
+  /** Throws when the product broke a promise. */
   check: (input: T) => CountedWork | Promise<CountedWork>;
   /** Inputs that one value of `arbitrary` holds; 1 unless the target sends batches. */
   batchSize?: number;
@@ -44,7 +44,7 @@ export async function fuzz<T>(target: FuzzTarget<T>): Promise<void> {
   if (report) appendFileSync(report, `${JSON.stringify(figures)}\n`);
 }
 
-/** Pieces that parsers trip over. */
+/** Text that parsers often handle wrongly. */
 const hostilePieces = [
   "\0",
   "\r\n",

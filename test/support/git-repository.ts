@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** A real repository that people push to, with a working copy to push from. */
+/** A bare repository, and a working copy to push from. */
 export interface GitRepository {
   /** Path of the bare repository. */
   url: string;
-  /** Commits these files on a branch and pushes it; answers the commit. */
+  /** Commits these files on a branch and pushes it; returns the commit. */
   push(
     files: Record<string, string>,
     options?: { message?: string; branch?: string; force?: boolean },

@@ -12,7 +12,7 @@ import { buildWaiting } from "../../src/task/queue/waiting.ts";
 import type { WebhookChange } from "../../src/webhook/management.ts";
 import { sampleProject } from "./samples.ts";
 
-/** The webhook alone over a given store: for what cannot be reached through the whole program. */
+/** Only the webhook, over a given store: for states that cannot be reached through the whole program. */
 export interface HookServer {
   url: string;
   store: Store;
@@ -20,7 +20,7 @@ export interface HookServer {
   metrics: Metrics;
   logLines: string[];
   told: DeliverySummary[];
-  /** A new project with an enabled webhook; answers its id and address. */
+  /** Creates a project with an enabled webhook; returns its id and address. */
   project(change?: WebhookChange): Promise<{ id: number; url: string }>;
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { ApiClient, ApiServer } from "./api-server.ts";
 /** A project with its webhook, and a way to deliver to it. */
 export interface TestHook {
   projectId: number;
-  /** Of the endpoint as it is now. */
+  /** The current key of the endpoint. */
   url(): Promise<string>;
   save(change: object): Promise<void>;
   deliver(delivery: TestDelivery): Promise<DeliveredAnswer>;
@@ -12,7 +12,7 @@ export interface TestHook {
 
 export interface TestDelivery {
   payload?: unknown;
-  /** The bytes themselves, instead of a payload. */
+  /** Raw bytes instead of a payload. */
   body?: string | Uint8Array;
   headers?: Record<string, string>;
   query?: Record<string, string>;
@@ -78,7 +78,7 @@ export async function tasksOf(admin: ApiClient, projectId: number): Promise<Reco
   return (await admin.expect<{ items: Record<string, unknown>[] }>(200, "GET", path)).items;
 }
 
-/** A whole commit name that tells which it is. */
+/** A full commit id made of one repeated digit. */
 export function sha(name: string): string {
   return createHmac("sha1", "commit").update(name).digest("hex");
 }

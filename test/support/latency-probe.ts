@@ -2,8 +2,8 @@ import type { Socket } from "bun";
 import { maskedFrame } from "./raw-socket.ts";
 
 /**
- * One who behaves: connected as `user`, it publishes to itself and takes the time until the message is there. Bare
- * sockets, so that the time is the server's and not that of a client library.
+ * A well-behaved client: connected as `user`, it publishes to itself and measures the time until the message arrives.
+ * It uses bare sockets, so that the time is the server's and not that of a client library.
  */
 export class LatencyProbe {
   readonly #port: number;
@@ -33,10 +33,10 @@ export class LatencyProbe {
     return new LatencyProbe(port, frames, request, arrivals);
   }
 
-  /** Milliseconds from publish to arrival, one after the other for so long. */
+  /** Milliseconds from publish to arrival, one message after the other. */
   async measure(forMs: number): Promise<number[]> {
     const took: number[] = [];
-    // A new one each time: servers close connections on which nothing is asked.
+    // A new connection each time: servers close idle ones.
     const requests = await connect(this.#port, () => {});
     this.#frames.write(lifeSign);
     const untilMs = performance.now() + forMs;
@@ -70,10 +70,10 @@ interface Arrivals {
   next: () => void;
 }
 
-/** Pings are not answered one by one; a pong now and then keeps the connection. */
+/** Pings are not answered one by one; an occasional pong keeps the connection open. */
 const lifeSign = maskedFrame(10, Buffer.alloc(0));
 
-/** Alone, not with a message behind it. */
+/** A ping alone, without a message after it. */
 function isPing(bytes: Buffer): boolean {
   return bytes[0] === 0x89 && bytes.length === 2 + (bytes[1] ?? 0);
 }

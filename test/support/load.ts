@@ -8,7 +8,7 @@ import {
   type Reconciliation,
 } from "./load-messages.ts";
 
-/** Many clients in a process of their own, so that they do not slow the test that counts. */
+/** Many clients in a separate process, so that they do not slow down the test. */
 export class LoadClients {
   readonly #child: Bun.Subprocess;
   readonly #waiting = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
@@ -64,7 +64,7 @@ interface Answered {
   ms: number;
 }
 
-/** Publishes through the front door of several instances in turn, in order within a target, and keeps every answer. */
+/** Publishes by HTTP to several instances in turn, in order within a target, and keeps every response. */
 export class LoadPublisher {
   readonly confirmed: LoadMessage[] = [];
   readonly refused: LoadMessage[] = [];
@@ -93,7 +93,7 @@ async function post(url: string, { number, targetType, target }: LoadMessage): P
     await answer.arrayBuffer();
     return { status: answer.status, ms: performance.now() - startedAt };
   } catch {
-    // Nobody listens there: the instance is down.
+    // Connection refused: the instance is down.
     return { status: 0, ms: performance.now() - startedAt };
   }
 }

@@ -6,7 +6,7 @@ export interface Received {
   json: { type: string; data: { task: { id: number; state: string; triggerType: string; reason: string } } };
 }
 
-/** A server on this machine that takes outgoing webhooks and remembers them. */
+/** A server that records outgoing webhooks. */
 export function receiveNotifications(answer: (received: Received[]) => number = () => 200) {
   const received: Received[] = [];
   const server = Bun.serve({

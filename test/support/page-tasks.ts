@@ -10,7 +10,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** Does something in a page; answers the CPU time of each task that its main thread ran meanwhile, in milliseconds. */
+/** Acts on a page; returns the CPU time of each task that its main thread ran meanwhile, in milliseconds. */
 export async function pageTasks(page: Page, act: () => Promise<unknown>): Promise<number[]> {
   const session = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];

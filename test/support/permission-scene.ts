@@ -1,7 +1,7 @@
 import type { ApiServer } from "./api-server.ts";
 import type { Side } from "./endpoint-access.ts";
 
-/** An id that nothing has. */
+/** An id that does not exist. */
 export const missing = 2_000_000_000;
 
 interface Member {
@@ -17,12 +17,12 @@ interface Things {
   delivery: number;
 }
 
-/** A group with a project, a task and a delivery of which the members hold something, and another of which they hold nothing. */
+/** Two groups, each with a project, a task and a delivery. The members have permissions for the first one only. */
 export interface PermissionScene {
   ids: Record<Side, Things>;
   endpoints: { method: string; path: string; key: string }[];
   make(side: Side): Promise<void>;
-  /** The path with the ids of the scene. Parameters beside them name nothing, so that an allowed call changes nothing. */
+  /** The path with the ids of the scene. Other parameters name nothing, so that an allowed call changes nothing. */
   concrete(path: string, side: Side, id?: number): string;
 }
 
@@ -31,7 +31,7 @@ export async function buildPermissionScene(server: ApiServer, members: Member[])
   const nothing: Things = { project: 0, group: 0, task: 0, delivery: 0 };
   const ids = { own: nothing, foreign: nothing };
 
-  /** One delivery of the project, through its own hook. */
+  /** Sends one delivery to the webhook of the project. */
   async function deliver(project: number): Promise<number> {
     const path = `/api/projects/${project}/webhook`;
     const { key } = await admin.expect<{ key: string }>(200, "PUT", path, { enabled: true });

@@ -8,7 +8,7 @@ import { freePort, launch, type RunningService, serviceFolder } from "./service-
 const wayToGetIt =
   "PostgreSQL is not installed: install the package `postgresql`, start Docker, or set SLIPWAY_TEST_POSTGRES_URL.";
 
-/** A PostgreSQL of our own: the installed one, else Debian's package, else a container. */
+/** Starts a separate PostgreSQL: the installed one, Debian's package or a container. */
 export async function startPostgres(): Promise<RunningService> {
   const port = await freePort();
   const url = `postgres://slipway:slipway@127.0.0.1:${port}/postgres`;

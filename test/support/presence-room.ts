@@ -9,7 +9,7 @@ export const graceMs = 5_000;
 
 type PresenceMessage = ControlMessage & { type: "presence" };
 
-/** Instances in one room: what one says all hear, unless the line is cut. */
+/** Instances on one bus: every message reaches all of them, unless their connection is cut. */
 export class Room {
   readonly clock = manualClock();
   readonly nodes = new Map<string, { presence: ClusterPresence; here: Map<string, number> }>();
@@ -17,7 +17,7 @@ export class Room {
   /** The same events, each with its id. */
   readonly told: { id: string; type: string; userId: string }[] = [];
   isLineUp = true;
-  /** Instances whose own line is cut. */
+  /** Instances whose connection is cut. */
   readonly cutOff = new Set<string>();
   canTell = true;
   /** Called when the queue has taken an event, before the instance learns of it. */
@@ -64,7 +64,7 @@ export class Room {
         if (!this.#reaches(node)) throw new Error("the queue is away");
         const copy = JSON.parse(JSON.stringify(message)) as PresenceMessage;
         this.said.push(copy);
-        // Through a broker: never in the turn in which it was said.
+        // As through a broker: never in the same turn of the event loop.
         await Bun.sleep(0);
         for (const [name, { presence }] of this.nodes) if (this.#reaches(name)) presence.heard(copy);
       },
@@ -106,7 +106,7 @@ export class Room {
     }
   }
 
-  /** The last that other services know of each user, which drop doubles by id. */
+  /** The last event of each user that other services know; they drop duplicates by id. */
   lastTold(): Map<string, string> {
     const firsts = new Map(this.told.toReversed().map((event) => [event.id, event]));
     return new Map([...firsts.values()].toReversed().map(({ userId, type }) => [userId, type]));

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 
-/** Processes that scripts under test write down: each appends its pid to one file. */
+/** Processes of scripts under test: each appends its pid to one file. */
 export interface ProcessWatch {
   file: string;
-  /** Waits until this many have written themselves down. */
+  /** Waits until this many pids are in the file. */
   all(count: number): Promise<number[]>;
   alive(): number[];
 }
@@ -25,7 +25,7 @@ export function watchProcesses(): ProcessWatch {
   };
 }
 
-/** Whether it runs; a zombie that its parent has not looked at yet does not. */
+/** Whether it runs; a zombie does not. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

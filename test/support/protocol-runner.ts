@@ -1,7 +1,7 @@
 import type { RunTask } from "../../src/runner/protocol.ts";
 import type { ApiClient } from "./api-server.ts";
 
-/** A runner that does only what a test tells it: the protocol by hand. */
+/** A runner for tests of the protocol: it makes only the calls of the test. */
 export interface ProtocolRunner {
   id: number;
   token: string;

@@ -8,12 +8,12 @@ import { type ProtocolRunner, registerRunner } from "./protocol-runner.ts";
 export const sampleScripts = { build: "make", deploy: "make deploy" };
 export const sampleUrl = "https://git.example.com/shop.git";
 
-/** A deploy service and one runner that speaks the protocol by hand. */
+/** A deploy service and one runner whose calls are made by the test. */
 export interface ProtocolScene {
   server: ApiServer;
   client: Awaited<ReturnType<typeof deployClient>>;
   runner: ProtocolRunner;
-  /** Makes a project with one task, and claims it. */
+  /** Creates a project with one task, and claims it. */
   claimed(more?: Record<string, unknown>): Promise<RunTask>;
   stage(held: RunTask, name: string, state: string): ReturnType<ProtocolRunner["call"]>;
   finish(held: RunTask, state?: string, reason?: string): ReturnType<ProtocolRunner["call"]>;

@@ -8,7 +8,7 @@ import { dialectOver, type Execute, type Query } from "../../src/store/query/kys
 import type { Schema } from "../../src/store/query/schema.ts";
 import type { Scope } from "../../src/store/query/scope.ts";
 
-/** What a database says about how it runs a query: the tables it walks without an index, and how many rows it touched. */
+/** The plan of a query: the tables that are scanned without an index, and the number of rows read. */
 interface Plan {
   text: string;
   scans: string[];
@@ -37,7 +37,7 @@ function sqlitePlanner(url: string): Planner {
         detail: string;
       }[];
       const lines = rows.map((row) => row.detail);
-      // Without a condition a table is walked from its newest row, as far as the limit.
+      // Without a condition a table is read from its newest row up to the limit.
       const isWalk = !sql.includes(" where ");
       const scans = isWalk
         ? []
@@ -91,7 +91,7 @@ function flatten(node: PostgresNode): PostgresNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)];
 }
 
-/** Keepers whose queries are noted instead of run. */
+/** Keepers whose queries are recorded instead of run. */
 export function notedQueries(dialect: Dialect): { keepers: Keepers; taken(): Query[] } {
   let noted: Query[] = [];
   const execute: Execute = async <R>(query: Query) => {

@@ -50,7 +50,7 @@ function controlWith(program: string[], env: Record<string, string> = {}) {
   };
 }
 
-/** The script itself: the wrapper in /usr/sbin changes the user and drops our environment. */
+/** The script itself: the wrapper in /usr/sbin changes the user and drops the environment. */
 function findServer(): string | undefined {
   const debian = "/usr/lib/rabbitmq/bin/rabbitmq-server";
   return existsSync(debian) ? debian : (Bun.which("rabbitmq-server") ?? undefined);
@@ -72,14 +72,14 @@ async function startInstalled(
       "log.file = false",
       "log.console = true",
       "log.console.level = warning",
-      // Low, so that a broker beside others does not stop its publishers: these are small machines.
+      // Low, so that several brokers on a small machine do not block their publishers.
       "disk_free_limit.absolute = 50MB",
       ...settings,
       "",
     ].join("\n"),
   );
   await Bun.write(join(folder, "enabled_plugins"), "[].\n");
-  // Erlang's name server stays behind as a daemon unless it is ours; several nodes then do not meet.
+  // A separate name server of Erlang: the shared one would remain as a daemon.
   const epmd = Bun.spawn([...endWithUs(), "epmd", "-address", "127.0.0.1", "-port", String(epmdPort)], {
     stdin: "ignore",
     stdout: "ignore",
@@ -110,8 +110,8 @@ async function startInstalled(
       RABBITMQ_MNESIA_BASE: join(folder, "mnesia"),
       RABBITMQ_LOG_BASE: join(folder, "log"),
       RABBITMQ_FEATURE_FLAGS_FILE: join(folder, "feature_flags"),
-      // With "input allowed" the script becomes the broker instead of standing before it, so that a signal to our
-      // child hits the broker; and then no input is read after all.
+      // With "input allowed" the script replaces itself with the broker, so that a signal to the child reaches the
+      // broker. No input is read.
       RABBITMQ_ALLOW_INPUT: "true",
       RABBITMQ_SERVER_START_ARGS: "-noinput",
     },

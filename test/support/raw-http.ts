@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** Sends bytes as they are, in the pieces given, and reads what comes back: for requests that no client would send. */
+/** Sends bytes unchanged, in the given pieces, and reads the response: for requests that no client would send. */
 export async function rawRequest(
   url: string,
   pieces: (string | Uint8Array | { waitMs: number })[],
@@ -14,7 +14,7 @@ export async function rawRequest(
       text += chunk.toString("latin1");
       if (isWhole(text)) socket.destroy();
     });
-    // A sender that is cut off while it still writes must have read the answer before.
+    // A sender that is cut off while it writes must have read the response before.
     socket.on("error", () => {});
     socket.on("close", () => resolve());
   });

@@ -1,6 +1,6 @@
 /**
- * A client in a process of its own: it can be stopped (SIGSTOP) and does not share the server's loop. It prints one line
- * of JSON for each thing that happens.
+ * A client in a separate process: it can be stopped (SIGSTOP) and does not share the server's event loop. It prints one
+ * line of JSON for each event.
  */
 const [url = "", protocols = ""] = process.argv.slice(2);
 const socket = new WebSocket(url, protocols === "" ? [] : [protocols]);

@@ -9,7 +9,7 @@ export interface Reader {
   end(): Promise<void>;
 }
 
-/** Starts a client in a process of its own and waits until it is connected. */
+/** Starts a client in a separate process and waits until it is connected. */
 export async function startReader(url: string, protocol = ""): Promise<Reader> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "reader-process.ts"), url, protocol], {
     stdout: "pipe",

@@ -27,7 +27,7 @@ export interface ProxySetup {
 
 const deployFolder = join(import.meta.dir, "../../deploy");
 
-/** nginx with the example that we ship, on other ports and with a certificate of the test. */
+/** nginx with deploy/nginx.conf, on other ports and with a certificate of the test. */
 export async function startShippedNginx(
   setup: ProxySetup,
   { certificate, key }: Certificate,
@@ -46,7 +46,7 @@ export async function startShippedNginx(
   return startNginx(setup, folder, example);
 }
 
-/** nginx as most guides write it: nothing but a proxy_pass. */
+/** nginx as in most guides: only a proxy_pass. */
 export function startPlainNginx(setup: ProxySetup): Promise<RunningService> {
   const server = `server { listen ${setup.port}; location / { proxy_pass http://${setup.upstream}; } }`;
   return startNginx(setup, serviceFolder("nginx"), server);
@@ -60,7 +60,7 @@ async function startNginx(setup: ProxySetup, folder: string, servers: string): P
   await Bun.write(
     file,
     [
-      // Its workers must reach the folder of the test, which belongs to us.
+      // Its workers must be able to read the folder of the test.
       ...(process.getuid?.() === 0 ? ["user root;"] : []),
       `daemon off; pid ${folder}/nginx.pid; error_log stderr;`,
       `events {} http { access_log off; ${temporary.join(" ")}`,
@@ -73,13 +73,13 @@ async function startNginx(setup: ProxySetup, folder: string, servers: string): P
     url: `https://localhost:${setup.port}`,
     folder,
     command: [setup.executable, "-p", folder, "-c", file],
-    // Its workers end with it only when it is asked to.
+    // Only SIGTERM ends its workers too.
     stopSignal: "SIGTERM",
     isReady: () => answers(setup.port, Buffer.from("GET / HTTP/1.0\r\n\r\n")),
   });
 }
 
-/** Caddy with the example that we ship, on another port and with a certificate of the test. */
+/** Caddy with deploy/Caddyfile, on another port and with a certificate of the test. */
 export async function startShippedCaddy(
   setup: ProxySetup,
   { certificate, key }: Certificate,

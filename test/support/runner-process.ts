@@ -7,7 +7,7 @@ const main = join(import.meta.dir, "../../src/main.ts");
 /** `slipway runner` as on another machine: its own process and its own folder. */
 export function startRunnerProcess(
   server: string,
-  /** Null: the token comes in another way. */
+  /** Null: the token comes from another source. */
   token: string | null,
   concurrency: number,
   settings: Record<string, string> = {},

@@ -46,7 +46,7 @@ const nastyNumber = fc.oneof(
 
 const nasty = fc.oneof(fc.jsonValue({ maxDepth: 3 }), nastyText, nastyNumber, fc.constant(null));
 
-/** Mostly what the schema asks for, sometimes the worst that JSON can hold, at every level. */
+/** Mostly valid values of the schema, sometimes hostile JSON, at every level. */
 export function valuesOf(schema: ValueSchema, shapes: Shapes): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 8, arbitrary: fitting(schema, shapes) }, { weight: 1, arbitrary: nasty });
 }

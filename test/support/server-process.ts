@@ -3,10 +3,10 @@ import { adminPassword } from "./api-server.ts";
 import { deployClient } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 
-/** `slipway start` as a process of its own, so that it can be killed. */
+/** `slipway start` as a separate process, so that it can be killed. */
 export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> {
   pid: number;
-  /** Sends a signal and waits for the end; answers the exit code. */
+  /** Sends a signal and waits for the end; returns the exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 

@@ -1,16 +1,16 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 
-/** A service cannot be had on this machine; the message names the way to get it. */
+/** A service is not available on this machine; the message says how to get it. */
 export class ServiceUnavailable extends Error {
   override readonly name = "ServiceUnavailable";
 }
 
-/** Long steps are announced, so that nobody wonders what takes so long. */
+/** Reports long steps. */
 export function progress(message: string): void {
   process.stderr.write(`services: ${message}\n`);
 }
 
-/** Runs a command to its end; false when it failed, with its last words on the terminal. */
+/** Runs a command; false when it failed, after printing the end of its output. */
 export async function run(
   command: string[],
   options: { cwd?: string; uid?: number; gid?: number; env?: Record<string, string>; quiet?: boolean } = {},
@@ -34,7 +34,7 @@ export async function run(
 
 const startPolicy = "/usr/sbin/policy-rc.d";
 
-/** Debian starts the servers it installs; tests start their own, and nobody asked for another on this machine. */
+/** Keeps Debian from starting the servers that it installs: tests start their own. */
 async function startingNothing<T>(install: () => Promise<T>): Promise<T> {
   if (existsSync(startPolicy)) return install();
   writeFileSync(startPolicy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });

@@ -3,7 +3,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A throw-away service that a test may hurt: its port and its data stay the same over `restart()`. */
+/** A temporary service that a test may kill or pause: its port and its data stay the same over `restart()`. */
 export interface RunningService {
   readonly url: string;
   /** The process that does the work, not a wrapper around it. */
@@ -24,16 +24,16 @@ export interface Launch {
   url: string;
   command: string[];
   env?: Record<string, string>;
-  /** Whom it runs as, where that is not us. */
+  /** The user that it runs as, if not the current one. */
   user?: { uid: number; gid: number };
   /** Holds everything the service writes; removed by `stop()`. */
   folder: string;
   isReady(): Promise<boolean>;
-  /** SIGKILL where the data is thrown away anyway, another where the service would leave something behind. */
+  /** SIGKILL by default, because the data is deleted; another signal if the service would leave something behind. */
   stopSignal?: NodeJS.Signals;
-  /** Where a signal to our child would not reach the service (a container). */
+  /** For a service that a signal to the child would not reach (a container). */
   signal?: (signal: NodeJS.Signals) => void;
-  /** Ends what runs beside the service. */
+  /** Ends helper processes of the service. */
   onStop?: () => void;
 }
 
@@ -71,7 +71,7 @@ export async function launch(options: Launch): Promise<RunningService> {
         const state = child.exitCode === null ? "does not answer" : `ended with code ${child.exitCode}`;
         throw new Error(`${options.name} ${state}.\n${output.join("").slice(-4_000)}`);
       }
-      // After kill -9 its old children may still hold the data folder for a moment: try again.
+      // After kill -9 its children may still use the data folder for a moment: try again.
       if (child.exitCode !== null || child.signalCode !== null) child = spawn(options, output);
       await Bun.sleep(100);
     }
@@ -101,7 +101,7 @@ export async function launch(options: Launch): Promise<RunningService> {
       const insist = setTimeout(() => signal("SIGKILL"), 2_000);
       await child.exited;
       clearTimeout(insist);
-      // Once more: a service that was just ending may have written after the first removal.
+      // Again: a service that was just ending may have written after the first removal.
       removeFolder(options.folder);
     },
   };
@@ -115,7 +115,7 @@ function spawn(options: Launch, output: string[]) {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    // A process group of its own: Ctrl-C reaches us alone, and we stop it in order.
+    // A separate process group: Ctrl-C reaches only this process, which stops the service.
     detached: true,
   });
   for (const stream of [child.stdout, child.stderr]) void collect(stream, output);
@@ -123,7 +123,7 @@ function spawn(options: Launch, output: string[]) {
   return child;
 }
 
-/** The kernel ends the service when we die without a chance to do so. */
+/** The kernel ends the service when this process is killed. */
 export function endWithUs(signal: NodeJS.Signals = "SIGKILL"): string[] {
   return Bun.which("setpriv") ? ["setpriv", "--pdeathsig", signal.replace("SIG", "")] : [];
 }
@@ -140,7 +140,7 @@ async function collect(stream: ReadableStream<Uint8Array>, output: string[]): Pr
 
 const folderPrefix = `slipway-service-${process.pid}-`;
 
-/** An empty folder for one service. Folders whose process died before it could remove them go first. */
+/** An empty folder for one service. Folders of dead processes are deleted first. */
 export function serviceFolder(name: string): string {
   for (const entry of readdirSync(tmpdir())) {
     const owner = /^slipway-service-(\d+)-/.exec(entry)?.[1];
@@ -153,7 +153,7 @@ function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Somebody still writes there; the next serviceFolder() call of any process removes it.
+    // It is still being written; the next serviceFolder() call of any process removes it.
   }
 }
 
@@ -167,8 +167,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * A free port below the range that the kernel gives to outgoing connections, so that nobody takes it while a service
- * that was killed is down.
+ * A free port below the range that the kernel gives to outgoing connections, so that no connection takes it while a
+ * killed service is down.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -186,7 +186,7 @@ function canListen(port: number): Promise<boolean> {
   });
 }
 
-/** Sends bytes and tells whether the peer answered anything: the port alone opens before a service serves. */
+/** Sends bytes and returns whether the peer answered: a port may be open before its service is ready. */
 export function answers(port: number, request: Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -7,7 +7,10 @@ import { findCaddy, findNginx } from "./reverse-proxies.ts";
 import { ServiceUnavailable } from "./service-install.ts";
 import { findSshd } from "./sshd.ts";
 
-/** What the tests need beside Bun. A value is a URL, for Chromium, sshd and the proxies the path of the executable, for podman the arguments of `podman run`. */
+/**
+ * The services that tests need. A value is a URL; for Chromium, sshd and the proxies it is the path of the executable,
+ * for podman the arguments of `podman run`.
+ */
 const services = {
   postgres: { variable: "SLIPWAY_TEST_POSTGRES_URL", start: async () => (await startPostgres()).url },
   amqp: { variable: "SLIPWAY_TEST_AMQP_URL", start: async () => (await startRabbitmq()).url },
@@ -22,7 +25,7 @@ const services = {
 export type ServiceName = keyof typeof services;
 export const serviceNames = Object.keys(services) as ServiceName[];
 
-/** In a variable: looked for already and not to be had. */
+/** Value of a variable: the run has already found that the service is not available. */
 const notToBeHad = "unavailable";
 
 export type ServiceState =
@@ -54,8 +57,8 @@ async function makeAvailable(name: ServiceName): Promise<ServiceState> {
 }
 
 /**
- * For tests: `const url = await serviceUrl("postgres"); describe.skipIf(!url)(…)`. Undefined where the service cannot be
- * had, which fails under CI: nothing may be left out there.
+ * For tests: `const url = await serviceUrl("postgres"); describe.skipIf(!url)(…)`. Undefined if the service is not
+ * available; under CI that is an error, because no test may be skipped there.
  */
 export async function serviceUrl(name: ServiceName): Promise<string | undefined> {
   const state = await provide(name);

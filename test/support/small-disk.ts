@@ -7,9 +7,9 @@ import { run } from "./service-install.ts";
 export interface SmallDisk {
   path: string;
   freeBytes(): number;
-  /** Takes all space but so many bytes. */
+  /** Uses all space except this many bytes. */
   fill(leave?: number): void;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` used. */
   free(): void;
   remove(): Promise<void>;
 }

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { installPackages, run, ServiceUnavailable } from "./service-install.ts";
 import { answers, freePort, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
-/** An SSH server on loopback that lets the user of this process in by one key. */
+/** An SSH server on loopback that accepts one key for the user of this process. */
 export interface Sshd extends RunningService {
   /** `ssh://user@127.0.0.1:port`, to which a path is added. */
   readonly url: string;
-  /** The private key of which the public half is let in. */
+  /** The private key of the accepted public key. */
   readonly privateKey: string;
-  /** Gives the host another key, as a reinstalled one has, or one that stands in between. */
+  /** Gives the host another key, as after a reinstallation or with a man in the middle. */
   changeHostKey(): Promise<void>;
 }
 
@@ -22,12 +22,12 @@ export async function findSshd(): Promise<string> {
   );
 }
 
-/** In sbin, which is not on everybody's PATH; sshd insists on being called by its whole path. */
+/** sbin is not on every PATH, and sshd must be called by its absolute path. */
 function find(): string | undefined {
   return Bun.which("sshd") ?? ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((path) => existsSync(path));
 }
 
-/** A new key pair; answers the file of its private half. */
+/** Creates a key pair; returns the file of the private key. */
 export async function makeSshKey(file: string, passphrase = ""): Promise<string> {
   const isMade = await run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", file]);
   if (!isMade) throw new Error("ssh-keygen failed; its message stands above.");
@@ -50,13 +50,13 @@ export async function startSshd(executable: string): Promise<Sshd> {
     KbdInteractiveAuthentication: "no",
     PermitRootLogin: "prohibit-password",
     UsePAM: "no",
-    // The folder stands in /tmp, which everybody may write.
+    // The folder is in /tmp, which every user may write.
     StrictModes: "no",
     LogLevel: "VERBOSE",
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
   await Bun.write(file("sshd_config"), lines.join(""));
-  // Made by the init script of the package, which has not run; only root needs it.
+  // The init script of the package would create it; only root needs it.
   if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
   const service = await launch({
     name: "sshd",

@@ -7,7 +7,7 @@ import { installPackages, ServiceUnavailable } from "./service-install.ts";
 export interface SteppedClock {
   /** For the environment of the process. */
   env: Record<string, string>;
-  /** Sets the time to so many seconds beside the real one. */
+  /** Sets the time to this many seconds from the real one. */
   set(secondsAhead: number): void;
   remove(): void;
 }
@@ -23,7 +23,7 @@ export async function makeSteppedClock(): Promise<SteppedClock> {
   const set = (secondsAhead: number) => {
     const sign = secondsAhead < 0 ? "" : "+";
     writeFileSync(`${file}.new`, `${sign}${secondsAhead}\n`);
-    // Read while it is written, half a file would be another time.
+    // Written to another file and renamed: half a file would be another time.
     renameSync(`${file}.new`, file);
   };
   set(0);

@@ -12,7 +12,7 @@ export interface Acknowledged {
   taskId: number;
 }
 
-/** Writes in many lanes at once until `isOver`; a lane whose write is refused goes on with the next. */
+/** Writes concurrently until `isOver`; a refused write is followed by the next. */
 export async function writeBurst(
   store: Store,
   projectId: number,

@@ -43,7 +43,7 @@ describe("the commit that is checked out", () => {
     }
   });
 
-  test("must be reachable from the ref: what a forced push removed is said to be gone", async () => {
+  test("must be reachable from the ref: a commit that a forced push removed is reported as unreachable", async () => {
     const other = await makeRepository();
     await other.push({ "app.txt": "one\n" });
     const gone = await other.push({ "app.txt": "two\n" });
@@ -53,7 +53,7 @@ describe("the commit that is checked out", () => {
     await other.push({ "app.txt": "three\n" }, { force: true });
     const task = await server.reach((await server.run(projectId, { commit: gone })).id, "failed");
     expect(task.reason).toBe(`commit ${gone} is no longer reachable from main`);
-    // A commit of another branch is no part of this one either.
+    // A commit of another branch is not reachable either.
     const elsewhere = await other.push({ "app.txt": "four\n" }, { branch: "feature" });
     const refused = await server.reach((await server.run(projectId, { commit: elsewhere })).id, "failed");
     expect(refused.reason).toContain("no longer reachable from main");
@@ -61,7 +61,7 @@ describe("the commit that is checked out", () => {
     other.remove();
   }, 60_000);
 
-  test("may be a tag; a ref that is not there is named", async () => {
+  test("may be a tag; a missing ref is named in the error", async () => {
     await repository.git("tag", "-a", "-m", "First", "v1", commits[0] ?? "");
     await repository.git("push", "-q", "origin", "v1");
     const projectId = await server.project(repository.url, show);
@@ -73,7 +73,7 @@ describe("the commit that is checked out", () => {
     );
   });
 
-  test("is fetched anew when the cached clone is damaged", async () => {
+  test("is fetched again when the cached clone is damaged", async () => {
     const projectId = await server.project(repository.url, show);
     await server.reach((await server.run(projectId)).id, "success");
     const cache = join(server.dataDir, "runner/cache", `project-${projectId}.git`);
@@ -111,7 +111,7 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
     other.remove();
   });
 
-  test("is kept when it is the host that does not answer", async () => {
+  test("is kept when the host does not answer", async () => {
     const other = await makeRepository();
     await other.push({ "app.txt": "one\n" });
     const projectId = await server.project(other.url, show);
@@ -130,7 +130,7 @@ describe("a cached clone in which a git was killed, or a power loss emptied a fi
 
 describe("refs and commits of strangers", () => {
   const refs = ["--upload-pack=touch /tmp/x", "-h", "a b", "$(id)", "`id`", "a;b", "a..b", "x".repeat(300)];
-  test("that are no refs are refused before anything runs", async () => {
+  test("that are invalid are refused before anything runs", async () => {
     const projectId = await server.project(repository.url, show);
     for (const ref of refs)
       expect((await server.admin.request("POST", `/api/projects/${projectId}/tasks`, { ref })).status).toBe(
@@ -162,7 +162,7 @@ describe("a repository that asks for a credential", () => {
     git.stop();
   });
 
-  test("gets the token also for a user whose name git writes in another way", async () => {
+  test("gets the token also for a user name that git escapes", async () => {
     const ann = { ...credential, username: "ann+ci@example.com's (*!) ä" };
     const git = serveGit(dirname(repository.url), ann);
     const projectId = await server.project(`${git.url}/shop.git`, show);
@@ -171,7 +171,7 @@ describe("a repository that asks for a credential", () => {
     git.stop();
   });
 
-  test("elsewhere gets nothing: a redirect to another host is not told the token", async () => {
+  test("on another host gets nothing: a redirect does not carry the token", async () => {
     const thief = serveGit(dirname(repository.url), { username: "x", token: "y" });
     const told: (string | null)[] = [];
     const redirecting = Bun.serve({
@@ -205,7 +205,7 @@ test("a submodule whose address carries the project's server as its user gets no
     },
   });
   const outer = await makeRepository();
-  // Git quotes the address in its question: with this user the question holds that of the project's own server.
+  // Git includes the address in its prompt: with this user name the prompt contains the address of the project's server.
   const user = encodeURIComponent(`x@${new URL(git.url).host}'`);
   const modules = `[submodule "lib"]\n\tpath = lib\n\turl = http://${user}@${thief.url.host}/lib.git\n`;
   await outer.push({ ".gitmodules": modules });

@@ -18,7 +18,7 @@ let target: string;
 let projectId: number;
 const port = freePort();
 
-/** Ends the version that runs, then starts the one that was deployed. */
+/** Ends the running version, then starts the deployed one. */
 const start = `
 [ -f "$TARGET/pid" ] && kill "$(cat "$TARGET/pid")" || true
 cd "$TARGET"
@@ -26,7 +26,7 @@ nohup "$BUN" server.ts >server.log 2>&1 &
 echo $! >"$TARGET/pid"
 `;
 
-/** What the hook of a bare repository on a plain machine does: one signed call per pushed ref. */
+/** The hook of a bare repository: one signed call per pushed ref. */
 const hookScript = (url: string) => `#!/bin/sh
 while read -r old new ref; do
   body=$(printf '{"event":"push","ref":"%s","refType":"branch","commit":"%s","message":"%s","author":"ann"}' \\
@@ -123,7 +123,7 @@ const events = ["task.queued", "task.started", "task.succeeded"];
 describe("git push in, live deploy out", () => {
   let pushed: Awaited<ReturnType<DeployServer["reach"]>>;
 
-  test("a push builds, deploys and starts the new version; delivery, task, commit and messages tell one story", async () => {
+  test("a push builds, deploys and starts the new version; delivery, task, commit and messages agree", async () => {
     for (const version of ["one", "two"]) {
       const commit = await repository.push(files(version), { message: `Version ${version}` });
       const delivery = await newestDelivery(commit);
@@ -151,7 +151,7 @@ describe("git push in, live deploy out", () => {
     }
   }, 60_000);
 
-  test("by hand it gives the same rows and messages, but for who triggered it", async () => {
+  test("a manual run creates the same rows and messages, except for the trigger", async () => {
     const manual = await server.reach((await server.run(projectId)).id, "success");
     await notifications.event(manual.id, "task.succeeded");
     expect(notifications.eventsOf(manual.id)).toEqual(notifications.eventsOf(pushed.id));
@@ -173,7 +173,7 @@ describe("git push in, live deploy out", () => {
     expect(await texts(manual.id)).toEqual(await texts(pushed.id));
   }, 60_000);
 
-  test("an earlier commit is deployed again, and the project says what is live", async () => {
+  test("an earlier commit is deployed again, and the project shows what is live", async () => {
     const first = await repository.git("rev-parse", "HEAD~1");
     const rollback = await server.reach((await server.run(projectId, { commit: first })).id, "success");
     expect(await answered()).toBe("one");

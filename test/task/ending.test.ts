@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const cancel = (id: number) => server.admin.expect<{ state: string }>(200, "POST", `/api/tasks/${id}/cancel`);
 
-/** A script with a child in its group and one in a session of its own; both write their pids down. */
+/** A script with a child in its group and another in its own session; both record their pids. */
 const family = (file: string) => `
 sh -c 'echo $$ >>${file}; exec sleep 300' &
 setsid sh -c 'echo $$ >>${file}; exec sleep 300' &
@@ -56,7 +56,7 @@ describe("a task that is canceled", () => {
     expect(textOf(await server.log(id))).not.toContain("never");
   });
 
-  test("while it starts a service takes the service with it", async () => {
+  test("while it starts a service ends the service too", async () => {
     const watch = watchProcesses();
     const projectId = await server.project(repository.url, {
       start: `${family(watch.file)} echo begun; sleep 300`,
@@ -68,7 +68,7 @@ describe("a task that is canceled", () => {
     expect(watch.alive()).toEqual([]);
   });
 
-  test("when it is over stays as it is", async () => {
+  test("when it has ended does not change", async () => {
     const projectId = await server.project(repository.url, { build: "true" });
     const { id } = await server.run(projectId);
     await server.reach(id, "success");
@@ -131,7 +131,7 @@ test("a task whose health check fails after its deploy does not count as live", 
 });
 
 describe("a service that start leaves in the background", () => {
-  test("lives on, and its health check is waited for", async () => {
+  test("continues to run, and its health check is awaited", async () => {
     const watch = watchProcesses();
     const start = {
       script: `sh -c 'echo $$ >>${watch.file}; touch ready; exec sleep 300' >service.log 2>&1 &`,
@@ -147,7 +147,7 @@ describe("a service that start leaves in the background", () => {
 });
 
 describe("a project with supersede", () => {
-  test("queued: a new task cancels the one that waits, not the one that runs", async () => {
+  test("queued: a new task cancels the waiting task, not the running one", async () => {
     const projectId = await server.project(
       repository.url,
       { build: "echo begun; sleep 300" },
@@ -167,7 +167,7 @@ describe("a project with supersede", () => {
     await server.reach(running.id, "canceled");
   });
 
-  test("running: a new task ends the one that runs", async () => {
+  test("running: a new task ends the running one", async () => {
     const projectId = await server.project(
       repository.url,
       { build: "echo begun; sleep 300" },

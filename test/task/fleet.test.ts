@@ -16,7 +16,7 @@ const postgres = (await availableDatabases()).find(({ name }) => name === "Postg
 const projects = pick(8, 20);
 const tasks = pick(40, 200);
 
-/** Each run notes itself, and whether another of its project ran beside it. */
+/** Each run records itself, and whether another task of its project ran at the same time. */
 const script = `
 mkdir "$NOTES/lock-$CI_PROJECT_ID" || echo "$CI_PROJECT_ID" >>"$NOTES/clashes"
 echo "$CI_TASK_ID" >>"$NOTES/ran"
@@ -92,7 +92,7 @@ describe.skipIf(!postgres)("two instances on PostgreSQL with three runners", () 
   }, 150_000);
 });
 
-/** Of each project, the tasks began in the order in which they were made. */
+/** The tasks of each project started in the order of their creation. */
 function startedInOrder(rows: TaskJson[]): boolean {
   const byProject = Map.groupBy(rows, (row) => row.projectId);
   return [...byProject.values()].every((ofProject) => {

@@ -71,7 +71,7 @@ async function taskOf(url: string): Promise<{ task: Task; projectId: number }> {
 }
 
 describe("a task that is handed out", () => {
-  test("while the database fails for a moment goes back as it was, and is handed out by the next claim", async () => {
+  test("while the database fails returns to the queue unchanged, and the next claim gets it", async () => {
     const { task } = await taskOf("https://git.example/shop.git");
     let faults = 1;
     const byId: Store["projects"]["byId"] = (id) => {
@@ -85,7 +85,7 @@ describe("a task that is handed out", () => {
     expect(finished).toEqual([]);
   });
 
-  test("although it can be given to nobody fails with its stages, and its log says why", async () => {
+  test("but cannot be given to any runner fails with its stages, and its log shows the reason", async () => {
     const local = await taskOf("/srv/git/shop.git");
     const sealed = await taskOf("https://git.example/shop.git");
     await store.projects.setSecret(sealed.projectId, "TOKEN", "sealed with another key");

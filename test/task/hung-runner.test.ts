@@ -44,7 +44,7 @@ function childrenOf(parent: number, text: string): number[] {
     .map(Number);
 }
 
-/** A shell that writes its pid down and outlives SIGTERM. */
+/** A shell that records its pid and ignores SIGTERM. */
 const stubborn = (file: string) =>
   `sh -c 'trap "" TERM; echo $$ >>${file}; while :; do sleep 1; done' >/dev/null 2>&1`;
 
@@ -68,7 +68,7 @@ describe("a runner that hangs (SIGSTOP) beyond its lease", () => {
     expect(task.reason).toContain("vanished during deploy");
   }, 60_000);
 
-  test("the next task of the project does not meet a script of the one before, and the runner works on after SIGCONT", async () => {
+  test("the next task of the project does not overlap with a script of the previous one, and the runner works after SIGCONT", async () => {
     const watch = watchProcesses();
     const build = `[ "$CI_ATTEMPT" = 2 ] && exit 0; echo building; ${stubborn(watch.file)}`;
     const { id } = await server.run(await server.project(repository.url, { build }));
@@ -85,7 +85,7 @@ describe("a runner that hangs (SIGSTOP) beyond its lease", () => {
     expect(texts.filter((text) => text.includes("exit code"))).toEqual([]);
   }, 60_000);
 
-  test("whose guard process was killed before has a new one", async () => {
+  test("has a new guard process after the first was killed", async () => {
     const watch = watchProcesses();
     const deploy = `echo deploying; ${stubborn(watch.file)}`;
     const { id } = await server.run(await server.project(repository.url, { deploy }));

@@ -43,7 +43,7 @@ const newGroup = (name: string, labels: string[] | null = null) =>
   admin.expect<{ id: number }>(201, "POST", "/api/groups", { name, labels });
 
 describe("a runner with labels", () => {
-  test("leaves a project without labels alone, and the task says why it waits", async () => {
+  test("takes no project without labels, and the task shows why it waits", async () => {
     const { id } = await queued();
     const labelled = await registerRunner(scene.server.url, admin, { name: "prod", labels: ["prod"] });
     expect(await labelled.claim(AbortSignal.timeout(noWaitMs)).catch(() => null)).toBeNull();
@@ -73,7 +73,7 @@ describe("a runner with labels", () => {
 });
 
 describe("a runner that is bound to groups", () => {
-  test("runs projects of these groups alone, whatever labels others ask for", async () => {
+  test("runs only projects of these groups, whatever labels others request", async () => {
     const [own, other] = [await newGroup("own"), await newGroup("other")];
     const strange = await queued({ groupId: other.id, labels: ["prod"] });
     const free = await queued({ labels: ["prod"] });
@@ -109,7 +109,7 @@ describe("the local runner", () => {
     return local;
   };
 
-  test("keeps the labels that an admin gave it over a restart; those of the setting win", async () => {
+  test("keeps labels of an admin over a restart; labels of the setting take precedence", async () => {
     const first = await startDeployServer();
     const { id } = await localOf(first.admin);
     await first.admin.expect(200, "PATCH", `/api/runners/${id}`, { labels: ["gpu"] });
@@ -128,7 +128,7 @@ describe("the local runner", () => {
 });
 
 describe("labels that a group may use", () => {
-  test("are all that a project of it may ask for, also of an admin", async () => {
+  test("limit what its projects may request, also for an admin", async () => {
     const { id: groupId } = await newGroup("small", ["linux"]);
     const body = { name: "wants more", git: { url: sampleUrl }, groupId, labels: ["linux", "prod"] };
     const refused = await admin.request("POST", "/api/projects", body);
@@ -141,7 +141,7 @@ describe("labels that a group may use", () => {
     await admin.expect(200, "PATCH", `/api/projects/${projectId}`, { env: { A: "b" } });
   });
 
-  test("hold at the hand-out too: a group that loses a label gets no more tasks for it", async () => {
+  test("are checked at the hand-out too: a group that loses a label gets no more tasks for it", async () => {
     const { id: groupId } = await newGroup("shrinks", ["gpu"]);
     const { id } = await queued({ groupId, labels: ["gpu"] });
     await admin.expect(200, "PATCH", `/api/groups/${groupId}`, { labels: [] });
@@ -150,7 +150,7 @@ describe("labels that a group may use", () => {
     await admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
   });
 
-  test("are given by admins; a manager can neither change them nor go around them", async () => {
+  test("are set by admins; a manager can neither change nor bypass them", async () => {
     const { id: userId, client: dora } = await scene.server.newUser("dora");
     const { id: groupId } = await newGroup("doras", []);
     await admin.expect(200, "PUT", `/api/groups/${groupId}/members/${userId}`, { permission: "manage" });

@@ -20,7 +20,7 @@ afterAll(async () => {
   repository.remove();
 });
 
-/** A console's live connection, as the page opens it. */
+/** A live connection as the console opens it. */
 function watch(client: ApiClient, ...channels: string[]) {
   const messages: LiveMessage[] = [];
   const joined = new Set<string>();
@@ -54,7 +54,7 @@ const events = (messages: LiveMessage[]) =>
     message.type === "task" && message.event !== "task.changed" ? [message.event] : [],
   );
 
-describe("those who may view a project hear of its tasks as they happen", () => {
+describe("users who may view a project get events of its tasks", () => {
   test("states on the project's channel, and the log in order and without a gap on the task's", async () => {
     const count = 2000;
     const projectId = await server.project(repository.url, {
@@ -81,7 +81,7 @@ describe("those who may view a project hear of its tasks as they happen", () => 
     task.close();
   }, 60_000);
 
-  test("and no longer when the permission is taken away", async () => {
+  test("and no longer after the permission was removed", async () => {
     const projectId = await server.project(repository.url, { build: "true" });
     const channel = `private-project-${projectId}`;
     const { id: userId, client } = await newUser("ann");
@@ -103,7 +103,7 @@ describe("those who may view a project hear of its tasks as they happen", () => 
     viewer.close();
   }, 60_000);
 
-  test("nobody else ever joins the channel", async () => {
+  test("no other connection joins the channel", async () => {
     const projectId = await server.project(repository.url, { build: "true" });
     const stranger = watch((await newUser("bob")).client, `private-project-${projectId}`);
     await eventually("the stranger is refused", () => stranger.refused.size === 1);

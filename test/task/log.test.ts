@@ -55,7 +55,7 @@ describe("secrets never appear in the log", () => {
   });
 });
 
-describe("whatever a script prints, the log survives it", () => {
+describe("the log handles any output of a script", () => {
   test("binary, NUL bytes, carriage returns and colours", async () => {
     const lines = await logOf(
       "printf 'a\\000b\\377c\\n'; printf '\\033[31mred\\033[0m\\r\\n'; printf 'no end'; echo ' to stderr' >&2",
@@ -80,7 +80,7 @@ describe("whatever a script prints, the log survives it", () => {
     expect(lines.length).toBeLessThan(10_000);
   });
 
-  test("a log is cut at its limit with a visible mark, and the script goes on", async () => {
+  test("a log is cut at its limit with a visible mark, and the script continues", async () => {
     const lines = await logOf(
       "seq -f 'line %g of very many lines that fill a log and then some more of it' 1 6000",
     );

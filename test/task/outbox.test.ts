@@ -33,11 +33,11 @@ interface Scene {
   retryAfterMs?: number[];
   clock?: { now(): number };
   calls?: OutgoingCallKeeper;
-  /** How long the receiver takes. */
+  /** How the receiver answers, and when. */
   answer?: (body: string) => Promise<number>;
 }
 
-/** An outbox of one server; several on the same store are several servers, or one after the other. */
+/** The outbox of one server. Several on the same store are several servers, or successive ones. */
 function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
   const { retryAfterMs = [1, 1, 1], clock = { now: Date.now }, calls = store.outgoingCalls } = scene;
   const posted: string[] = [];
@@ -66,7 +66,7 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
 const waiting = () => store.outgoingCalls.count();
 
 describe("outgoing calls", () => {
-  test("are tried again until they are taken, and then forgotten", async () => {
+  test("are retried until they are accepted, and then deleted", async () => {
     const { outbox, posted, results } = outboxWith([503, new Error("connection refused"), 200]);
     outbox.send(call());
     await eventually("it was taken", () => results.length === 1);
@@ -76,7 +76,7 @@ describe("outgoing calls", () => {
     await outbox.close(1000);
   });
 
-  test("are given up when they were refused for good, or too often", async () => {
+  test("are dropped after a permanent refusal, or too many refusals", async () => {
     for (const answers of [[410], [new ForbiddenAddress("inside")], [500, 500, 500, 500]]) {
       const tries = answers.length;
       const { outbox, posted, results, logged } = outboxWith(answers);
@@ -90,7 +90,7 @@ describe("outgoing calls", () => {
     }
   });
 
-  test("to one address are begun in their order", async () => {
+  test("to one address start in their order", async () => {
     const begun: string[] = [];
     const { outbox, results } = outboxWith([], {
       retryAfterMs: [1],
@@ -107,7 +107,7 @@ describe("outgoing calls", () => {
     await outbox.close(1000);
   });
 
-  test("give way to a newer one of the same subject", async () => {
+  test("are replaced by a newer one of the same subject", async () => {
     const { outbox, posted, results } = outboxWith([503, 200], { retryAfterMs: [600_000] });
     outbox.send(call({ subject: "commit a", body: "pending" }));
     await eventually("the first was tried", () => posted.length === 1);
@@ -118,7 +118,7 @@ describe("outgoing calls", () => {
     expect(results).toEqual(["delivered"]);
   });
 
-  test("that wait at the end of a server are made by the next one", async () => {
+  test("that wait when a server ends are made by the next one", async () => {
     const clock = manualClock();
     const { outbox, posted } = outboxWith([503], { clock, retryAfterMs: [5000] });
     outbox.send(call({ body: "the news" }));
@@ -132,7 +132,7 @@ describe("outgoing calls", () => {
     await next.outbox.close(1000);
   });
 
-  test("whose turn had not come at the end of a server are made by the next one, too", async () => {
+  test("that had not started when a server ended are made by the next one, too", async () => {
     const taken = Promise.withResolvers<number>();
     const { outbox, posted } = outboxWith([], { answer: () => taken.promise });
     for (const body of ["first", "second"]) outbox.send(call({ body }));
@@ -147,7 +147,7 @@ describe("outgoing calls", () => {
     await next.outbox.close(1000);
   });
 
-  test("of a server that died in the middle of a try are made again once it cannot be alive any more", async () => {
+  test("of a server that died during an attempt are repeated after its hold has expired", async () => {
     const clock = manualClock();
     const never = outboxWith([], { clock, answer: () => new Promise(() => {}) });
     never.outbox.send(call({ body: "the news" }));
@@ -163,7 +163,7 @@ describe("outgoing calls", () => {
     await next.outbox.close(1000);
   });
 
-  test("that are older than a day are given up unmade: they are no news any more", async () => {
+  test("that are older than a day are dropped", async () => {
     const clock = manualClock();
     const first = outboxWith([503], { clock, retryAfterMs: [1000] });
     first.outbox.send(call());
@@ -191,7 +191,7 @@ describe("outgoing calls", () => {
     await outbox.close(1000);
   });
 
-  test("of a project with dead addresses keep no other project from its notifications", async () => {
+  test("of a project with dead addresses do not block other projects", async () => {
     const quiet = (await store.projects.create(sampleProject())).id;
     const never = new Promise<number>(() => {});
     const { outbox, posted, results } = outboxWith([], {
@@ -233,7 +233,7 @@ describe("outgoing calls", () => {
     await outbox.close(1000);
   });
 
-  test("that replaced one which another server may be sending are sent once more after it", async () => {
+  test("that replaced a call which another server may be sending are sent once more after it", async () => {
     const clock = manualClock();
     const slow = outboxWith([], { clock, answer: () => new Promise(() => {}) });
     slow.outbox.send(call({ kind: "commit status", subject: "commit 2", body: "pending" }));

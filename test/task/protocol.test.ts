@@ -62,7 +62,7 @@ describe("the one instruction", () => {
     if (held) await scene.finish(held);
   });
 
-  test("that a runner holds it may finish although it was disabled meanwhile, and gets no other", async () => {
+  test("may be finished by a runner that was disabled meanwhile, which gets no other", async () => {
     const projectId = await scene.client.project(sampleUrl, sampleScripts);
     const { id } = await scene.client.run(projectId);
     const leaving = await registerRunner(scene.server.url, scene.server.admin, { name: "leaving" });
@@ -96,7 +96,7 @@ describe("the one instruction", () => {
     if (held) await labelled.call("finish", held, { state: "success", reason: "" });
   });
 
-  test("is not lost on a runner that went away while it waited", async () => {
+  test("is not lost with a runner that disconnected while it waited", async () => {
     const leaving = new AbortController();
     const gone = scene.runner.claim(leaving.signal).catch(() => "gone");
     leaving.abort();
@@ -108,7 +108,7 @@ describe("the one instruction", () => {
 });
 
 describe("a runner's calls", () => {
-  test("move the task through its states, and saying a thing twice changes nothing", async () => {
+  test("move the task through its states, and a repeated call changes nothing", async () => {
     const held = await scene.claimed();
     await scene.stage(held, "checkout", "running");
     expect((await scene.client.task(held.taskId)).state).toBe("running");
@@ -134,7 +134,7 @@ describe("a runner's calls", () => {
     expect(await scene.client.task(held.taskId)).toEqual(done);
   });
 
-  test("about the log are acknowledged by index: doubles are dropped and gaps refused", async () => {
+  test("about the log are acknowledged by index: duplicates are dropped and gaps refused", async () => {
     const held = await scene.claimed();
     const send = async (from: number, count: number) =>
       (await scene.runner.call("log", held, { from, lines: wireLines(from + count).slice(from) })).body.ack;
@@ -148,7 +148,7 @@ describe("a runner's calls", () => {
     await scene.finish(held);
   });
 
-  test("hear of a cancel at once, in the answer to a beat that waits", async () => {
+  test("learn of a cancel at once, in the response to a waiting heartbeat", async () => {
     const held = await scene.claimed();
     const beat = scene.runner.call("beat", held, { waitMs: 20_000 });
     await scene.server.admin.expect(200, "POST", `/api/tasks/${held.taskId}/cancel`);
@@ -164,7 +164,7 @@ describe("a runner's calls", () => {
     });
   });
 
-  test("show that it is there, also while it is too busy to ask for work", async () => {
+  test("show that it is connected, also while it is too busy to claim work", async () => {
     const clock = manualClock(Date.now());
     const busy = await startProtocolScene({ "tasks.lease": 86_400_000 }, clock);
     const held = await busy.claimed();
@@ -188,12 +188,7 @@ describe("a runner's calls", () => {
     ["a negative task", "beat", { waitMs: 0, taskId: -1 }, "taskId"],
     ["an attempt without end", "beat", { waitMs: 0, attempt: 2 ** 50 }, "attempt"],
     ["a log index without end", "log", { from: 2 ** 50, lines: [] }, "from"],
-    [
-      "a time that is none",
-      "log",
-      { from: 0, lines: [{ stage: "build", at: "soon", text: "" }] },
-      "lines.0.at",
-    ],
+    ["an invalid time", "log", { from: 0, lines: [{ stage: "build", at: "soon", text: "" }] }, "lines.0.at"],
     ["a reason without end", "finish", { state: "failed", reason: "x".repeat(2001) }, "reason"],
   ];
   test.each(bent)("with %s are refused and change nothing", async (_, call, more, field) => {
@@ -206,7 +201,7 @@ describe("a runner's calls", () => {
     await scene.finish(held);
   });
 
-  test("with text that no database holds are taken, and the text is made fit", async () => {
+  test("with text that no database can store are accepted, and the text is corrected", async () => {
     const held = await scene.claimed();
     await scene.finish(held, "failed", "broken \0 and \ud800");
     expect((await scene.client.task(held.taskId)).reason).toBe("broken \ufffd and \ufffd");
@@ -228,7 +223,7 @@ describe("a runner's calls", () => {
     }
   });
 
-  test("that do not follow the protocol are refused", async () => {
+  test("that violate the protocol are refused", async () => {
     const held = await scene.claimed();
     expect(
       (await scene.runner.call("stage", held, { stage: "rm", state: "running", exitCode: null })).status,
@@ -239,7 +234,7 @@ describe("a runner's calls", () => {
 });
 
 describe("positions", () => {
-  test("are true: what is told ahead of a task starts before it, and the first is next", async () => {
+  test("are right: tasks that are ahead start before, and the first is next", async () => {
     const projectIds: number[] = [];
     for (let each = 0; each < 3; each += 1)
       projectIds.push(await scene.client.project(sampleUrl, sampleScripts));
@@ -262,14 +257,14 @@ describe("positions", () => {
         [...told.keys()].filter((id) => !started.includes(id)).map(scene.client.task),
       );
       const claimable = waiting.filter(({ queuePosition }) => queuePosition === 1);
-      // With every project busy each waiting task is next as soon as its own project is free.
+      // When every project is busy, each waiting task is next as soon as its project is free.
       if (isLeft()) expect(claimable.length).toBeGreaterThan(0);
       if (holding.length === 3) for (const each of holding.splice(0)) await scene.finish(each);
     }
   });
 });
 
-describe("limits that the server keeps even if a runner does not", () => {
+describe("limits that the server enforces even if a runner does not", () => {
   test("a log beyond its limit is acknowledged and dropped", async () => {
     const held = await scene.claimed();
     const text = "x".repeat(60_000);
@@ -294,7 +289,7 @@ describe("limits that the server keeps even if a runner does not", () => {
     await scene.finish(held);
   });
 
-  test("a stage that runs far over its time is told to stop", async () => {
+  test("a stage that runs far over its time is stopped", async () => {
     const clock = manualClock(Date.now());
     const late = await startProtocolScene({ "tasks.lease": 86_400_000, "tasks.timeout": 60_000 }, clock);
     const held = await late.claimed();

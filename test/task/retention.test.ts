@@ -29,7 +29,7 @@ async function withServer(work: (api: ApiClient, app: App) => Promise<void>): Pr
   }
 }
 
-test("finished tasks are kept for a year by default; what points at one that is gone still reads well", async () => {
+test("finished tasks are kept for a year by default; references to a deleted task stay readable", async () => {
   const ids = { project: 0, live: 0, failed: 0, again: 0, delivered: 0, delivery: 0, last: 0 };
 
   await withServer(async (api, app) => {

@@ -8,7 +8,7 @@ import { receiveNotifications } from "../support/notification-receiver.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
-/** Short, so that a silent runner is noticed within the patience of a test. */
+/** Short, so that a silent runner is noticed within the time of a test. */
 const settings = { "tasks-lease": "5s" };
 const notifications = receiveNotifications();
 let dataDir: string;
@@ -70,7 +70,7 @@ describe("kill -9 of the runner", () => {
     ]);
   }, 60_000);
 
-  test("during deploy: the task is lost, people are told, and it is not run again", async () => {
+  test("during deploy: the task is lost, reported, and not run again", async () => {
     const watch = watchProcesses();
     const deploy = `echo $$ >>${watch.file}; echo deploying; sleep 300`;
     const projectId = await server.project(repository.url, { build: "true", deploy }, { notify });
@@ -87,7 +87,7 @@ describe("kill -9 of the runner", () => {
     expect(await watch.all(1)).toHaveLength(1);
   }, 60_000);
 
-  test("during a health check: its command and the service that it asks end too", async () => {
+  test("during a health check: its command and the checked service end too", async () => {
     const watch = watchProcesses();
     const sleeper = `sh -c 'echo $$ >>${watch.file}; exec sleep 300'`;
     const healthCheck = { type: "command", command: sleeper, timeoutSeconds: 60 };

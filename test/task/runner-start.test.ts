@@ -26,14 +26,14 @@ async function said(runner: { log(): Promise<string> }, words: string): Promise<
   return found;
 }
 
-describe("a runner of its own", () => {
+describe("a remote runner", () => {
   let server: ApiServer;
   beforeAll(async () => {
     server = await startApiServer();
   });
   afterAll(() => server.stop());
 
-  test("says at its start where it is connected, as what, with which labels and how many tasks", async () => {
+  test("logs at its start its server, its name, its labels and how many tasks it runs at once", async () => {
     const { id, token } = await registerRunner(server.url, server.admin, {
       name: "builder in the cellar",
       labels: ["linux", "arm64"],
@@ -58,7 +58,7 @@ describe("a runner of its own", () => {
     }
   });
 
-  test("whose token is wrong ends at its start with exit code 2 and says how to get one", async () => {
+  test("with a wrong token exits at its start with code 2 and says how to get a new one", async () => {
     const slipway = buildCli({ SLIPWAY_RUNNER_TOKEN: "slr_not-a-token-of-this-server" });
     const run = await slipway(["runner", "--server", server.url]);
     expect(run.exitCode).toBe(2);
@@ -78,7 +78,7 @@ describe("a runner of its own", () => {
 });
 
 describe("a runner whose server is away", () => {
-  test("warns once with its next try, and connects when the server comes", async () => {
+  test("warns once with the time of its next attempt, and connects when the server is there", async () => {
     const port = freePort();
     const runner = startRunnerProcess(`http://127.0.0.1:${port}`, "a token", 1);
     try {
@@ -99,8 +99,8 @@ describe("a runner whose server is away", () => {
   });
 });
 
-describe("a runner that is refused later on", () => {
-  test("says so as an error, and works again when it is let in", async () => {
+describe("a runner that is refused later", () => {
+  test("logs an error, and works again when it is accepted", async () => {
     const fake = startFakeServer();
     const runner = startRunnerProcess(fake.url, "a token", 1);
     try {

@@ -79,7 +79,7 @@ afterEach(async () => {
 const finished = () => eventually("the task is finished", () => server.finished.length > 0);
 
 describe("the execution side accepts only run_task", () => {
-  test("anything else is refused and logged, and the next task is run all the same", async () => {
+  test("anything else is refused and logged, and the next task runs", async () => {
     server.instructions.push(
       { type: "run_shell", command: "touch /tmp/never" },
       { type: "run_task", taskId: "no number" },
@@ -111,7 +111,7 @@ describe("the execution side accepts only run_task", () => {
 });
 
 describe("a stage begins only after the server acknowledged it", () => {
-  test("and not at all when the answer says stop", async () => {
+  test("and not at all when the response says stop", async () => {
     server.answer = { continue: false, why: "canceled" };
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
     await finished();
@@ -119,7 +119,7 @@ describe("a stage begins only after the server acknowledged it", () => {
     expect(server.finished).toMatchObject([{ state: "canceled" }]);
   });
 
-  test("however long the acknowledgement takes to come", async () => {
+  test("also if the acknowledgement takes long", async () => {
     let refusals = 0;
     server.disturb = (path) => (path === "stage" && refusals++ < 3 ? 503 : null);
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
@@ -154,7 +154,7 @@ describe("a task that takes too long", () => {
 });
 
 describe("the log", () => {
-  test("has neither gap nor double when calls and answers get lost", async () => {
+  test("has neither gap nor duplicate when calls and responses get lost", async () => {
     let calls = 0;
     server.disturb = (path) => {
       if (path !== "log") return null;
@@ -181,7 +181,7 @@ describe("a runner that cannot renew its lease", () => {
     const leaseMs = 10_000;
     const build = `trap '' TERM; setsid sh -c 'echo $$ >>${watch.file}; exec sleep 300' & echo $$ >>${watch.file}; sleep 300`;
     const instruction = sampleInstruction(repository.url, { build }, {}, leaseMs);
-    // The server decides at the end of the lease, however much grace it grants otherwise.
+    // The server decides at the end of the lease, regardless of the grace period.
     server.instructions.push({ ...instruction, limits: { ...instruction.limits, stopGraceMs: 600_000 } });
     await watch.all(2);
     const renewedAt = performance.now();
@@ -195,7 +195,7 @@ describe("a runner that cannot renew its lease", () => {
     expect(server.finished).toEqual([]);
   });
 
-  test("has less time for its processes also when they are already being ended", async () => {
+  test("has less time to end its processes also when they are already being ended", async () => {
     const watch = watchProcesses();
     const build = `trap '' TERM; echo $$ >>${watch.file}; while :; do sleep 1; done`;
     const instruction = sampleInstruction(repository.url, { build }, {}, 3000);
@@ -210,7 +210,7 @@ describe("a runner that cannot renew its lease", () => {
 
   test("keeps a result until the server is back", async () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
-    // Long enough for a busy machine to renew it, short enough to outlast.
+    // Long enough that a busy machine can renew it, short enough to wait for its end.
     const leaseMs = 3000;
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }, {}, leaseMs));
     await eventually("the stage is done", () => server.stages.includes("build success"));
@@ -233,7 +233,7 @@ describe("a runner renews its lease", () => {
     expect(server.finished).toMatchObject([{ state: "success" }]);
   });
 
-  test("until its result is taken", async () => {
+  test("until the server has its result", async () => {
     server.disturb = (path) => (path === "finish" ? 503 : null);
     server.instructions.push(sampleInstruction(repository.url, { build: "echo built" }));
     await eventually("the workspace is kept", () => {
@@ -248,8 +248,8 @@ describe("a runner renews its lease", () => {
   });
 });
 
-describe("a runner that is told to end", () => {
-  test("finishes what it holds and takes nothing more", async () => {
+describe("a runner that gets SIGTERM", () => {
+  test("finishes its tasks and claims no more", async () => {
     server.instructions.push(
       sampleInstruction(repository.url, { build: "echo begun; sleep 0.5; echo done" }),
     );
@@ -258,7 +258,7 @@ describe("a runner that is told to end", () => {
     server.instructions.push(sampleInstruction(repository.url, { build: "echo never" }, { taskId: 2 }));
     await runner.done;
     expect(server.finished).toMatchObject([{ taskId: 1, state: "success" }]);
-    // A claim may have been under way; what it was given is not begun.
+    // A claim may have been in flight; its task is not started.
     expect(server.lines.some(({ text }) => text === "never")).toBe(false);
   });
 
@@ -275,8 +275,8 @@ describe("a runner that is told to end", () => {
   });
 });
 
-describe("a runner whose server does not come back", () => {
-  test("ends after a while when it holds nothing", async () => {
+describe("a runner whose server does not return", () => {
+  test("stops after a while when it has no task", async () => {
     runner.drain.abort();
     await runner.done;
     server.disturb = () => 503;
@@ -287,7 +287,7 @@ describe("a runner whose server does not come back", () => {
 });
 
 describe("cached clones", () => {
-  test("that no task used for ninety days go at the next start, unless a kept workspace borrows from them", async () => {
+  test("that no task used for ninety days are deleted at the next start, unless a kept workspace uses their objects", async () => {
     runner.drain.abort();
     await runner.done;
     const longAgo = new Date(Date.now() - 91 * 24 * 3_600_000);
@@ -304,7 +304,7 @@ describe("cached clones", () => {
 });
 
 describe("leftovers of a runner that was killed with its guard", () => {
-  test("that are in the way of a workspace do not keep the runner from its work", async () => {
+  test("in the place of a workspace do not stop the runner", async () => {
     runner.drain.abort();
     await runner.done;
     writeFileSync(join(root, "work/notes.txt"), "of somebody");

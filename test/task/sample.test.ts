@@ -21,7 +21,7 @@ afterAll(async () => {
   server.remove();
 });
 
-test("a sample project deploys from its own repository, and leaves without a trace", async () => {
+test("a sample project deploys from its own repository, and its deletion removes everything", async () => {
   const made = await server.admin.expect<{ projectId: number; deliveryId: number; taskId: number }>(
     201,
     "POST",
@@ -67,7 +67,7 @@ test("the address of a sample cannot be changed, so that nothing else is deleted
   expect(existsSync(join(server.dataDir, "slipway.db"))).toBe(true);
 }, 60_000);
 
-test("a sample whose folder was replaced by a link takes the link alone with it", async () => {
+test("deleting a sample whose folder was replaced by a link deletes only the link", async () => {
   const { projectId } = await server.admin.expect<{ projectId: number }>(201, "POST", "/api/samples");
   const { git } = await server.admin.expect<{ git: { url: string } }>(
     200,

@@ -25,12 +25,12 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 }, 60_000);
 
-/** Prints a count over some seconds, so that a server can go and come back meanwhile. */
+/** Counts for some seconds, so that a server can restart meanwhile. */
 const count = "i=1; while [ $i -le 60 ]; do echo $i; i=$((i+1)); sleep 0.05; done";
 const counted = Array.from({ length: 60 }, (_, index) => String(index + 1));
 
 describe("kill -9 of the server", () => {
-  test("mid-run: the runner reconnects, the log has neither gap nor double, the result arrives", async () => {
+  test("mid-run: the runner reconnects, the log has neither gap nor duplicate, the result arrives", async () => {
     const projectId = await server.project(repository.url, { build: count, deploy: "echo deployed" });
     const { id } = await server.run(projectId);
     await server.logged(id, "5");
@@ -47,14 +47,14 @@ describe("kill -9 of the server", () => {
 });
 
 describe("SIGTERM of the server", () => {
-  test("leaves a running task to its runner, which finishes it at the next server and then ends itself", async () => {
+  test("leaves a running task to its runner, which finishes it with the next server and then stops", async () => {
     const projectId = await server.project(repository.url, { build: count });
     const { id } = await server.run(projectId);
     await server.logged(id, "5");
     const runner = server.runnerPid();
     const stoppedAt = performance.now();
     expect(await server.end("SIGTERM")).toBe(0);
-    // A runner's call that only waits for news does not hold the server up.
+    // A long poll of a runner does not delay the end of the server.
     expect(performance.now() - stoppedAt).toBeLessThan(3_000);
     expect(isAlive(runner)).toBe(true);
     server = await startServerProcess(dataDir);
@@ -68,7 +68,7 @@ describe("SIGTERM of the server", () => {
 });
 
 describe("two local runners of one server", () => {
-  test("do not stay: the one that is not written down gives way", async () => {
+  test("do not both stay: the one that is not registered in the file stops", async () => {
     const first = server.runnerPid();
     rmSync(join(dataDir, "runner/local.pid"));
     await eventually("another runner is started", () => {

@@ -37,7 +37,7 @@ afterAll(async () => {
   await deploy.stop();
 });
 
-test("where the roles run apart, live news go through the push role's /feign/publish", async () => {
+test("when the roles run separately, live events go through the push role's /feign/publish", async () => {
   const client = await deployClient(deploy.url, deploy.dataDir);
   const projectId = await client.project("https://git.example.com/shop.git", { build: "make" });
   const messages: LiveMessage[] = [];

@@ -18,7 +18,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "slipway-ssh-"));
-    // A folder whose name the shell, ssh and git all read in a way of their own.
+    // A folder whose name the shell, ssh and git each parse differently.
     dataDir = join(folder, "Ann's 100% data");
     mkdirSync(dataDir);
     repository = await makeRepository();
@@ -44,7 +44,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
   const newKey = async (name: string, passphrase = "") =>
     readFileSync(await makeSshKey(join(folder, name), passphrase), "utf8");
 
-  test("is cloned with the project's key, which is in no log and is gone afterwards", async () => {
+  test("is cloned with the project's key, which is in no log and is deleted afterwards", async () => {
     const task = await runOf(await project(sshd.privateKey), "success");
     const lines = await server.log(task.id);
     expect(lines.filter(({ stage }) => stage === "build").map(({ text }) => text)).toEqual(["one"]);
@@ -53,23 +53,23 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     expect(left.filter((path) => /(^|\/)(git-|key$)/.test(path))).toEqual([]);
   }, 60_000);
 
-  test("is cloned with a key that was pasted with line ends of another system", async () => {
+  test("is cloned with a key that was pasted with CRLF line ends", async () => {
     await runOf(await project(`\r\n${sshd.privateKey.replaceAll("\n", "\r\n")}`), "success");
   }, 60_000);
 
-  test("fails for a key that the host does not let in, and says what to do", async () => {
+  test("fails for a key that the host refuses, and says what to do", async () => {
     const task = await runOf(await project(await newKey("other")), "failed");
     expect(task.reason).toBe(
       `git could not fetch main: ${new URL(sshd.url).host} does not let the project's SSH key in as ${new URL(sshd.url).username}; add its public half there as a deploy key, or store the right one`,
     );
   }, 60_000);
 
-  test("fails without a key: those of the runner's own user are not tried", async () => {
+  test("fails without a key: keys of the runner's user are not tried", async () => {
     const task = await runOf(await project(null), "failed");
     expect(task.reason).toContain("asks for an SSH key and the project has none");
   }, 60_000);
 
-  test("takes no key with a passphrase and none that is cut off", async () => {
+  test("accepts no key with a passphrase and no truncated key", async () => {
     const id = await project(null);
     const cut = `${sshd.privateKey.slice(0, 120)}\n-----END OPENSSH PRIVATE KEY-----\n`;
     const wrong: [string, string][] = [

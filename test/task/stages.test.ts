@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe("a task runs its stages in one workspace", () => {
-  test("build, deploy and start follow each other, and the log tells all of it in order", async () => {
+  test("build, deploy and start follow each other, and the log has all output in order", async () => {
     const projectId = await server.project(
       repository.url,
       { build: "cat app.txt; echo built >out.txt", deploy: "cat out.txt", start: 'echo "$CI_REF $CI_STAGE"' },
@@ -48,7 +48,7 @@ describe("a task runs its stages in one workspace", () => {
     expect(project).toMatchObject({ liveTaskId: id });
   });
 
-  test("without a script there is nothing to run, and the log says so", async () => {
+  test("without a script there is nothing to run, and the log reports it", async () => {
     const projectId = await server.project(repository.url, {});
     const task = await server.reach((await server.run(projectId)).id, "success");
     expect(textOf(await server.log(task.id))).toContain("No stage has a script to run");
@@ -106,7 +106,7 @@ describe("a task runs its stages in one workspace", () => {
     );
   });
 
-  test("workspaces go with their task; that of the last success stays", async () => {
+  test("workspaces are deleted with their task; that of the last success stays", async () => {
     const projectId = await server.project(repository.url, { build: '[ "$CI_REF_NAME" = main ]' });
     await repository.push({}, { branch: "broken" });
     const kept = () => readdirSync(join(server.dataDir, "runner/work", `project-${projectId}`));

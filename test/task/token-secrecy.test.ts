@@ -14,12 +14,12 @@ import { startServerProcess } from "../support/server-process.ts";
 
 setDefaultTimeout(60_000);
 
-/** All that /proc tells about how a process was started. */
+/** What /proc shows about the start of a process. */
 function startedWith(pid: number): string {
   return readFileSync(`/proc/${pid}/environ`, "latin1") + readFileSync(`/proc/${pid}/cmdline`, "latin1");
 }
 
-/** As an ordinary user, also where tests run as root: who has more powers than another process may read it anyway. */
+/** Runs as an ordinary user, also if tests run as root: root may read every process anyway. */
 const ordinary = process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] : [];
 
 /** Whether another process of the same user can read the environment of this one. */
@@ -28,7 +28,7 @@ async function isReadable(pid: number): Promise<boolean> {
   return (await Bun.spawn(command, { stdout: "ignore", stderr: "ignore" }).exited) === 0;
 }
 
-test("the memory of servers and runners is closed to other processes of their user", async () => {
+test("other processes of the same user cannot read the memory of servers and runners", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-closed-"));
   const main = join(import.meta.dir, "../../src/main.ts");
   const flags = ["--data-dir", dataDir, "--server-listen", "127.0.0.1:0", "--push-drain-delay", "0s"];
@@ -97,7 +97,7 @@ describe("a server and its local runner", () => {
     await eventually("the idle runner ends with its server", () => !isAlive(runner));
   });
 
-  test("find each other again after a crash of either, without a person", async () => {
+  test("reconnect after a crash of either, without help", async () => {
     const first = await start();
     const runner = first.runnerPid();
     await first.end("SIGKILL");
@@ -146,7 +146,7 @@ describe("a runner on another machine", () => {
       },
     ],
   ];
-  test.each(ways)("takes its token by %s, and /proc does not show it", async (name, way) => {
+  test.each(ways)("reads its token from %s, and /proc does not show it", async (name, way) => {
     const { id, token } = await registerRunner(server.url, server.admin, { name });
     const { env = {}, ...options } = way(token);
     const runner = startRunnerProcess(server.url, null, 1, env, options);

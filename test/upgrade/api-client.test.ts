@@ -12,7 +12,7 @@ import {
 
 setDefaultTimeout(60_000);
 
-/** What a client may rely on: the fields that every recorded value of a place has, and the types seen there. */
+/** The fields that all recorded values of a place have, and their types. */
 interface Shape {
   types: Set<string>;
   fields: Map<string, Shape> | null;
@@ -36,7 +36,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Where today's value is not what a client of the recorded version expects. */
+/** Differences between today's value and the recorded one. */
 function differences(shape: Shape, value: unknown, place: string): string[] {
   const type = typeOf(value);
   const isOnlyNull = shape.types.size === 1 && shape.types.has("null");
@@ -58,7 +58,7 @@ const recordedApi = readRecorded<{ paths: Record<string, Record<string, { respon
 const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
 ajv.addSchema(recordedApi, "api");
 
-/** The recorded schema of an answer, as a client that was generated from it knows it; null: an answer without a body. */
+/** The recorded schema of a response; null: a response without a body. */
 function schemaOf({ step, status }: ClientAnswer) {
   const path = step.path.split("?")[0]?.split("/").slice(1) ?? [];
   const isSame = (known: string) => {
@@ -124,7 +124,7 @@ describe.each(await recordedDatabases())("an API client of version 0.1.0 on %s",
         validate(value)
           ? []
           : (validate.errors ?? []).map(({ schemaPath, message }) => `${schemaPath} ${message}`);
-      // The recorded schemas are not right about every recorded answer; a client lives with those.
+      // The recorded schemas do not match every recorded response; those are excluded.
       const known = faultsOf(recordedAnswers[index]?.body);
       const faults = faultsOf(body).filter((fault) => !known.includes(fault));
       expect({ call: `${step.method} ${step.path}`, faults }).toEqual({

@@ -5,7 +5,7 @@ import { callerWith, copyInstallation, startOn } from "./recording.ts";
 
 setDefaultTimeout(60_000);
 
-test("a sample whose address was changed with version 0.1.0 takes no folder with it", async () => {
+test("deleting a sample whose address was changed with version 0.1.0 deletes no other folder", async () => {
   const installation = await copyInstallation("SQLite");
   const { dataDir, facts, query } = installation;
   const columns = "group_id, stages, env, notify, labels, supersede, sample, created_at";

@@ -36,7 +36,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
   beforeAll(async () => {
     installation = await copyInstallation(name, { notifyUrl: `${receiver.url}hooks/0ldcredential` });
     before = (await installation.query("select id, state from tasks order by id")) as unknown as TaskRow[];
-    // As 0.1.0 left projects behind after a failed health check and after a cancellation.
+    // As 0.1.0 left projects after a failed health check and after a cancellation.
     const { failed } = installation.facts.tasks;
     await installation.query(`update projects set live_task_id = ${failed} where name = 'states'`);
     await installation.query(
@@ -53,7 +53,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
   const stateOf = async (task: string) =>
     (await admin<TaskRow>("GET", `/api/tasks/${installation.facts.tasks[task]}`)).state;
 
-  test("starts without making a task, and keeps every task as it was", async () => {
+  test("starts without creating a task, and keeps every task unchanged", async () => {
     const { items } = await admin<{ items: TaskRow[] }>("GET", "/api/tasks?pageSize=200");
     const now = items.map(({ id, state }) => ({ id, state })).sort((a, b) => a.id - b.id);
     expect(now.map(({ id }) => id)).toEqual(before.map(({ id }) => Number(id)));
@@ -62,7 +62,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
       expect(now.find((task) => task.id === Number(id))?.state).toBe(state);
   });
 
-  test("names the last task that succeeded as live, where it named one that failed", async () => {
+  test("names the last successful task as live if a failed one was named", async () => {
     const { items } = await admin<{ items: { name: string; liveTaskId: number | null }[] }>(
       "GET",
       "/api/projects?pageSize=200",
@@ -74,7 +74,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     expect(Object.entries(live).find(([name]) => name.startsWith("Sample"))?.[1]).toBe(sample);
   });
 
-  test("lets people and programs in with what they have", async () => {
+  test("accepts recorded passwords, sessions and tokens", async () => {
     const { facts } = installation;
     for (const username of ["admin", "ann"] as const) {
       const password = facts.passwords[username];
@@ -144,7 +144,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     expect(await stateOf("windowed")).toBe("queued");
   });
 
-  test("decides about tasks whose runner is gone as documented", async () => {
+  test("ends or requeues tasks whose runner is gone, as documented", async () => {
     await eventually("every lease is over", async () => {
       const states = await Promise.all(["dispatched", "running", "canceling"].map(stateOf));
       return states.join() === "queued,queued,canceled";
@@ -177,7 +177,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     }
   });
 
-  test("goes on with a window that was open", async () => {
+  test("continues a debounce window that was open", async () => {
     const { ids, tasks } = installation.facts;
     const { url } = await admin<{ url: string }>("GET", `/api/projects/${ids.windowed}/webhook`);
     const event = { event: "push", ref: "refs/heads/main", commit: "1".repeat(40), message: "Later" };
@@ -235,7 +235,7 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     expect(existsSync(join(installation.dataDir, "samples"))).toBe(true);
   });
 
-  test("starts again on what the first start made of it", async () => {
+  test("starts again on the upgraded data", async () => {
     await server.stop();
     server = await startOn(installation);
     const me = await callerWith(server.url, installation.facts.sessions.admin)("GET", "/api/auth/me");

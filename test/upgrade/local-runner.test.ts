@@ -86,7 +86,7 @@ describe.each(await recordedDatabases())(
 
       await former.stop();
       if (ending === "was stopped") {
-        // As it did on SIGTERM: the runner ends after its task, and is written down no longer.
+        // As on SIGTERM: the runner ends after its task, and its entry is removed from the file.
         rmSync(files.pid);
         old.kill("SIGTERM");
       }
@@ -96,7 +96,7 @@ describe.each(await recordedDatabases())(
       const before = await ticks(task);
       await eventually("the new server hears of the task", async () => (await ticks(task)) > before + 2);
       await eventually(
-        "another runner is written down",
+        "another runner is in the file",
         () => readJson<{ pid: number }>(files.pid).pid !== old.pid,
       );
       const claim = await fetch(`${server.url}/api/runner/claim`, {

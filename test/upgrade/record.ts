@@ -62,7 +62,7 @@ interface Call {
   answer: unknown;
 }
 
-/** Runs the real runner of that version through a proxy that writes down what it says. */
+/** Runs the real runner of that version through a proxy that records its calls. */
 async function runWithRunner(url: string, token: string, run: () => Promise<() => Promise<boolean>>) {
   const calls: Call[] = [];
   const proxy = Bun.serve({
@@ -197,7 +197,7 @@ await program.parseAsync();
   );
   const output = join(recorded, "runner.js");
   await sh(bun, "build", entry, "--target=bun", "--minify", `--outfile=${output}`);
-  // Libraries note the folder that they were bundled from.
+  // Bundled libraries contain the path of their folder.
   writeFileSync(output, (await Bun.file(output).text()).replaceAll(resolve(program), "/slipway"));
 }
 

@@ -1,7 +1,7 @@
 import { commit, genericPush, type HostRow, hmac, hosts } from "./recorded-hosts.ts";
 import { runnerByHand } from "./runner-by-hand.ts";
 
-/** What a test must know of an installation beside its data: values that the program itself stores only as hashes. */
+/** Values that a test needs and the program stores only as hashes. */
 export interface Facts {
   /** When the program was stopped: tests move all stored times by the time since. */
   recordedAt: number;
@@ -66,7 +66,7 @@ export async function makeSample(
   await eventually("the sample is deployed", async () => {
     return (await api<{ state: string }>("GET", `/api/tasks/${sample.taskId}`)).state === "success";
   });
-  // The name holds that of the machine, which is nobody's business.
+  // The name contains the name of the machine, which must not be recorded.
   const { items } = await api<{ items: { id: number }[] }>("GET", "/api/runners");
   for (const { id } of items) await api("PATCH", `/api/runners/${id}`, { name: "local" });
   return sample;
@@ -80,11 +80,11 @@ export interface SceneOptions {
   /** Runs a project with the real runner and waits for its end. */
   runWithRunner: (token: string, run: () => Promise<() => Promise<boolean>>) => Promise<void>;
   repositoryUrl: string;
-  /** Records what an API client does and gets. */
+  /** Records calls and responses of an API client. */
   recordClient: (token: string, ids: Record<string, number>) => Promise<void>;
 }
 
-/** Fills a running program with everything that an installation may hold. */
+/** Fills a running program with some of everything that an installation may contain. */
 export async function makeScene(options: SceneOptions): Promise<Facts> {
   const { url, password } = options;
   const session = await signIn(url, "admin", password);
@@ -246,7 +246,7 @@ export async function makeScene(options: SceneOptions): Promise<Facts> {
 
   tasks.windowed = Number(first.taskId);
   const runner = runnerByHand(url, busy.token);
-  /** Claims until the wanted task comes; the others are finished on the way. */
+  /** Claims until the wanted task comes, and finishes the others. */
   const claim = async (wanted: number) => {
     for (;;) {
       const held = await runner.claim();

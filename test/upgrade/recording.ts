@@ -28,19 +28,19 @@ export function backupOf(name: DatabaseName): string {
   return join(recorded, `${files[name]}.backup`);
 }
 
-/** A copy of the installation that was recorded, as if its program had been stopped a moment ago. */
+/** A copy of the recorded installation, as if its program had just been stopped. */
 export interface Installation {
   name: DatabaseName;
   facts: Facts;
   dataDir: string;
-  /** What the program needs beside the settings file. */
+  /** What the program needs in addition to the settings file. */
   env: Record<string, string>;
   query(statement: string): Promise<Record<string, unknown>[]>;
   remove(): Promise<void>;
 }
 
 export interface CopyOptions {
-  /** Where the recorded project's outgoing webhooks go, in place of an address that nobody answers. */
+  /** The receiver of the recorded project's outgoing webhooks, instead of an address without a server. */
   notifyUrl?: string;
 }
 
@@ -119,7 +119,7 @@ const columnsOf: Record<DatabaseName, string> = {
     where table_schema = 'public'`,
 };
 
-/** Sessions, leases, windows and retention must not see the time since the recording. */
+/** Shifts stored times, so that sessions, leases, windows and retention are as at the recording. */
 async function moveTimes(query: Installation["query"], name: DatabaseName, byMs: number): Promise<void> {
   const columns = (await query(columnsOf[name])) as { table: string; column: string }[];
   for (const { table, column } of columns)
@@ -139,12 +139,12 @@ export async function startOn(
   settings: Record<string, string> = {},
 ): Promise<RunningServer> {
   const file = join(dataDir, `../${crypto.randomUUID()}.log`);
-  // One place for both streams: opened twice, they would overwrite each other.
+  // One file handle for both streams: with two, they would overwrite each other.
   const log = openSync(file, "a");
   const child = Bun.spawn(
     [process.execPath, main, "start", "--config", settingsFile, "--data-dir", dataDir],
     {
-      // Never this repository: a program that deletes its working folder must not find it there.
+      // Never this repository: a program that deletes its working folder must not delete it.
       cwd: dataDir,
       env: { PATH: process.env.PATH ?? "", HOME: dataDir, ...env, ...settings },
       stdin: "ignore",

@@ -54,7 +54,7 @@ describe.each(await recordedDatabases())("a remote runner of version 0.1.0 on %s
   const newTask = async () =>
     (await admin<{ id: number }>("POST", `/api/projects/${installation.facts.ids.real}/tasks`, {})).id;
 
-  test("says what it said then and gets answers that it understands", async () => {
+  test("makes the recorded calls and gets responses that it understands", async () => {
     const taskId = await newTask();
     let held: Pick<RunTask, "attempt" | "lease"> | null = null;
     for (const call of calls) {

@@ -10,7 +10,7 @@ afterAll(() => server.stop());
 
 const every = { events: ["push", "tag", "merge_request"], debounceSeconds: 0 };
 
-/** Where hosts keep what others propose, and names that only look like one of these two. */
+/** Refs that hosts use for proposals, and names that only look like a branch or a tag. */
 const refused = [
   "refs/pull/7/head",
   "refs/pull/7/merge",
@@ -29,7 +29,7 @@ const refused = [
 ];
 
 describe("an unsigned push", () => {
-  test.each(refused)("of %s builds nothing, and the record says why", async (ref) => {
+  test.each(refused)("of %s builds nothing, and the record shows the reason", async (ref) => {
     const hook = await makeHook(server, every);
     const payloads: object[] = [
       { event: "push", ref },
@@ -54,7 +54,7 @@ describe("an unsigned push", () => {
     expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);
   });
 
-  test("names the ref that it refuses, and what it may name", async () => {
+  test("is refused with the ref and the allowed kinds of refs", async () => {
     const hook = await makeHook(server, every);
     const { body } = await hook.deliver({ payload: { event: "push", ref: "refs/pull/7/head" } });
     expect(body).toMatchObject({
@@ -79,7 +79,7 @@ describe("an unsigned push", () => {
   });
 });
 
-test("a signed push is held to the same rule, and so are a test and a replay of what is stored", async () => {
+test("the same rule applies to a signed push, a test and a replay", async () => {
   const hook = await makeHook(server, { ...every, provider: "github", secret: "right" });
   const body = JSON.stringify({ ref: "refs/pull/7/head", after: sha("x") });
   const headers = { "X-GitHub-Event": "push", "X-Hub-Signature-256": `sha256=${hmac("right", body)}` };
@@ -98,7 +98,7 @@ test("a signed push is held to the same rule, and so are a test and a replay of 
   expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);
 });
 
-test("a generic merge request of a ref outside of branches is one from a fork", async () => {
+test("a generic merge request of a ref that is not a branch is treated as a fork's", async () => {
   const hook = await makeHook(server, { ...every, allowForks: true });
   const payload = { event: "merge_request", ref: "refs/pull/7/head", targetBranch: "main" };
   expect((await hook.deliver({ payload })).status).toBe(202);

@@ -68,7 +68,7 @@ test("a filtered list is replayed in bulk: the latest of each ref, after a previ
   expect(items.filter(({ action }) => action === "delivery.replay")).toHaveLength(2);
 });
 
-test("the whole list is gone through, a hundred at a time, however long it is", async () => {
+test("the whole list is replayed, a hundred at a time", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   for (let n = 0; n < 130; n++) await push(hook, `b${n}`, `old ${n}`);
   for (let n = 0; n < 120; n++) await push(hook, `b${n}`, `new ${n}`);
@@ -97,7 +97,7 @@ test("the whole list is gone through, a hundred at a time, however long it is", 
   expect(tasks.total).toBe(130);
 }, 60_000);
 
-test("a ref with a newer accepted delivery, or one that was deleted since, is left alone", async () => {
+test("a ref with a newer accepted delivery, or one that was deleted since, is not replayed", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   for (const ref of ["main", "gone", "next"]) await push(hook, ref, "old");
   await hook.deliver({
@@ -113,7 +113,7 @@ test("a ref with a newer accepted delivery, or one that was deleted since, is le
   expect(again).toMatchObject({ replayed: 0, overtaken: 2 });
 });
 
-test("what came later counts also when the filter does not find it: a merged delivery, a deletion", async () => {
+test("later deliveries count also if the filter does not match them: a merged delivery, a deletion", async () => {
   const hook = await makeHook(server, { debounceSeconds: 3600 });
   expect((await push(hook, "main", "1")).status).toBe(202);
   await hook.save({ branchFilter: ["release"] });
@@ -131,7 +131,7 @@ test("what came later counts also when the filter does not find it: a merged del
   expect(bulk.message).toContain("2 overtaken by a newer delivery of their ref, or deleted since");
 });
 
-test("a ref is what is built, whatever event told of it", async () => {
+test("a ref is what is built, whatever event reported it", async () => {
   const hook = await makeHook(server, {
     provider: "github",
     events: ["push", "merge_request"],
@@ -168,7 +168,7 @@ test("a ref is what is built, whatever event told of it", async () => {
   expect(await commits()).toEqual([sha("head 7"), sha("head 8")]);
 });
 
-test("replays and tests stand aside: what the host sent is replayed, the newest of it", async () => {
+test("replays and tests are ignored: the newest delivery of the host is replayed", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   const old = (await push(hook, "main", "old")).body.deliveryId;
   await push(hook, "main", "new");
@@ -212,7 +212,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
   ]);
 });
 
-test("one that cannot be replayed does not keep back the others", async () => {
+test("a delivery that cannot be replayed does not stop the others", async () => {
   const [gone, hook] = [await makeHook(server, { branchFilter: ["x"] }), await makeHook(server, {})];
   await hook.save({ branchFilter: ["x"], debounceSeconds: 0 });
   await push(hook, "lonely", "a");
@@ -227,7 +227,7 @@ test("one that cannot be replayed does not keep back the others", async () => {
   expect(bulk).toMatchObject({ matched: 2, replayed: 1, failed: 1 });
 });
 
-test("a wrong place to go on from, and a wrong filter, are refused by name", async () => {
+test("an invalid position and an invalid filter are refused by name", async () => {
   const answer = await server.admin.request("POST", "/api/webhooks/deliveries/replay", {
     after: "x",
     filter: { status: "lost", from: "yesterday" },

@@ -21,7 +21,7 @@ for (const { name, make } of await availableDatabases())
       return { servers: opened.servers, database: opened.database };
     }
 
-    /** As many instances as there are, with these settings, over a database of their own. */
+    /** The instances, with these settings, on a separate database. */
     async function withInstances(
       settings: Partial<Config>,
       work: (first: HookServer, last: HookServer) => Promise<void>,
@@ -92,7 +92,7 @@ for (const { name, make } of await availableDatabases())
       });
     }, 60_000);
 
-    test("requests that break off before anything is verified take no places of the rate", async () => {
+    test("requests that end before verification do not count against the rate", async () => {
       const limit = 3;
       await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {
         const { id, url } = await first.project({ secret: "right" });
@@ -106,7 +106,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("tests and replays take no places of the rate", async () => {
+    test("tests and replays do not count against the rate", async () => {
       await withInstances({ "webhook.limitPerMinute": 2 }, async (first, last) => {
         const { id, url } = await first.project({ debounceSeconds: 0 });
         const { deliveryId } = (await deliverTo(url, push)).body;
@@ -157,7 +157,7 @@ for (const { name, make } of await availableDatabases())
       expect(record?.normalized?.rawRef).toBe("refs/heads/main");
     }, 30_000);
 
-    test("a key that was reset on another instance is dead at once: recorded as no project's, none of its rate", async () => {
+    test("a key that was reset on another instance is invalid at once: recorded without a project, not counted against its rate", async () => {
       const limit = 4;
       await withInstances({ "webhook.limitPerMinute": limit }, async (first, last) => {
         const { id, url } = await first.project({ debounceSeconds: 0 });
@@ -181,7 +181,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("of changes at once none is lost: a reset key stays dead whatever is saved beside it", async () => {
+    test("of concurrent changes none is lost: a reset key stays invalid whatever is saved at the same time", async () => {
       const { servers } = await startAll();
       const [first, last = first] = servers;
       if (!first || !last) throw new Error("no server");
@@ -204,7 +204,7 @@ for (const { name, make } of await availableDatabases())
       }
     }, 60_000);
 
-    test("a key that was reset on another instance is dead to wrong secrets and over the limit too", async () => {
+    test("a key that was reset on another instance is invalid also with a wrong secret and over the limit", async () => {
       await withInstances({ "webhook.limitPerMinute": 1 }, async (first, last) => {
         const { id, url } = await first.project({ secret: "right" });
         const remembered = withOrigin(url, last);
@@ -221,7 +221,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("a webhook that was turned off and on again on another instance follows at once", async () => {
+    test("a webhook that was turned off and on again on another instance changes at once", async () => {
       await withInstances({ "webhook.limitPerMinute": 3 }, async (first, last) => {
         const { id, url } = await first.project({ debounceSeconds: 0 });
         const remembered = withOrigin(url, last);
@@ -241,7 +241,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("a body that is no JSON finds key and switch as they are now, like any other", async () => {
+    test("a body that is not JSON is checked against the current key and `enabled`, like any other", async () => {
       await withInstances({}, async (first, last) => {
         const { id, url } = await first.project();
         const remembered = withOrigin(url, last);
@@ -256,7 +256,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("a provider that was changed on another instance reads the next delivery", async () => {
+    test("a provider that was changed on another instance parses the next delivery", async () => {
       await withInstances({}, async (first, last) => {
         const rules = { events: ["push" as const, "tag" as const], branchFilter: ["main"] };
         const { id, url } = await first.project({ provider: "github", ...rules });
@@ -280,7 +280,7 @@ for (const { name, make } of await availableDatabases())
       });
     });
 
-    test("a secret that was set on another instance is asked for and accepted at once", async () => {
+    test("a secret that was set on another instance is required and accepted at once", async () => {
       const { servers } = await startAll();
       const [first, second = first] = servers;
       if (!first || !second) throw new Error("no server");

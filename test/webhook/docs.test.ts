@@ -5,13 +5,13 @@ import { makeRepository } from "../support/git-repository.ts";
 import { deliveriesOf, deliveryOf, makeHook, type TestHook } from "../support/hook.ts";
 import { installPackages } from "../support/service-install.ts";
 
-/** The examples of docs/hosts/generic.md, run as they are written. */
+/** Runs the examples of docs/hosts/generic.md. */
 const page = await Bun.file(join(import.meta.dir, "../../docs/hosts/generic.md")).text();
 const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code ?? "");
 const [hmacExample = "", standardExample = "", postReceive = ""] = blocks;
 const secret = "a secret of the guide";
 
-/** What the guide says that it needs. */
+/** The tools that the guide requires. */
 const missing = () => ["curl", "openssl", "jq"].filter((tool) => Bun.which(tool) === null);
 if (missing().length > 0) await installPackages(...missing());
 
@@ -43,7 +43,7 @@ describe.skipIf(missing().length > 0)("docs/hosts/generic.md", () => {
     expect(await shell(`${body}\n${standardExample}`)).toMatchObject({ status: "accepted" });
   });
 
-  test("its hook tells of branches, tags and deletions, with the files that changed, however many", async () => {
+  test("its hook reports branches, tags and deletions, with all changed files", async () => {
     await hook.save({ verifyMode: "hmac" });
     const repository = await makeRepository();
     const script = postReceive

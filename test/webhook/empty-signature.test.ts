@@ -10,7 +10,7 @@ afterAll(() => server.stop());
 
 const payload = { ref: "refs/heads/main", after: "a".repeat(40) };
 
-/** As real hosts send it when no secret is set there. */
+/** As real hosts send it without a secret. */
 const hosts: [string, object, Record<string, string>, string][] = [
   [
     "Gitea",
@@ -53,7 +53,7 @@ test.each(hosts)("of %s is diagnosed as a host without a secret", async (_host, 
   );
 });
 
-test("a signature made with an empty secret is named as that", async () => {
+test("a signature with an empty secret is diagnosed as such", async () => {
   const hook = await makeHook(server, { provider: "github", secret: "right" });
   const body = JSON.stringify(payload);
   const answer = await hook.deliver({ body, headers: { "X-Hub-Signature-256": `sha256=${hmac("", body)}` } });
@@ -63,7 +63,7 @@ test("a signature made with an empty secret is named as that", async () => {
   );
 });
 
-test("a wrong signature and a wrong token are still a secret that differs", async () => {
+test("a wrong signature and a wrong token are still diagnosed as a different secret", async () => {
   const wrong = { "X-Hub-Signature-256": `sha256=${"0".repeat(64)}`, "X-Gitlab-Token": "sha256=" };
   for (const provider of ["github", "gitlab"]) {
     const hook = await makeHook(server, { provider, secret: "right" });

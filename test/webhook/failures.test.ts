@@ -31,7 +31,7 @@ function withParts(parts: Partial<Store>): Store {
   return changed;
 }
 
-/** A store whose parts break when told to. */
+/** A store whose parts fail on demand. */
 function breaking(parts: { create?: () => boolean; withTask?: () => boolean }): Store {
   const away = () => Promise.reject(new Error("disk I/O error"));
   const { create, createWithTask } = store.deliveries;
@@ -45,7 +45,7 @@ function breaking(parts: { create?: () => boolean; withTask?: () => boolean }): 
 }
 
 describe("a failure inside", () => {
-  test("that keeps the task from being created is answered 500 and recorded as failed, without a task", async () => {
+  test("that prevents the task is answered 500 and recorded as failed, without a task", async () => {
     await withServer(breaking({ withTask: () => true }), async (server) => {
       const { id, url } = await server.project();
       const answer = await deliverTo(url, push);
@@ -75,7 +75,7 @@ describe("a failure inside", () => {
     });
   });
 
-  test("of a secret that does not open is failed, never 'no secret'", async () => {
+  test("to decrypt a secret is failed, never 'no secret'", async () => {
     await withServer(store, async (server) => {
       const { id, url } = await server.project({ secret: "right" });
       const config = await store.webhookConfigs.ofProject(id);
@@ -95,7 +95,7 @@ describe("a failure inside", () => {
     });
   });
 
-  test("tells nobody of a task that was rolled back, and everybody of one that was not", async () => {
+  test("sends no notification for a task that was rolled back, and one for each other task", async () => {
     let isBroken = true;
     await withServer(breaking({ withTask: () => isBroken }), async (server) => {
       const { url } = await server.project();
@@ -110,7 +110,7 @@ describe("a failure inside", () => {
   });
 });
 
-test("a delivery whose task of the window is claimed while it is decided makes a task of its own", async () => {
+test("a delivery whose debounced task is claimed during the decision creates a new task", async () => {
   let claimFirst: (() => Promise<unknown>) | null = null;
   const racing = withParts({
     async transaction(work) {
@@ -137,7 +137,7 @@ test("a delivery whose task of the window is claimed while it is decided makes a
 });
 
 describe("floods", () => {
-  test("at unknown keys: 60 records a minute for an address, the surplus is one record with a count", async () => {
+  test("at unknown keys: 60 records per minute and address, the rest is one record with a count", async () => {
     const clock = manualClock();
     const server = await startHookServer(store, {}, clock);
     const from = new Date(clock.now());
@@ -156,7 +156,7 @@ describe("floods", () => {
     await server.stop();
   });
 
-  test("from one IPv6 network are one address's, at unknown keys and with wrong signatures", async () => {
+  test("from one IPv6 network count as one address, at unknown keys and with wrong signatures", async () => {
     const clock = manualClock(Date.UTC(2026, 6, 1));
     const settings = { "server.trustedProxies": ["127.0.0.0/8"], "webhook.limitPerMinute": 5 };
     const server = await startHookServer(store, settings, clock);
@@ -176,7 +176,7 @@ describe("floods", () => {
     await server.stop();
   });
 
-  test("of bodies that are too large are folded too", async () => {
+  test("of bodies that are too large are counted in one record too", async () => {
     const clock = manualClock(Date.UTC(2026, 7, 1));
     const server = await startHookServer(store, { "webhook.maxBodyKB": 1 }, clock);
     const { id, url } = await server.project();
@@ -204,7 +204,7 @@ describe("floods", () => {
     expect(limited?.normalized).not.toBeNull();
   });
 
-  test("at one project leave the records of another alone", async () => {
+  test("at one project do not affect the records of another", async () => {
     const server = await startHookServer(store, {}, manualClock(Date.UTC(2026, 9, 1)));
     const [flooded, other] = [await server.project(), await server.project()];
     for (const { id } of [flooded, other])
@@ -219,7 +219,7 @@ describe("floods", () => {
     });
   });
 
-  test("of failed signatures have a limit of their own per address and leave the project's rate alone", async () => {
+  test("of failed signatures have a separate limit per address and do not use the project's rate", async () => {
     const server = await startHookServer(store, { "webhook.limitPerMinute": 5 }, manualClock());
     const { url } = await server.project({ secret: "right", debounceSeconds: 0 });
     const statuses = [];
@@ -232,7 +232,7 @@ describe("floods", () => {
 });
 
 describe("the project's rate", () => {
-  test("is not used up by deliveries that ended in 429 for the lock's sake", async () => {
+  test("is not used up by deliveries with a lock timeout (429)", async () => {
     let isStalled = true;
     const dense: Store = {
       ...store,
@@ -249,11 +249,11 @@ describe("the project's rate", () => {
     await server.stop();
   });
 
-  test("is not held by wrong signatures while the webhook is read again", async () => {
+  test("is not used by wrong signatures while the webhook is read again", async () => {
     const limit = 3;
     const waiting: (() => void)[] = [];
     let isStalled = false;
-    /** As over PostgreSQL: every hook that is remembered may be old, and reading it again takes its time. */
+    /** As on PostgreSQL: every cached webhook may be outdated, and reading it again is slow. */
     const slow: Store = {
       ...store,
       version: () => null,

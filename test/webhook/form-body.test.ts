@@ -15,7 +15,7 @@ const pushTo = (branch: string, message = "fine") => ({
   head_commit: { id: sha(branch), message },
 });
 
-/** A commit message that anybody may write. */
+/** A commit message with hostile text. */
 const hidden = `x&payload=${encodeURIComponent(JSON.stringify(pushTo("evil")))}&y=`;
 
 const senders = [
@@ -37,7 +37,7 @@ describe.each(senders)("at %s", (provider, eventHeader, proofHeader, prefix) => 
   };
 
   for (const lead of ["", " \r\n\t", "\uFEFF", "\uFEFF \n"])
-    test(`signed JSON after ${JSON.stringify(lead)}, sent again as a form, says what it said`, async () => {
+    test(`signed JSON after ${JSON.stringify(lead)}, sent again as a form, has the same meaning`, async () => {
       const body = `${lead}${JSON.stringify(pushTo("main", hidden))}`;
       for (const type of ["application/json", form, `${form}; charset=utf-8`, form.toUpperCase()])
         expect(await refOf(body, signed(body, type))).toEqual([202, "main"]);
@@ -49,7 +49,7 @@ describe.each(senders)("at %s", (provider, eventHeader, proofHeader, prefix) => 
   });
 });
 
-test("JSON that is no payload field is not a form either: unsigned, the same bytes mean the same", async () => {
+test("JSON without a payload field is not a form: unsigned, the same bytes have the same meaning", async () => {
   const hook = await makeHook(server, { provider: "github", debounceSeconds: 0 });
   const body = `[1]&payload=${encodeURIComponent(JSON.stringify(pushTo("evil")))}`;
   const answer = await hook.deliver({ body, headers: { "X-GitHub-Event": "push", "content-type": form } });

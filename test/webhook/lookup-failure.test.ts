@@ -13,7 +13,7 @@ let server: HookServer;
 let [failingConfigs, failingProjects] = [0, 0];
 let version = 0;
 
-/** Every hook that is remembered is old now, and has to be read. */
+/** Makes every cached webhook outdated, so that it is read again. */
 function failNext(configs: number, projects: number): void {
   version++;
   [failingConfigs, failingProjects] = [configs, projects];
@@ -45,7 +45,7 @@ const recordOf = (answer: { body: Record<string, unknown> }) =>
   store.deliveries.byId(Number(answer.body.deliveryId));
 
 describe("a look-up of the key that fails", () => {
-  test("once is tried again, and the delivery is accepted", async () => {
+  test("once is retried, and the delivery is accepted", async () => {
     const { url } = await server.project({ debounceSeconds: 0 });
     failNext(1, 0);
     expect((await deliverTo(url, push)).status).toBe(202);
@@ -53,7 +53,7 @@ describe("a look-up of the key that fails", () => {
     expect((await deliverTo(url, push)).status).toBe(202);
   });
 
-  test("is recorded at the project that is remembered, with its event, so that it can be replayed", async () => {
+  test("is recorded for the cached project, with its event, so that it can be replayed", async () => {
     const { id, url } = await server.project({ debounceSeconds: 0, secret: "right" });
     const right = { ...push, headers: { "X-CICD-Token": "right" } };
     expect((await deliverTo(url, right)).status).toBe(202);
@@ -68,7 +68,7 @@ describe("a look-up of the key that fails", () => {
     }
   });
 
-  test("at a key that is not remembered is recorded at its project too", async () => {
+  test("at a key that is not cached is recorded for its project too", async () => {
     const { id, url } = await server.project();
     failNext(0, 2);
     const answer = await deliverTo(url, push);
@@ -76,7 +76,7 @@ describe("a look-up of the key that fails", () => {
     expect(await recordOf(answer)).toMatchObject({ project_id: id, status: "failed", provider: "generic" });
   });
 
-  test("at a key that nobody knows stays without a project", async () => {
+  test("at an unknown key is recorded without a project", async () => {
     failNext(2, 0);
     const answer = await deliverTo(`${server.url}/api/hooks/git/${"d".repeat(48)}`, push);
     expect(answer.status).toBe(500);

@@ -27,7 +27,7 @@ function webhookPath({ projectId }: TestHook): string {
 }
 
 describe("the endpoint's key", () => {
-  test("is dead at once after a reset; later hits name the former project to admins alone", async () => {
+  test("is invalid at once after a reset; later deliveries name the former project to admins only", async () => {
     const hook = await makeHook(server, {});
     const old = await hook.url();
     expect((await deliverTo(old, push())).status).toBe(202);
@@ -138,7 +138,7 @@ test("a dry run leaves no record and no task behind", async () => {
   expect(after.total).toBe(before.total);
 });
 
-test("the record of a live delivery traces every check from the switch to the task", async () => {
+test("the record of a live delivery traces every check from `enabled` to the task", async () => {
   const hook = await makeHook(server, { secret: "s", debounceSeconds: 0 });
   const answer = await hook.deliver({ ...push(), headers: { "X-CICD-Token": "s" } });
   const record = await deliveryOf(admin, answer.body.deliveryId);
@@ -159,7 +159,7 @@ test("the record of a live delivery traces every check from the switch to the ta
   ]);
 });
 
-test("what-if judges the last deliveries under a configuration that is not saved", async () => {
+test("what-if evaluates the last deliveries with a configuration that is not saved", async () => {
   const hook = await makeHook(server, { debounceSeconds: 0 });
   await hook.deliver(push());
   await hook.deliver(push({ ref: "refs/heads/next" }));
@@ -182,7 +182,7 @@ test("what-if judges the last deliveries under a configuration that is not saved
   });
 });
 
-test("what-if judges the last fifty where nobody says how many", async () => {
+test("what-if evaluates the last fifty by default", async () => {
   const hook = await makeHook(server, { debounceSeconds: 0 });
   for (let sent = 0; sent < 51; sent++) await hook.deliver(push());
   const judged = async (body: object) =>
@@ -225,7 +225,7 @@ test("nothing usable is stored: 409; nothing at all: 404", async () => {
   expect((await replay(2_000_000_000)).status).toBe(404);
 });
 
-test("a repeat of the host's delivery id is marked and can be searched; a replay is none", async () => {
+test("a repeated delivery id of the host is marked and can be searched; a replay is not a repeat", async () => {
   const hook = await makeHook(server, { provider: "github", debounceSeconds: 0 });
   const headers = { "X-GitHub-Event": "push", "X-GitHub-Delivery": crypto.randomUUID() };
   const delivery = { payload: { ref: "refs/heads/main", after: sha("a") }, headers };
@@ -278,7 +278,7 @@ describe("the list of deliveries", () => {
     expect(stats.items.reduce((sum, { count }) => sum + count, 0)).toBe(4);
   });
 
-  test("of project 0 is that of unknown keys, which admins alone see", async () => {
+  test("of project 0 contains unknown keys, which only admins see", async () => {
     const missed = await deliverTo(`${server.url}/api/hooks/git/${"9".repeat(48)}`, push());
     const { client } = await server.newUser("zero-viewer");
     const list = (caller: ApiClient) =>

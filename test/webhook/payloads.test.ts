@@ -16,7 +16,7 @@ interface Sample {
   expected: Omit<NormalizedEvent, "rawEvent">;
 }
 
-describe("a payload is normalised to what a reader of it would say", () => {
+describe("a payload is normalised as expected", () => {
   for (const { title, provider, headers, payload, expected } of payloads as unknown as Sample[])
     test(`${provider}: ${title}`, () => {
       const { rawEvent: _rawEvent, ...event } = readEvent(providers[provider], new Headers(headers), payload);
@@ -24,7 +24,7 @@ describe("a payload is normalised to what a reader of it would say", () => {
     });
 });
 
-test("a push of as many commits as GitHub lists at most may be one of more", () => {
+test("a push with the maximum number of commits that GitHub lists may have more", () => {
   const commits = Array.from({ length: 2048 }, () => ({ added: [], modified: ["a"], removed: [] }));
   const read = (sent: object[]) =>
     readEvent(providers.github, new Headers({ "X-GitHub-Event": "push" }), {
@@ -35,7 +35,7 @@ test("a push of as many commits as GitHub lists at most may be one of more", () 
   expect(read(commits.slice(1)).paths).toEqual(["a"]);
 });
 
-test("more than 10,000 changed files are nothing to filter by", () => {
+test("more than 10,000 changed files are not filtered", () => {
   const files = Array.from({ length: 10_001 }, (_, index) => `f${index}`);
   const unknown = { paths: null, pathsUnknownBecause: expect.stringContaining("more than 10000") };
   const listed = (paths: string[]) => readEvent(providers.generic, new Headers(), { ref: "main", paths });
@@ -47,7 +47,7 @@ test("more than 10,000 changed files are nothing to filter by", () => {
   expect(pushed(files.slice(1)).paths).toHaveLength(10_000);
 });
 
-/** A line that people can judge. */
+/** A readable line. */
 function lineOf(name: string, event: NormalizedEvent): string {
   const what = event.skip ? event.skip.code : `${event.event} ${event.rawRef} at ${event.commit}`;
   const paths = event.paths ? `${event.paths.length} paths` : (event.pathsUnknownBecause ?? "");
@@ -57,7 +57,7 @@ function lineOf(name: string, event: NormalizedEvent): string {
     .join(" · ");
 }
 
-test("every example payload of GitHub reads as its golden line says", async () => {
+test("every example payload of GitHub is read as its golden line", async () => {
   const lines = examples.flatMap(({ name, examples: bodies }) =>
     (bodies as JsonObject[]).map((payload, index) => {
       const event = readEvent(providers.github, new Headers({ "x-github-event": name }), payload);

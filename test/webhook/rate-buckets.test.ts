@@ -14,7 +14,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
     for (const stop of stops.toReversed()) await stop();
   });
 
-  /** Two servers on one database: each has its own count, and on PostgreSQL they share one. */
+  /** Servers on one database: each has its own count, and on PostgreSQL they share another. */
   async function start(servers: number): Promise<HookServer[]> {
     const database = await make();
     stops.push(() => database.remove());
@@ -28,7 +28,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
     return started;
   }
 
-  /** Sends in turns to each server. */
+  /** Sends to the servers in turn. */
   async function codes(servers: HookServer[], url: string, deliveries: object[]): Promise<unknown[]> {
     const path = new URL(url).pathname;
     const found: unknown[] = [];
@@ -39,7 +39,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
     return found;
   }
 
-  test("events that a project does not listen to leave the places of the others free", async () => {
+  test("events that a project does not listen to do not use the rate of the others", async () => {
     const servers = await start(1);
     const { id, url } = (await servers[0]?.project({ debounceSeconds: 0 })) ?? { id: 0, url: "" };
     const unlisted = [
@@ -72,7 +72,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
     ]);
   });
 
-  test("pushes leave the places of other events free too, and an event that is listed counts as listed", async () => {
+  test("pushes do not use the rate of other events either, and a listed event counts as listed", async () => {
     const servers = await start(1);
     const { id, url } = (await servers[0]?.project({ debounceSeconds: 0 })) ?? { id: 0, url: "" };
     expect(await codes(servers, url, [push, push, push, push, tag])).toEqual([
@@ -102,7 +102,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
     });
 });
 
-test("130 tags do not keep a push to main from building", async () => {
+test("130 tags do not prevent a push to main from building", async () => {
   const database = await makeSqlite();
   const server = await startHookServer(await database.open(), {}, manualClock());
   const { url } = await server.project({ debounceSeconds: 0 });

@@ -17,7 +17,7 @@ afterAll(() => server.stop());
 
 const newest = async () => (await deliveriesOf(server.admin, hook.projectId))[0];
 
-describe("what somebody asks for at a webhook that is not enabled is in conflict with that, and recorded", () => {
+describe("a manual action on a webhook that is not enabled is a conflict, and recorded", () => {
   test("a replay", async () => {
     const answer = await server.admin.request("POST", `/api/webhooks/deliveries/${delivered}/replay`, {});
     const record = await newest();
@@ -41,7 +41,7 @@ describe("what somebody asks for at a webhook that is not enabled is in conflict
     expect([answer.status, answer.body]).toMatchObject([409, { error: { code: "conflict" } }]);
   });
 
-  test("a replay of a list, which counts it as failed and says why", async () => {
+  test("a replay of a list, which counts it as failed with the reason", async () => {
     const filter = { projectId: hook.projectId, code: "branch_not_matched" };
     const path = "/api/webhooks/deliveries/replay";
     const bulk = await server.admin.expect(200, "POST", path, { filter, preview: false });
@@ -59,12 +59,12 @@ describe("what somebody asks for at a webhook that is not enabled is in conflict
     });
   });
 
-  test("and no task is made", async () => {
+  test("and no task is created", async () => {
     expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);
   });
 });
 
-test("every status that a replay, a test or a reset may answer is documented", async () => {
+test("every response status of a replay, a test or a reset is documented", async () => {
   const document = await server.admin.expect<{
     paths: Record<string, { post: { responses: Record<string, unknown> } }>;
   }>(200, "GET", "/api/openapi.json");

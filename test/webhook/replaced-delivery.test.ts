@@ -30,7 +30,7 @@ describe("a delivery whose task another one took over within the debounce window
     (await hook.deliver(push(ref, commit))).body.deliveryId;
   const ids: unknown[] = [];
 
-  test("names that one, in its record, its reason, its trace and in lists", async () => {
+  test("names the later delivery in its record, its reason, its trace and in lists", async () => {
     const first = await deliver("main", "1");
     expect(await record(first)).toMatchObject({
       status: "accepted",
@@ -62,7 +62,7 @@ describe("a delivery whose task another one took over within the debounce window
     ids.push(first, second);
   });
 
-  test("names the one that replaced it, and each of a row of them the next", async () => {
+  test("names the delivery that replaced it; in a chain each names the next", async () => {
     const [first, second] = ids;
     const third = await deliver("main", "3");
     const fourth = await deliver("main", "4");
@@ -74,7 +74,7 @@ describe("a delivery whose task another one took over within the debounce window
     ids.push(third, fourth);
   });
 
-  test("also where the later one is not built, because it names no commit", async () => {
+  test("also if the later one has no commit and is not built", async () => {
     const fourth = ids.at(-1);
     const other = await deliver("other", "");
     expect(await record(other)).toMatchObject({ status: "merged", replaced_by: fourth });
@@ -95,7 +95,7 @@ describe("a delivery whose task another one took over within the debounce window
     expect(items.find(({ delivery }) => delivery.id === ids[0])?.delivery.replaced_by).toBe(Number(ids[1]));
   });
 
-  test("but not one of another ref where each ref has its own window", async () => {
+  test("but not for another ref if each ref has its own window", async () => {
     const apart = await makeHook(server, { debounceSeconds: 3600, debounceScope: "ref" });
     const main = (await apart.deliver(push("main", "1"))).body.deliveryId;
     const dev = (await apart.deliver(push("dev", "2"))).body.deliveryId;

@@ -22,7 +22,7 @@ const replayMany = (filter: object, preview = false) =>
     { filter, preview },
   );
 
-/** Delivers until one is over the rate; answers its id. */
+/** Sends deliveries until one is over the rate; returns its id. */
 async function overRate(hook: TestHook, delivery: (n: number) => object): Promise<unknown> {
   for (let n = 0; n < limit; n++) await hook.deliver(delivery(n));
   const { body } = await hook.deliver(delivery(limit));
@@ -30,8 +30,8 @@ async function overRate(hook: TestHook, delivery: (n: number) => object): Promis
   return body.deliveryId;
 }
 
-describe("a delivery that was refused before its event was judged", () => {
-  test("does not deploy by a replay when the project does not listen to it, unless it is forced", async () => {
+describe("a delivery that was refused before its event was checked", () => {
+  test("is not deployed by a replay if the project does not listen to its event, unless forced", async () => {
     const hook = await makeHook(server, { debounceSeconds: 0 });
     const limited = await overRate(hook, (n) => tag(`v${n}`));
     const replayed = await replayOne(limited);
@@ -42,19 +42,19 @@ describe("a delivery that was refused before its event was judged", () => {
     expect(await tasksOf(server.admin, hook.projectId)).toMatchObject([{ ref: "refs/tags/v2" }]);
   });
 
-  test("deploys by a replay once the project listens to it", async () => {
+  test("is deployed by a replay once the project listens to its event", async () => {
     const hook = await makeHook(server, { debounceSeconds: 0 });
     const limited = await overRate(hook, (n) => tag(`v${n}`));
     await hook.save({ events: ["push", "tag"] });
     expect((await replayOne(limited)).status).toBe(202);
   });
 
-  test("of a listed event deploys by a replay", async () => {
+  test("of a listed event is deployed by a replay", async () => {
     const hook = await makeHook(server, { debounceSeconds: 0 });
     expect((await replayOne(await overRate(hook, (n) => push(`b${n}`)))).status).toBe(202);
   });
 
-  test("of several refs builds the one that is listed", async () => {
+  test("of several refs builds the listed one", async () => {
     const hook = await makeHook(server, { provider: "bitbucket", debounceSeconds: 0 });
     const change = (type: string, name: string) => ({ new: { type, name, target: { hash: sha(name) } } });
     const changes = [change("tag", "v1"), change("branch", "main")];
@@ -65,7 +65,7 @@ describe("a delivery that was refused before its event was judged", () => {
   });
 });
 
-test("one whose event was judged is replayed past the event list, as it is chosen by somebody who saw why", async () => {
+test("a delivery whose event was checked is replayed without the event list, because a person chose it", async () => {
   const hook = await makeHook(server, { debounceSeconds: 0 });
   const { body } = await hook.deliver(tag("v1"));
   expect(body.code).toBe("event_not_allowed");
@@ -73,7 +73,7 @@ test("one whose event was judged is replayed past the event list, as it is chose
 });
 
 describe("a replay of a list", () => {
-  test("holds to the event list", async () => {
+  test("applies the event list", async () => {
     const hook = await makeHook(server, { debounceSeconds: 0 });
     await overRate(hook, (n) => tag(`v${n}`));
     await overRate(hook, (n) => push(`b${n}`));
@@ -91,7 +91,7 @@ describe("a replay of a list", () => {
     );
   });
 
-  test("counts failed signatures as such, and says how one is replayed", async () => {
+  test("counts failed signatures, and says how to replay one", async () => {
     const hook = await makeHook(server, { secret: "right", debounceSeconds: 0 });
     for (const ref of ["a", "b"]) expect((await hook.deliver(push(ref))).status).toBe(401);
     const filter = { projectId: hook.projectId, code: "signature_invalid" };

@@ -6,7 +6,7 @@ import type { Config } from "../../src/config/config.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 import { deliverTo, deliveryOf, hmac, makeHook, type TestHook } from "../support/hook.ts";
 
-/** What an answer or a record must say; `…Matches` are regular expressions over one field each. */
+/** Expected fields of a response or a record; `…Matches` are regular expressions for one field each. */
 interface Expected {
   http?: number;
   response?: object;
@@ -81,7 +81,7 @@ afterAll(async () => {
   for (const server of servers.values()) await (await server).stop();
 });
 
-describe("scenarios of the seed", () => {
+describe("scenarios of the specification", () => {
   for (const scenario of scenarios)
     test(`${scenario.file}: ${scenario.title}`, async () => {
       const server = await serverWith(scenario.settings ?? {});
@@ -89,7 +89,7 @@ describe("scenarios of the seed", () => {
       try {
         await play(server, hook, scenario.steps);
       } finally {
-        // Its tasks would stand in the queue before those of the next scenario.
+        // Its tasks would be in the queue before those of the next scenario.
         await server.admin.expect(204, "DELETE", `/api/projects/${hook.projectId}`);
       }
     }, 30_000);

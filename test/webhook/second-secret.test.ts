@@ -16,7 +16,7 @@ afterAll(async () => {
   await database.remove();
 });
 
-test("a second secret is good until the millisecond before its end, the first one also after", async () => {
+test("a second secret is valid until the millisecond before its end, the first one also after", async () => {
   const secondSecretUntil = new Date(clock.now() + 60_000);
   const secrets = { secret: "the new one", secondSecret: "the old one", secondSecretUntil };
   const { url } = await server.project({ ...secrets, debounceSeconds: 0 });

@@ -56,7 +56,7 @@ describe("the signature", () => {
     );
   });
 
-  test("of Bitbucket stands in X-Hub-Signature, of Gogs and Gitea in their own headers", () => {
+  test("of Bitbucket is in X-Hub-Signature, of Gogs and Gitea in their own headers", () => {
     const digest = hmac(secret, "{}");
     expect(
       isSigned(providers.bitbucket.signature, requestOf("{}", { "X-Hub-Signature": `sha256=${digest}` })),
@@ -72,7 +72,7 @@ describe("the signature", () => {
     expect(isSigned(providers.gitea.signature, requestOf("{}", { "X-Gitea-Signature": "" }))).toBe(false);
   });
 
-  test("of GitLab, Codeup and the seed's token hosts is the secret itself, each in its own header", () => {
+  test("of GitLab, Codeup and the specification's token hosts is the secret itself, each in its own header", () => {
     const headers = {
       ...{ gitlab: "X-Gitlab-Token", codeup: "X-Codeup-Token" },
       ...{ hostb: "X-HostB-Token", hostc: "X-HostC-Token", hostd: "X-HostD-Token" },
@@ -96,7 +96,7 @@ describe("the signature", () => {
     expect(isSigned(providers.github.signature, requestOf(form, ofForm, "{}"))).toBe(true);
   });
 
-  test("is never met by an empty proof", () => {
+  test("is never satisfied by an empty proof", () => {
     for (const { signature } of Object.values(providers))
       expect(isSigned(signature, requestOf("{}", {}))).toBe(false);
   });
@@ -228,7 +228,7 @@ describe("raw bytes", () => {
     ["deep nesting", Buffer.from(`{"a":${"[".repeat(200_000)}`), 400],
   ];
   for (const [what, body, expected] of bodies)
-    test(`with ${what} are verified as they came`, async () => {
+    test(`with ${what} are verified unchanged`, async () => {
       const hook = await makeHook(server, { provider: "github", secret, debounceSeconds: 0 });
       const type = what === "a form" ? "application/x-www-form-urlencoded" : "application/json";
       const headers = {
@@ -251,7 +251,7 @@ describe("raw bytes", () => {
     expect((await hook.deliver({ body: '{"event":"push","ref":"main"}', headers })).status).toBe(202);
   });
 
-  test("the record tells the mistake, the answer does not", async () => {
+  test("the record contains the diagnosis, the response does not", async () => {
     const hook = await makeHook(server, { provider: "github", secret });
     const answer = await hook.deliver({ payload: {}, headers: { "X-Gitlab-Token": secret } });
     expect(answer.status).toBe(401);

@@ -22,7 +22,7 @@ const vector = {
 const signature = vector.headers["webhook-signature"];
 const standard: ConfiguredPlace = { ...webhookDefaults, verifyMode: "standard" };
 
-/** The two that may be signed so: GitLab by itself, any sender when the project says so. */
+/** The two senders with this signature: GitLab, and any sender if the project is configured for it. */
 const senders: [string, SignatureScheme, ConfiguredPlace][] = [
   ["GitLab", providers.gitlab.signature, webhookDefaults],
   ["a generic sender", providers.generic.signature, standard],
@@ -92,7 +92,7 @@ for (const [sender, scheme, place] of senders)
       }
     });
 
-    test("is told apart in its mistakes", () => {
+    test("has a diagnosis for each mistake", () => {
       const diagnosisOf = (headers: object, more: object = {}, body = vector.body) =>
         diagnose({
           secrets: [vector.secret],
@@ -115,7 +115,7 @@ for (const [sender, scheme, place] of senders)
     });
   });
 
-test("a sender that the project expects otherwise is told which setting fits", () => {
+test("a sender that does not match the configuration gets a hint which setting fits", () => {
   const said = diagnose({
     secrets: [vector.secret],
     endedSecrets: [],
@@ -135,7 +135,7 @@ test("a sender that the project expects otherwise is told which setting fits", (
   expect(other).toBe(false);
 });
 
-describe("through the front door", () => {
+describe("through HTTP", () => {
   let server: ApiServer;
   beforeAll(async () => {
     server = await startApiServer();
@@ -171,7 +171,7 @@ describe("through the front door", () => {
     expect(token.status).toBe(202);
   });
 
-  test("a generic sender signs where verifyMode is standard, and nothing else counts there", async () => {
+  test("with verifyMode standard a generic sender must sign; no other proof counts", async () => {
     const secret = "a secret of words";
     const hook = await makeHook(server, { secret, verifyMode: "standard", debounceSeconds: 0 });
     const body = JSON.stringify({ event: "push", ref: "main" });

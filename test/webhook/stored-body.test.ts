@@ -20,7 +20,7 @@ async function recordOf(delivery: { payload: object } | { body: string }) {
 
 const push = (message: string) => ({ payload: { event: "push", ref: "refs/heads/main", message } });
 
-describe("what is escaped is stored within the limits of the seed", () => {
+describe("escaped text is stored within the limits of the specification", () => {
   test("commit_message has at most 200 characters, of which an escape is four", async () => {
     const { commit_message } = await recordOf(push(`${"\t".repeat(150)}${"x".repeat(150)}`));
     expect(commit_message).toBe("\\x09".repeat(50));
@@ -28,7 +28,7 @@ describe("what is escaped is stored within the limits of the seed", () => {
     expect(whole.commit_message).toBe(`a\\x09b${"😀".repeat(194)}`);
   });
 
-  test("body has at most 8 KB, of which a character that no database takes is three", async () => {
+  test("body has at most 8 KB, of which a character that no database stores is three", async () => {
     const { body } = await recordOf({ body: "\0".repeat(9000) });
     expect(body).toBe("\uFFFD".repeat(2730));
     const mixed = await recordOf({ body: `${"x".repeat(8191)}\0` });
@@ -60,7 +60,7 @@ describe("the secret is found in a body", () => {
     expect(storedBodyOf(text, JSON.parse(text), [secret])).toBe('{"note":"***"}');
   });
 
-  test("also with nothing in it but a slash that is escaped", () => {
+  test("also if only a slash is escaped", () => {
     const text = String.raw`{"note":"say ab\/cdefgh aloud"}`;
     expect(storedBodyOf(text, JSON.parse(text), ["ab/cdefgh"])).toBe('{"note":"say *** aloud"}');
   });
@@ -81,7 +81,7 @@ describe("the secret is found in a body", () => {
   });
 });
 
-test("whatever stands around it, the value of a secret key is masked", () => {
+test("the value of a secret key is masked in any surrounding text", () => {
   const name = fc.constantFrom(
     "secret",
     "Password",
@@ -103,7 +103,7 @@ test("whatever stands around it, the value of a secret key is masked", () => {
   );
 });
 
-test("a body that is nested without end is handled like any other, and its secrets are masked", async () => {
+test("a very deeply nested body is handled like any other, and its secrets are masked", async () => {
   const levels = 100_000;
   const nested = `${'{"in":['.repeat(levels)}{"password":"hidden-1"}${"]}".repeat(levels)}`;
   const payload = `{"event":"push","ref":"refs/heads/main","token":"hidden-2","more":${nested}}`;
@@ -113,7 +113,7 @@ test("a body that is nested without end is handled like any other, and its secre
   expect(body).not.toContain("hidden-");
 });
 
-test("a body without anything to mask is stored as it came, whatever stands beyond the cut", () => {
+test("a body without anything to mask is stored unchanged, whatever follows the cut", () => {
   const text = `{ "pad" : "${"x".repeat(20_000)}", "token" : "t" }`;
   expect(storedBodyOf(text, JSON.parse(text), ["hunter22"])).toBe(text.slice(0, 8192));
 });

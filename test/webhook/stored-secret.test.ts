@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.remove();
 });
 
-/** Saved past the management API, which refuses these names now. */
+/** Saved directly in the store: the management API refuses these names now. */
 describe.each(["User-Agent", "Content-Encoding", "X-Delivery-Id", "idempotency-key", "webhook-id"])(
   "the secret is not stored where its header is %s, in a configuration saved before",
   (secretHeader) => {

@@ -69,7 +69,7 @@ describe("the body", () => {
     });
   });
 
-  test("that comes slowly is waited for", async () => {
+  test("that arrives slowly is accepted", async () => {
     const text = body(200);
     const pieces = [
       text.slice(0, 50),
@@ -81,7 +81,7 @@ describe("the body", () => {
     expect((await rawRequest(url, [head(`Content-Length: ${text.length}`), ...pieces])).status).toBe(202);
   });
 
-  test("that stalls is given up in time", async () => {
+  test("that stalls is refused in time", async () => {
     const routes = hookRoutes({
       maxBodyKB: 4,
       bodyTimeoutMs: 50,
@@ -99,20 +99,20 @@ describe("the body", () => {
     await alone.stop(true);
   });
 
-  test("that is shorter than it said is given up and recorded", async () => {
+  test("that is shorter than its Content-Length is refused and recorded", async () => {
     const before = (await lastDelivery()).id as number;
     await rawRequest(url, [head("Content-Length: 500"), body(100)], { halfClose: true });
     const record = await eventuallyNewer(before);
     expect(record).toMatchObject({ status: "failed", code: "invalid_payload" });
   });
 
-  test("that is longer than it said ends where it said", async () => {
+  test("that is longer than its Content-Length ends there", async () => {
     const text = body(200);
     const answer = await rawRequest(url, [head(`Content-Length: ${text.length}`), `${text}trailing`]);
     expect(answer.status).toBe(202);
   });
 
-  test("that is missing is no JSON", async () => {
+  test("that is missing is not JSON", async () => {
     expect((await rawRequest(url, [head("Content-Length: 0")])).status).toBe(400);
   });
 

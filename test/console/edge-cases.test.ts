@@ -7,7 +7,7 @@ import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
 
-/** Signed in over http under a name that is not localhost, where browsers offer neither clipboard nor random ids. */
+/** Signs in over plain http under a name that is not localhost: browsers offer no clipboard and no random ids there. */
 async function openPlainly(path: string): Promise<{ page: Page; faults: string[] }> {
   const context = await browser.newContext(wide);
   context.setDefaultTimeout(30_000);
@@ -22,7 +22,7 @@ async function openPlainly(path: string): Promise<{ page: Page; faults: string[]
   return { page, faults };
 }
 
-test("an address with times that are none shows the list as if they were not there", async () => {
+test("invalid times in the address are ignored, and the list is shown", async () => {
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const query of ["from=abc", "from=20265-01-01T01:01", "to=99999"]) {
     await go(`/deliveries?${query}`);
@@ -35,7 +35,7 @@ test("an address with times that are none shows the list as if they were not the
   await close();
 }, 60_000);
 
-test("a new project leads to its stages, and says until one has a script that a run does nothing", async () => {
+test("a new project opens its stages, with a notice that a run does nothing until a stage has a script", async () => {
   const { page, go, faults, close } = await openConsole(browser, server.url);
   await go("/projects");
   await page.getByRole("button", { name: "Add a project" }).first().click();
@@ -61,7 +61,7 @@ test("a new project leads to its stages, and says until one has a script that a 
   await close();
 }, 60_000);
 
-test("a page that fails to draw says so, keeps the navigation, and is well again elsewhere or after another try", async () => {
+test("a page that fails to render shows the error, keeps the navigation, and recovers on another page or after a retry", async () => {
   const { page, go, close } = await openConsole(browser, server.url);
   await server.admin.expect(201, "POST", "/api/groups", { name: "Storefront" });
   const broken = (url: URL) => url.pathname === "/api/audit";
@@ -80,7 +80,7 @@ test("a page that fails to draw says so, keeps the navigation, and is well again
   await close();
 }, 60_000);
 
-test("over plain http the test connection opens and writes down what arrives", async () => {
+test("over plain http the test connection opens and lists messages", async () => {
   const { page, faults } = await openPlainly("/push");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
   await page.getByLabel("What arrived").getByText("connected as").waitFor();
@@ -90,7 +90,7 @@ test("over plain http the test connection opens and writes down what arrives", a
   await page.context().close();
 }, 60_000);
 
-test("over plain http a token is copied all the same, or selected with the keys to press", async () => {
+test("over plain http a token is copied, or selected with a hint which keys to press", async () => {
   const { page } = await openPlainly("/tokens");
   await page.getByRole("button", { name: "Make a token" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("nightly");

@@ -14,13 +14,13 @@ let logLines: string[];
 const log = pino({ level: "debug" }, { write: (line: string) => void logLines.push(line) });
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "slipway-resisting-"));
+  root = mkdtempSync(join(tmpdir(), "slipway-leftovers-"));
   logLines = [];
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("a folder that cannot be removed", () => {
-  /** As for files that a container wrote as another user. */
+  /** As with files that a container wrote as another user. */
   const remove: typeof rm = async (path, options) => {
     if (String(path).includes("task-1-1")) throw new Error("EACCES: permission denied");
     await rm(path, options);
@@ -39,7 +39,7 @@ describe("a folder that cannot be removed", () => {
     expect(logLines.join("")).toContain("task-1-1 could not be removed: EACCES: permission denied");
   });
 
-  test("does not keep the workspaces after it when a task succeeds", async () => {
+  test("does not stop the deletion of other workspaces when a task succeeds", async () => {
     const workspaces = open();
     for (const taskId of [1, 2]) await workspaces.open(7, taskId, 1);
     const last = await workspaces.open(7, 3, 1);
@@ -49,7 +49,7 @@ describe("a folder that cannot be removed", () => {
 });
 
 describe("a process that cannot be killed", () => {
-  test("is given up after a while and named", async () => {
+  test("is reported after a while, and the stage ends", async () => {
     const watch = watchProcesses();
     const stop = new AbortController();
     const running = runProcess({
@@ -61,9 +61,9 @@ describe("a process that cannot be killed", () => {
       timeoutMs: 60_000,
       killAt: (termedAt) => termedAt + 50,
       mayLeaveProcesses: false,
-      mark: "resisting",
+      mark: "leftovers",
       watch() {},
-      // As for a process of another user.
+      // As with a process of another user.
       send: () => false,
     });
     const [pid = 0] = await watch.all(1);

@@ -67,8 +67,8 @@ afterAll(async () => {
   repository.remove();
 });
 
-describe("what happens to a task of a runner elsewhere", () => {
-  test("stands beside its commit at the Git host", async () => {
+describe("the progress of a task on a remote runner", () => {
+  test("is shown as a status of its commit at the Git host", async () => {
     const projectId = await client.project(`${host.url}/ann/shop.git`, { build: "true" });
     await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { provider: "gitea" });
     await server.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/status-token`, { value: "t0ken" });
@@ -114,7 +114,7 @@ describe("what happens to a task of a runner elsewhere", () => {
     expect(toldOf(second)).toEqual(["pending", "error"]);
   }, 60_000);
 
-  test("is told to the addresses that asked for the event, and to no others", async () => {
+  test("is sent to the addresses that subscribed to the event, and to no others", async () => {
     const notify = [{ url: notifications.url, events: ["task.failed"] }];
     const projectId = await client.project(repository.url, { build: "false" }, { notify });
     const { id } = await client.run(projectId);

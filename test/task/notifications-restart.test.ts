@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
-/** A notification that nobody takes, a server that ends so, and the next server on the same data. */
+/** A notification that no receiver accepts, a server that ends, and the next server on the same data. */
 async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-told-"));
   let isUp = false;
@@ -34,14 +34,14 @@ async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
   return receiver.received;
 }
 
-test("a notification that was not taken yet is told after the server was killed, and after it was stopped", async () => {
+test("a waiting notification is sent after the server was killed, and after it was stopped", async () => {
   for (const received of await Promise.all([toldAfter("SIGKILL"), toldAfter("SIGTERM")])) {
     const [first, second] = received;
     expect(received).toHaveLength(2);
     expect(second?.body).toBe(first?.body ?? "");
     const id = second?.headers.get("webhook-id") ?? "";
     expect(id).toBe(first?.headers.get("webhook-id") ?? "");
-    // Signed for this try: a receiver refuses one that is minutes old.
+    // Signed for this attempt: a receiver refuses a signature that is minutes old.
     const timestamp = Number(second?.headers.get("webhook-timestamp"));
     expect(timestamp).toBeGreaterThan(Number(first?.headers.get("webhook-timestamp")));
     const signed = webhookHeaders(id, timestamp, second?.body ?? "", "the key of the receiver");

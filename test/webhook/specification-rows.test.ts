@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 const scenarios = resolve(import.meta.dir, "../scenarios");
 
-/** What proves a row: a scenario, or where a scenario cannot reach, the title of a test in a file beside this one. */
+/** The test of a row: a scenario, or the title of a test in this folder. */
 type Proof = string | { file: string; title: string };
 
 const inConcurrency = (title: string): Proof => ({ file: "concurrency.test.ts", title });
@@ -51,7 +51,7 @@ const tables: Record<string, Record<string, Proof>> = {
     "step 5": "outcome-filter-step-5",
     "step 6": "outcome-filter-step-6",
     "all steps pass": "outcome-all-pass",
-    "internal exception": inFailures("that keeps the task from being created is answered 500"),
+    "internal exception": inFailures("that prevents the task is answered 500"),
     "the order of them all": "outcome-order",
     "test, dry run and replay": "outcome-ways-in",
   },
@@ -92,7 +92,7 @@ const tables: Record<string, Record<string, Proof>> = {
   },
 };
 
-describe("every row of the seed's tables has its proof", () => {
+describe("every row of the specification's tables has a test", () => {
   for (const [table, rows] of Object.entries(tables))
     test.each(Object.entries(rows))(`${table}: %s`, (_row, proof) => {
       if (typeof proof === "string") return expect(existsSync(join(scenarios, `${proof}.json`))).toBe(true);
@@ -100,8 +100,8 @@ describe("every row of the seed's tables has its proof", () => {
     });
 });
 
-/** A delivery whose answer nobody looks at proves nothing. */
-test("every scenario looks at what it is told", () => {
+/** A delivery without an expectation tests nothing. */
+test("every scenario checks the response of each delivery", () => {
   for (const file of readdirSync(scenarios)) {
     const { steps } = JSON.parse(readFileSync(join(scenarios, file), "utf8")) as { steps: object[] };
     const unseen = steps.filter((step) => "deliver" in step && !("expect" in step));
