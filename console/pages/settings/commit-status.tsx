@@ -1,10 +1,12 @@
 import { Alert, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ApiProblem, answerOf, api } from "../../api.ts";
+import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 import { visible } from "../../visible.ts";
+import { ProjectKey } from "./project-key.tsx";
 
 /** Under which name commit statuses are reported, and whether excluded pushes get one. */
 export function CommitStatusSettings({ project }: { project: Project }) {
@@ -25,27 +27,30 @@ export function CommitStatusSettings({ project }: { project: Project }) {
       : []),
   ];
   return (
-    <form className="form" style={{ marginTop: 16 }} onSubmit={draft.submit}>
+    <Panel title="Commit status" about="The state of a task beside its commit at the Git host.">
       {warnings.map((warning) => (
-        <Alert key={warning} color="lamp" variant="light" role="note" aria-label="Commit status">
+        <Alert key={warning} color="lamp" variant="light" role="note" aria-label="Commit status" mb="md">
           <span className="foreign">{visible(warning)}</span>
         </Alert>
       ))}
-      <TextInput
-        label="Context of commit statuses"
-        description="Statuses of one commit with the same context replace each other: projects of one repository need different ones."
-        required
-        value={draft.value.context}
-        error={refused?.about("commitStatus.context")}
-        onChange={(event) => draft.set({ context: event.currentTarget.value })}
-      />
-      <Checkbox
-        label="Report excluded pushes as skipped"
-        description="Only where the commit has no status of this context yet."
-        checked={draft.value.skipped}
-        onChange={(event) => draft.set({ skipped: event.currentTarget.checked })}
-      />
-      <SaveBar draft={draft} />
-    </form>
+      <form className="form" onSubmit={draft.submit}>
+        <TextInput
+          label="Context of commit statuses"
+          description="Statuses of one commit with the same context replace each other: projects of one repository need different ones."
+          required
+          value={draft.value.context}
+          error={refused?.about("commitStatus.context")}
+          onChange={(event) => draft.set({ context: event.currentTarget.value })}
+        />
+        <Checkbox
+          label="Report excluded pushes as skipped"
+          description="Only where the commit has no status of this context yet."
+          checked={draft.value.skipped}
+          onChange={(event) => draft.set({ skipped: event.currentTarget.checked })}
+        />
+        <SaveBar draft={draft} />
+      </form>
+      <ProjectKey projectId={project.id} kind="status-token" />
+    </Panel>
   );
 }

@@ -1,23 +1,11 @@
-import {
-  Button,
-  Group,
-  MultiSelect,
-  NumberInput,
-  PasswordInput,
-  Select,
-  Text,
-  TextInput,
-} from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { Button, MultiSelect, NumberInput, PasswordInput, Select, TextInput } from "@mantine/core";
 import { tell, useAct, warn } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
-import { useUnsaved } from "../../unsaved.ts";
-import { CommitStatusSettings } from "./commit-status.tsx";
 import { NotificationAttempts } from "./notification-attempts.tsx";
+import { ProjectKey } from "./project-key.tsx";
 import { RowsForm } from "./rows-form.tsx";
 
 type Target = Project["notify"][number];
@@ -57,7 +45,7 @@ const fresh: Row = { format: "slipway", url: "", events: [], logLines: 0, secret
 
 const maxLogLines = 50;
 
-/** Messages about tasks, deliveries and runners, and commit statuses at the Git host. */
+/** Messages about tasks, deliveries and runners. */
 export function NotificationSettings({ project }: { project: Project }) {
   return (
     <Panel
@@ -80,8 +68,7 @@ export function NotificationSettings({ project }: { project: Project }) {
           <TargetFields project={project} target={target} change={change} fault={fault} />
         )}
       </RowsForm>
-      <Keys projectId={project.id} />
-      <CommitStatusSettings project={project} />
+      <ProjectKey projectId={project.id} kind="notify-key" />
       <ForManagers>
         <NotificationAttempts project={project} />
       </ForManagers>
@@ -181,70 +168,5 @@ function TestButton({ projectId, targetId }: { projectId: number; targetId: stri
     <Button variant="default" title="Sends to the saved address" loading={test.isPending} onClick={send}>
       Send a test
     </Button>
-  );
-}
-
-const keyKinds = [
-  {
-    kind: "notify-key",
-    field: "notifyKeySet",
-    label: "Signing key",
-    set: "A signing key is set: receivers of signed webhooks can check where they come from.",
-    unset: "No signing key is set: receivers of signed webhooks cannot check where they come from.",
-  },
-  {
-    kind: "status-token",
-    field: "statusTokenSet",
-    label: "Commit status token",
-    set: "A token is set: the outcome of a task is reported to the commit at the Git host.",
-    unset: "No token is set: the outcome of a task is not reported to the Git host.",
-  },
-] as const;
-
-type KeyKind = (typeof keyKinds)[number];
-
-function Keys({ projectId }: { projectId: number }) {
-  const keys = useQuery({
-    queryKey: ["project", projectId, "keys"],
-    queryFn: () => answerOf(api.projects[":id"].keys.$get({ param: { id: projectId } })),
-  });
-  return keyKinds.map((kind) => (
-    <KeyForm key={kind.kind} projectId={projectId} kind={kind} isSet={keys.data?.[kind.field] ?? false} />
-  ));
-}
-
-function KeyForm({ projectId, kind, isSet }: { projectId: number; kind: KeyKind; isSet: boolean }) {
-  const [value, setValue] = useState("");
-  useUnsaved(value !== "");
-  const param = { id: projectId, kind: kind.kind };
-  const set = useAct(() => answerOf(api.projects[":id"].keys[":kind"].$put({ param, json: { value } })), {
-    done: `The ${kind.label.toLowerCase()} is stored.`,
-    refresh: ["project"],
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    set.mutate(undefined, { onSuccess: () => setValue("") });
-  };
-  return (
-    <form onSubmit={submit}>
-      <Text size="sm" mt="lg">
-        {isSet ? kind.set : kind.unset}
-      </Text>
-      <ForManagers>
-        <Group align="flex-end" gap="sm" mt={6}>
-          <PasswordInput
-            label={kind.label}
-            required
-            w={260}
-            autoComplete="off"
-            value={value}
-            onChange={(event) => setValue(event.currentTarget.value)}
-          />
-          <Button type="submit" variant="default" loading={set.isPending}>
-            {isSet ? "Replace it" : "Store it"}
-          </Button>
-        </Group>
-      </ForManagers>
-    </form>
   );
 }

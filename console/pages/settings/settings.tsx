@@ -7,6 +7,7 @@ import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { leavingFreely } from "../../unsaved.ts";
+import { CommitStatusSettings } from "./commit-status.tsx";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
 import { StageSettings } from "./stages.tsx";
@@ -23,6 +24,7 @@ export function ProjectSettings({ project }: { project: Project }) {
         <Members of="projects" id={project.id} />
       </Panel>
       <NotificationSettings project={project} />
+      <CommitStatusSettings project={project} />
       <ForManagers>
         <DeleteProject project={project} />
       </ForManagers>

@@ -1,0 +1,73 @@
+import { afterAll, expect, test } from "bun:test";
+import { startChatServices } from "../support/chat-services.ts";
+import { openConsole } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+
+const { browser, server } = await setUpConsole();
+const services = startChatServices();
+const view = await openConsole(browser, server.url);
+afterAll(() => {
+  services.stop();
+  expect(view.faults).toEqual([]);
+});
+
+interface Read {
+  id: number;
+  notify: { id: string; format: string; url: string; secretSet: boolean; logLines: number }[];
+}
+
+test("a chat target is added, tested, shown without its address, and kept when other fields are saved", async () => {
+  const { page, go } = view;
+  const id = await server.project("https://git.example.com/shop.git", { build: "true" }, { name: "chatty" });
+  await go(`/projects/${id}/settings`);
+  const panel = page
+    .locator("section, .panel")
+    .filter({ has: page.getByRole("heading", { name: "Notifications" }) });
+  await panel.getByRole("button", { name: "Add an address" }).click();
+  await panel.getByRole("combobox", { name: "Format" }).or(panel.getByLabel("Format")).first().click();
+  await page.getByRole("option", { name: "DingTalk" }).click();
+  await panel.getByLabel("Address", { exact: true }).fill(services.addressOf("dingtalk"));
+  await panel.getByLabel("Signing secret").first().fill("SEC0123456789abcdef");
+  await panel.getByRole("button", { name: "Save" }).first().click();
+  await panel.getByRole("button", { name: "Send a test" }).click();
+  await page.getByText("The test message was delivered.").waitFor();
+  await services.message("dingtalk", "test message");
+  expect(services.problems).toEqual([]);
+  await panel.getByRole("table", { name: "Last attempts" }).getByText("delivered").first().waitFor();
+
+  await go(`/projects/${id}/settings`);
+  const address = panel.getByLabel("Address", { exact: true });
+  await address.waitFor();
+  expect(await address.inputValue()).toBe(`${new URL(services.addressOf("dingtalk")).origin}/…cdef`);
+  expect(await page.content()).not.toContain("0123456789abcdef");
+  await panel.getByLabel("Log lines").fill("7");
+  await panel.getByRole("button", { name: "Save" }).first().click();
+  await panel.getByRole("button", { name: "Discard" }).first().waitFor({ state: "detached" });
+  const { notify } = await server.admin.expect<Read>(200, "GET", `/api/projects/${id}`);
+  expect(notify).toMatchObject([{ format: "dingtalk", secretSet: true, logLines: 7 }]);
+  const path = `/api/projects/${id}/notify/${notify[0]?.id}/test`;
+  expect(await server.admin.expect(200, "POST", path)).toMatchObject({ delivered: true });
+}, 90_000);
+
+test("a refused test message and a shared context are shown", async () => {
+  const { page, go } = view;
+  const git = "https://git.example.com/mono.git";
+  const url = services.addressOf("wecom").replace("693a91f6", "00000000");
+  const notify = [{ format: "wecom", url }];
+  const commitStatus = { context: "slipway" };
+  const one = await server.project(git, { build: "true" }, { name: "mono one", notify, commitStatus });
+  const two = await server.project(git, { build: "true" }, { name: "mono two", commitStatus });
+  for (const id of [one, two])
+    await server.admin.expect(204, "PUT", `/api/projects/${id}/keys/status-token`, { value: "t0ken" });
+  await go(`/projects/${one}/settings`);
+  await page.getByRole("note", { name: "Commit status" }).getByText("mono two").waitFor();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByText("The test message was not delivered: errcode 40058").waitFor();
+  await page.getByLabel("Context of commit statuses").fill("slipway/mono one");
+  await page.getByRole("button", { name: "Save" }).last().click();
+  await page
+    .getByRole("note", { name: "Commit status" })
+    .getByText("mono two")
+    .waitFor({ state: "detached" });
+  services.problems.splice(0);
+}, 90_000);
