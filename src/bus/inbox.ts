@@ -1,4 +1,5 @@
 import { messageOf } from "../errors.ts";
+import { parseJson } from "../json.ts";
 import type { Log } from "../log.ts";
 import type { BusHandler, Recall } from "./bus.ts";
 import { RecentIds } from "./recent-ids.ts";
@@ -90,11 +91,8 @@ export class Inbox {
 function decode(body: unknown): unknown {
   const text = Buffer.isBuffer(body) ? body.toString() : body;
   if (typeof text !== "string") return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = parseJson(text);
+  return value === undefined ? text : value;
 }
 
 /** A recall needs only messages with a key; a text search is far cheaper than decoding. */

@@ -1,5 +1,6 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../clock.ts";
+import { isObject, parseJson } from "../json.ts";
 import type { Log } from "../log.ts";
 import { oncePerSecond } from "../once-per-second.ts";
 import { type Channels, joinRefusalTexts, maxChannelsPerConnection } from "./connection/channels.ts";
@@ -7,14 +8,7 @@ import { closeCodes, type Socket } from "./connection/connection.ts";
 import type { ResumeRing } from "./fanout/resume-ring.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import type { PushCounters } from "./message/counters.ts";
-import {
-  type ClientMessage,
-  errorFrame,
-  isRecord,
-  joinedFrame,
-  leftFrame,
-  positionFrame,
-} from "./message/message.ts";
+import { type ClientMessage, errorFrame, joinedFrame, leftFrame, positionFrame } from "./message/message.ts";
 
 export interface ClientMessageOptions {
   acceptClientMessage: boolean;
@@ -134,15 +128,17 @@ export class ClientMessages {
   }
 
   #receiveV1(socket: Socket, text: string): void {
-    const frame = parseFrame(text);
-    if (frame?.type === "message" && typeof frame.data === "string") this.#accept(socket, frame.data);
-    else if (frame?.type === "join" && typeof frame.channel === "string") this.#join(socket, frame.channel);
-    else if (frame?.type === "leave" && typeof frame.channel === "string") this.#leave(socket, frame.channel);
-    else
-      this.#reply(
-        socket,
-        errorFrame("frame_invalid", 'Send {"type":"message","data"}, or join or leave with a channel.'),
-      );
+    const frame = parseJson(text);
+    if (!isObject(frame)) this.#replyInvalid(socket);
+    else if (frame.type === "message" && typeof frame.data === "string") this.#accept(socket, frame.data);
+    else if (frame.type === "join" && typeof frame.channel === "string") this.#join(socket, frame.channel);
+    else if (frame.type === "leave" && typeof frame.channel === "string") this.#leave(socket, frame.channel);
+    else this.#replyInvalid(socket);
+  }
+
+  #replyInvalid(socket: Socket): void {
+    const text = 'Send {"type":"message","data"}, or join or leave with a channel.';
+    this.#reply(socket, errorFrame("frame_invalid", text));
   }
 
   #join(socket: Socket, channel: string): void {
@@ -204,14 +200,5 @@ export class ClientMessages {
 
   #reply(socket: Socket, frame: string): void {
     this.#parts.sendBuffers.send(socket, frame);
-  }
-}
-
-function parseFrame(text: string): Record<string, unknown> | null {
-  try {
-    const frame: unknown = JSON.parse(text);
-    return isRecord(frame) ? frame : null;
-  } catch {
-    return null;
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { isObject } from "../json.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
 import { type BulkReplays, buildBulkReplays } from "./bulk-replay.ts";
@@ -8,7 +9,6 @@ import type { Answer } from "./decide/outcome.ts";
 import type { Pipeline } from "./decide/pipeline.ts";
 import { newTrace } from "./decide/trace.ts";
 import { type WayIn, waysIn } from "./decide/ways-in.ts";
-import { isObject } from "./host/json-reader.ts";
 import { providerOf } from "./host/providers.ts";
 import { readEvent } from "./host/read-event.ts";
 

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from "../json.ts";
 import type { DeliveryCode, DeliveryStatus, NormalizedEvent } from "../model/delivery.ts";
 import type { Project } from "../model/project.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
@@ -8,7 +9,6 @@ import type { Known } from "./decide/record.ts";
 import { storedBodyOf } from "./decide/stored-body.ts";
 import { newTrace } from "./decide/trace.ts";
 import { waysIn } from "./decide/ways-in.ts";
-import { isObject, type JsonObject } from "./host/json-reader.ts";
 import { withoutSecret } from "./host/kept-headers.ts";
 import { parseGenericPayload } from "./host/payloads.ts";
 import { providerOf } from "./host/providers.ts";

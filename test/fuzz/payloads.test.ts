@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import type { JsonObject } from "../../src/json.ts";
 import { type ProviderName, providerNames } from "../../src/model/webhook-config.ts";
 import { filter } from "../../src/webhook/decide/filters.ts";
 import { chooseRef } from "../../src/webhook/decide/ref-choice.ts";
 import { rulesOf } from "../../src/webhook/decide/rules.ts";
 import { newTrace } from "../../src/webhook/decide/trace.ts";
 import { waysIn } from "../../src/webhook/decide/ways-in.ts";
-import type { JsonObject } from "../../src/webhook/host/json-reader.ts";
 import { providers } from "../../src/webhook/host/providers.ts";
 import { readEvent } from "../../src/webhook/host/read-event.ts";
 import { defaultConfig } from "../../src/webhook/management.ts";

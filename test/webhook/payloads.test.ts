@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import examples from "../../node_modules/@octokit/webhooks-examples/api.github.com/index.json";
+import type { JsonObject } from "../../src/json.ts";
 import type { NormalizedEvent } from "../../src/model/delivery.ts";
 import type { ProviderName } from "../../src/model/webhook-config.ts";
-import type { JsonObject } from "../../src/webhook/host/json-reader.ts";
 import { providers } from "../../src/webhook/host/providers.ts";
 import { readEvent } from "../../src/webhook/host/read-event.ts";
 import payloads from "../fixtures/payloads.json";

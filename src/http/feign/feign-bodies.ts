@@ -1,5 +1,5 @@
+import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isChannelName } from "../../push/connection/grants.ts";
-import { isRecord } from "../../push/message/message.ts";
 import { readBody } from "../body.ts";
 import { buildBodyDeadline } from "../body-deadline.ts";
 import { fail } from "./feign-envelope.ts";
@@ -33,16 +33,11 @@ async function readCounted(request: Request, maxBytes: number): Promise<string |
     : new TextDecoder().decode(body);
 }
 
-async function readObject(request: Request, head: FeignHead): Promise<Record<string, unknown> | Response> {
+async function readObject(request: Request, head: FeignHead): Promise<JsonObject | Response> {
   const text = await readJsonText(request, head, maxBodyBytes);
   if (typeof text !== "string") return text;
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isRecord(body)) return body;
-  } catch {
-    // The same answer as for any other value that is not an object.
-  }
-  return fail(400, 40001, "The body must be a JSON object.");
+  const body = parseJson(text);
+  return isObject(body) ? body : fail(400, 40001, "The body must be a JSON object.");
 }
 
 export interface DisconnectRequest {

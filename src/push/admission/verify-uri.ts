@@ -1,5 +1,6 @@
+import { isObject, type JsonObject, parseJson } from "../../json.ts";
 import { isConsoleUser } from "../../model/console-names.ts";
-import { isRecord, isTextList } from "../message/message.ts";
+import { isTextList } from "../message/message.ts";
 import { ownCodePrefix, type VerifiedCode, type VerifyRequest, type VerifyResult } from "./code-verifier.ts";
 
 export interface VerifyUriOptions {
@@ -131,26 +132,21 @@ async function readLimited(response: Response): Promise<string | null> {
 
 /** Null: unknown format. */
 export function readAnswer(text: string, asksTemporary: boolean): VerifyResult | null {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isRecord(answer))
+  const answer = parseJson(text);
+  if (!isObject(answer))
     return typeof answer === "string" ? verifiedCodeOf({ userId: answer }, asksTemporary) : null;
   if (!("successful" in answer || "code" in answer)) return verifiedCodeOf(answer, asksTemporary);
   if (answer.successful === false) return "rejected";
   if (answer.code !== undefined && typeof answer.code !== "number") return null;
   if (answer.code !== undefined && answer.code !== 0) return "rejected";
   if (answer.data === undefined) return verifiedCodeOf(answer, asksTemporary);
-  if (isRecord(answer.data)) return verifiedCodeOf(answer.data, asksTemporary);
+  if (isObject(answer.data)) return verifiedCodeOf(answer.data, asksTemporary);
   return typeof answer.data === "string" || typeof answer.data === "number"
     ? verifiedCodeOf({ userId: answer.data }, asksTemporary)
     : null;
 }
 
-function verifiedCodeOf(given: Record<string, unknown>, asksTemporary: boolean): VerifiedCode | null {
+function verifiedCodeOf(given: JsonObject, asksTemporary: boolean): VerifiedCode | null {
   const userId = userIdOf(given.userId);
   const { temporary, maxLifetime, channels, join } = given;
   if (userId === null) return null;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 
 /**
@@ -93,7 +94,7 @@ export function readBroadcast(
   value: unknown,
   { maxMessageBytes, reservesConsoleNames, newIdAndTime }: BroadcastRules,
 ): BroadcastMessage | null {
-  if (!isRecord(value)) return null;
+  if (!isObject(value)) return null;
   const { targetType, target, data } = value;
   if (!isTargetType(targetType) || typeof data !== "string") return null;
   if (isLongerThan(data, maxMessageBytes)) return null;
@@ -113,7 +114,7 @@ export function readBroadcast(
  * message or the broker; without it, the idempotency key identifies the message. Null: an identifier is malformed.
  */
 function bareIdentifiers(
-  { id, idempotencyKey }: Record<string, unknown>,
+  { id, idempotencyKey }: JsonObject,
   generated: { id: string; ts: number },
 ): Pick<BroadcastMessage, "id" | "ts" | "idempotencyKey"> | null {
   const hasKey = idempotencyKey !== undefined && idempotencyKey !== null;
@@ -129,7 +130,7 @@ function isShortText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= maxIdLength;
 }
 
-function isBroadcast(value: Record<string, unknown>): value is Record<string, unknown> & BroadcastMessage {
+function isBroadcast(value: JsonObject): value is JsonObject & BroadcastMessage {
   return (
     value.v === 1 &&
     typeof value.id === "string" &&
@@ -143,12 +144,12 @@ function isBroadcast(value: Record<string, unknown>): value is Record<string, un
 }
 
 export function readControl(value: unknown): ControlMessage | null {
-  if (!isRecord(value) || value.v !== 1) return null;
+  if (!isObject(value) || value.v !== 1) return null;
   if (typeof value.id !== "string" || typeof value.node !== "string") return null;
   return isControlAction(value) ? (value as ControlMessage) : null;
 }
 
-function isControlAction(value: Record<string, unknown>): boolean {
+function isControlAction(value: JsonObject): boolean {
   const { type, userId, channel } = value;
   if (type === "presence") return true;
   if (type === "grant") return typeof userId === "string" && isTextList(value.channels);
@@ -159,10 +160,6 @@ function isControlAction(value: Record<string, unknown>): boolean {
 
 export function isTextList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((entry) => typeof entry === "string");
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The frame of a pushed message in `slipway.v1`. */

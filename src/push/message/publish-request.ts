@@ -1,4 +1,5 @@
-import { isRecord, isTargetType, type TargetType } from "./message.ts";
+import { isObject, parseJson } from "../../json.ts";
+import { isTargetType, type TargetType } from "./message.ts";
 
 /** A valid body of `POST /feign/publish`. */
 export interface PublishRequest {
@@ -22,13 +23,9 @@ export function isRefusal(result: object): result is PublishRefusal {
 
 /** Validated without a schema: this is a hot path, and each mistake has its own code. */
 export function readPublish(text: string): PublishRequest | PublishRefusal {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return refusal(400, 40001, "The body is not JSON.");
-  }
-  if (!isRecord(body)) return refusal(400, 40001, "The body must be a JSON object.");
+  const body = parseJson(text);
+  if (body === undefined) return refusal(400, 40001, "The body is not JSON.");
+  if (!isObject(body)) return refusal(400, 40001, "The body must be a JSON object.");
   const { targetType, target = "", data } = body;
   if (!isTargetType(targetType))
     return refusal(400, 40002, "targetType must be one of all, user, temp_user, channel.");

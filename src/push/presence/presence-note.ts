@@ -1,4 +1,4 @@
-import { isRecord } from "../message/message.ts";
+import { isObject } from "../../json.ts";
 
 /** Enough to see that two lists of users differ, without sending either. */
 export interface Digest {
@@ -72,7 +72,7 @@ function isReportLists({ users, marks, after }: Record<string, unknown>): boolea
 }
 
 function isDigest(value: unknown): value is Digest {
-  return isRecord(value) && typeof value.users === "number" && typeof value.hash === "number";
+  return isObject(value) && typeof value.users === "number" && typeof value.hash === "number";
 }
 
 function isNumbers(value: unknown): value is number[] {

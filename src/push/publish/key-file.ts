@@ -12,7 +12,7 @@ import {
 import { dirname } from "node:path";
 import type { Clock, MachineClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
-import { isRecord } from "../message/message.ts";
+import { isObject } from "../../json.ts";
 import type { KeyJournal, KeyRecord } from "./idempotency.ts";
 
 export interface KeyFileOptions {
@@ -153,7 +153,7 @@ interface Entry {
 function readEntry(line: string): Entry | null {
   try {
     const value: unknown = JSON.parse(line);
-    if (!isRecord(value)) return null;
+    if (!isObject(value)) return null;
     const { key, id, fingerprint, receivers, at, boot, upMs } = value;
     if (typeof key !== "string" || typeof id !== "string" || typeof at !== "number") return null;
     if (receivers !== null && typeof receivers !== "number") return null;

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { isObject, parseJson } from "../../json.ts";
 import type { NotifyFormat } from "../../model/project.ts";
 import type { OutgoingAnswer } from "./guarded-request.ts";
 import type { TargetAddress } from "./target-address.ts";
@@ -67,7 +68,8 @@ export function chatAddressFault(format: NotifyFormat, url: string): string | nu
 export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): string | null {
   const rule = answerRules[format];
   if (rule === undefined) return null;
-  const answer = objectIn(body);
+  const parsed = parseJson(body);
+  const answer = isObject(parsed) ? parsed : null;
   if (answer !== null && rule.codes.some((code) => answer[code] === rule.taken)) return null;
   const code = rule.codes.map((name) => answer?.[name]).find((value) => value !== undefined);
   if (answer === null || code === undefined) return `the answer is not one of ${format}`;
@@ -83,14 +85,3 @@ const answerRules: Partial<
   feishu: { codes: ["code", "StatusCode"], taken: 0, texts: ["msg", "StatusMessage"] },
   telegram: { codes: ["ok"], taken: true, texts: ["description"] },
 };
-
-function objectIn(body: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
-}

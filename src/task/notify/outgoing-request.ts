@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { parseJson } from "../../json.ts";
 import type { OutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -128,7 +129,7 @@ function statusLookUp(
   return {
     request: { method: "GET", url: lookUpUrl, headers: request.headers, body: "" },
     next(answer) {
-      const json = jsonIn(answer.body);
+      const json = parseJson(answer.body);
       const isListed = host.isListed({ status: answer.status, json }, body);
       if (isListed === "unknown") return "unknown";
       if (!isListed) return request;
@@ -141,14 +142,6 @@ function statusLookUp(
 
 function withToken(body: string, token: string): string {
   return JSON.stringify({ access_token: token, ...(JSON.parse(body) as object) });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const minHiddenLength = 6;

@@ -1,5 +1,5 @@
+import { isObject } from "../../json.ts";
 import { storableText } from "../../storable-text.ts";
-import { isObject } from "../host/json-reader.ts";
 
 const maxStoredBytes = 8192;
 export const mask = "***";

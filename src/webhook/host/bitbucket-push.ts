@@ -1,6 +1,7 @@
+import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { unknownPaths } from "./changed-paths.ts";
-import { at, firstText, isObject, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import { at, firstText, listAt, textAt } from "./json-reader.ts";
 import {
   deletionOf,
   isNoCommit,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json-reader.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 
 /** A decoded body: its JSON object, or why there is none. */
 export interface DecodedBody {

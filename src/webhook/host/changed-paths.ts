@@ -1,4 +1,5 @@
-import { at, countAt, isObject, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import { at, countAt, isTrueAt, listAt, textAt } from "./json-reader.ts";
 
 export interface ChangedPaths {
   /** Null: unknown. */

@@ -1,10 +1,6 @@
+import { isObject } from "../../json.ts";
+
 /** Reads untrusted JSON: a missing value, or a value of another type, reads as absent. */
-
-export type JsonObject = Record<string, unknown>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** The value at a path of own keys; undefined when any step is missing. */
 export function at(value: unknown, ...path: string[]): unknown {

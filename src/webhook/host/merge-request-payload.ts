@@ -1,6 +1,7 @@
+import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { unknownPaths } from "./changed-paths.ts";
-import { at, firstText, isObject, isTrueAt, type JsonObject, textAt } from "./json-reader.ts";
+import { at, firstText, isTrueAt, textAt } from "./json-reader.ts";
 import { normalized, pathFieldsOf, skipped } from "./normalized.ts";
 import { accountOf } from "./push-payload.ts";
 

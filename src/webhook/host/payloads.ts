@@ -1,8 +1,9 @@
+import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag } from "../../model/git-ref.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
-import { at, firstText, isObject, type JsonObject, textAt } from "./json-reader.ts";
+import { at, firstText, textAt } from "./json-reader.ts";
 import { readMergeRequest } from "./merge-request-payload.ts";
 import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 import { readCreate, readDelete, readPush } from "./push-payload.ts";

@@ -1,7 +1,8 @@
+import type { JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
-import { firstText, isTrueAt, type JsonObject, listAt, textAt } from "./json-reader.ts";
+import { firstText, isTrueAt, listAt, textAt } from "./json-reader.ts";
 import { deletionOf, isNoCommit, normalized, pathFieldsOf, refFieldsOf, skipped } from "./normalized.ts";
 
 /**

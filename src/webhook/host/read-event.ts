@@ -1,5 +1,5 @@
+import type { JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import type { JsonObject } from "./json-reader.ts";
 import type { EventKind } from "./payloads.ts";
 import type { Provider } from "./providers.ts";
 
