@@ -20,7 +20,7 @@ export interface Answer {
 
 export interface ApiClient {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** The body of an answer that must have this status. */
+  /** The body of the response, which must have this status. */
   expect<T = Record<string, unknown>>(
     status: number,
     method: string,

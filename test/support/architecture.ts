@@ -51,7 +51,7 @@ function namesOnlyTypes(clause: string): boolean {
   return given.length > 0 && given.every((name) => name.startsWith("type "));
 }
 
-/** Every arrow that the table does not allow, as a sentence. */
+/** Every import that the table does not allow, as a sentence. */
 export function wrongArrows(files: SourceFile[], parts: readonly Part[]): string[] {
   return files.flatMap((file) => {
     const own = partOf(file.path, parts);
@@ -93,17 +93,17 @@ export function strayPackages(
   );
 }
 
-/** Rings of parts that import each other, each as `a → b → a`. */
+/** Cycles of parts that import each other, each as `a → b → a`. */
 export function cycles(files: SourceFile[], parts: readonly Part[]): string[] {
   return rings(files, (path) => partOf(path, parts)?.name);
 }
 
-/** Rings of files that import each other, type imports included, each as `a → b → a`. */
+/** Cycles of files that import each other, type imports included, each as `a → b → a`. */
 export function fileCycles(files: SourceFile[]): string[] {
   return rings(files, (path) => path);
 }
 
-/** Finds one ring for each import that closes it: a depth-first search visits every node once. */
+/** Finds one cycle for each import that closes it: a depth-first search visits every node once. */
 function rings(files: SourceFile[], nodeOf: (path: string) => string | undefined): string[] {
   const arrows = new Map<string, Set<string>>();
   for (const file of files) {
@@ -119,7 +119,7 @@ function rings(files: SourceFile[], nodeOf: (path: string) => string | undefined
     const start = path.indexOf(node);
     if (start >= 0) {
       const ring = path.slice(start);
-      // A ring can be entered at each of its nodes; reporting it from the first by name makes the text unique.
+      // A cycle can be entered at each of its nodes; reporting it from the first by name makes the text unique.
       const first = ring.indexOf([...ring].sort()[0] ?? "");
       const turned = [...ring.slice(first), ...ring.slice(0, first)];
       found.add([...turned, turned[0]].join(" → "));

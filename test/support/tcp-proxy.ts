@@ -3,7 +3,7 @@ import type { Socket } from "bun";
 /** A proxy between a program and a service, so that a test can cut and restore the connection. */
 export interface TcpProxy {
   port: number;
-  /** Cuts every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): void;
   restore(): void;
   stop(): void;

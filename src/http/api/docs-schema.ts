@@ -68,8 +68,9 @@ export function kindOf(schema: DocSchema): string {
   if (schema.items) return `list of ${kindOf(schema.items)}`;
   const values = schema.additionalProperties;
   if (typeof values === "object" && !schema.properties) return `object of ${kindOf(values)}`;
-  const types = [schema.type ?? "any"].flat().map((type) => (type === schema.type ? type : String(type)));
-  return escapeHtml(types.join(" or ") + (schema.format ? ` (${schema.format})` : ""));
+  return escapeHtml(
+    [schema.type ?? "any"].flat().join(" or ") + (schema.format ? ` (${schema.format})` : ""),
+  );
 }
 
 /** Limits and default as text. */

@@ -25,7 +25,7 @@ export interface RequestDeps {
   trustedProxies: Networks;
   /** When the console's cookie is `Secure`: always, if the client used https, or never. */
   secureCookie: "always" | "by-request" | "never";
-  /** Origins that the console is served from, beside the request's own host. */
+  /** Origins of the console, in addition to the request's own host. */
   ownOrigins: readonly string[];
   clock: Clock;
   log: Log;

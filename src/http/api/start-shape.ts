@@ -25,7 +25,7 @@ const switchScript = text(maxScript).openapi({
     "With `stop-after-healthy`: runs when the new service is healthy, to point a proxy to its $PORT.",
 });
 
-/** What a client may send for the start stage, beside the fields of every stage. */
+/** Fields of the start stage in requests, in addition to the fields of every stage. */
 export const startFields = {
   previous: previous.optional(),
   settleSeconds: settleSeconds.optional(),

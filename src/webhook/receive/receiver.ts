@@ -272,7 +272,7 @@ const unknownPlace: Pick<Known, "projectId"> = { projectId: 0 };
 
 /**
  * Floods are counted per address, and for a project also per project, so that its managers see their own. Verified
- * deliveries are counted separately, so that a flood of strangers does not suppress records of the host.
+ * deliveries are counted separately, so that a flood of unverified ones does not suppress records of the host.
  */
 function originOf(
   { limitKey }: Incoming,
