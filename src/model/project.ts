@@ -1,3 +1,4 @@
+import type { ContainerStage, ExecutionSettings } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 export type StageName = "build" | "deploy" | "start";
@@ -26,7 +27,7 @@ export interface StartRules {
 /** Without a health check, what was started must live for this long. */
 export const defaultSettleSeconds = 5;
 
-export interface Stage {
+export interface Stage extends ContainerStage {
   /** Empty: the stage is skipped. */
   script: string;
   /** Seconds; null: tasks.timeout. */
@@ -90,7 +91,7 @@ export interface CommitStatusSettings {
 /** Cancels older tasks of the same ref when a newer one is created: none, those queued, or running ones too. */
 export type Supersede = "none" | "queued" | "running";
 
-export interface Project {
+export interface Project extends ExecutionSettings {
   id: number;
   name: string;
   groupId: number | null;
@@ -102,6 +103,8 @@ export interface Project {
   /** Labels a runner must have to take its tasks. */
   labels: string[];
   supersede: Supersede;
+  /** Whether a stage must run in a container; see needsContainer. */
+  needsContainer: boolean;
   /** Last task whose deploy succeeded: what is live now. */
   liveTaskId: number | null;
   /** Made by the "try it" button; deleted with its repository. */
@@ -119,7 +122,7 @@ export interface ProjectSecret {
   ciphertext: string;
 }
 
-export interface ProjectChange {
+export interface ProjectChange extends Partial<ExecutionSettings & Pick<Project, "needsContainer">> {
   name?: string;
   groupId?: number | null;
   git?: Project["git"];
@@ -131,8 +134,13 @@ export interface ProjectChange {
   supersede?: Supersede;
 }
 
+type Defaulted = keyof ExecutionSettings | "needsContainer";
+
+/** A project before it is stored; its execution is plain unless it says otherwise. */
+export type NewProject = Omit<Project, "id" | "liveTaskId" | Defaulted> & Partial<Pick<Project, Defaulted>>;
+
 export interface ProjectKeeper {
-  create(project: Omit<Project, "id" | "liveTaskId">): Promise<Project>;
+  create(project: NewProject): Promise<Project>;
   byId(id: number): Promise<Project | null>;
   /**
    * Reads a project in order to change it or its webhook: until the transaction ends nobody else gets it this way, so

@@ -1,3 +1,4 @@
+import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 /** A registered runner: a process that executes tasks. */
@@ -19,6 +20,9 @@ export interface Runner {
   alsoUnlabelled: boolean;
   /** Whether scripts run as a different user than the runner. */
   isolated: boolean;
+  isolation: IsolationLevel;
+  /** Whether it can run stages in containers. */
+  containers: boolean;
   lastSeenAt: Date | null;
   createdAt: Date;
 }
@@ -36,7 +40,14 @@ export function labelsOf({ labels, offeredLabels }: Pick<Runner, "labels" | "off
 }
 
 /** Properties that a runner reports, with the values before its first report. */
-type Reported = "offeredLabels" | "alsoUnlabelled" | "isolated" | "lastSeenAt" | "version";
+type Reported =
+  | "offeredLabels"
+  | "alsoUnlabelled"
+  | "isolated"
+  | "isolation"
+  | "containers"
+  | "lastSeenAt"
+  | "version";
 
 export interface RunnerKeeper {
   create(

@@ -1,3 +1,4 @@
+import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { StageName } from "./project.ts";
 import type { Actions } from "./webhook-config.ts";
@@ -141,6 +142,9 @@ export interface Lease {
 export interface ClaimRequest {
   runnerId: number;
   labels: string[];
+  /** As the runner says in this claim; absent: none. */
+  isolation?: IsolationLevel;
+  containers?: boolean;
   /** How many tasks the runner may hold; at this number a claim returns null. */
   concurrency: number;
   leaseHash: string;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { plainExecution } from "../../src/model/execution.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
 
 let server: ApiServer;
@@ -44,6 +45,7 @@ describe("a project", () => {
       commitStatus: { context: "slipway/bare", skipped: false },
       labels: [],
       supersede: "none",
+      ...plainExecution,
       liveTaskId: null,
       sample: false,
       permission: "manage",

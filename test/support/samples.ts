@@ -1,4 +1,5 @@
 import type { NewDelivery } from "../../src/model/delivery.ts";
+import { plainExecution } from "../../src/model/execution.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { NewTask } from "../../src/model/task.ts";
 import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-config.ts";
@@ -8,6 +9,8 @@ export const sampleTime = new Date("2026-03-01T10:20:30.456Z");
 /** Whole models with every field set, for tests that change only what they are about. */
 export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id" | "liveTaskId"> {
   return {
+    ...plainExecution,
+    needsContainer: false,
     name: `shop ${crypto.randomUUID()}`,
     groupId: null,
     git: { url: "https://git.example/shop.git", ref: "main", submodules: false },

@@ -4,6 +4,14 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import {
+  executionBody,
+  executionJson,
+  executionShape,
+  mergeStageContainer,
+  stageContainerBody,
+  stageContainerShape,
+} from "./execution-shape.ts";
+import {
   commitStatusBody,
   commitStatusShape,
   httpUrl,
@@ -68,6 +76,7 @@ const stageBody = strict({
   script: script.optional(),
   timeout: stageTimeout.optional(),
   directory: directory.optional(),
+  ...stageContainerBody,
 });
 const startBody = strict({ ...stageBody.shape, ...startFields, healthCheck: healthCheck.optional() });
 
@@ -112,6 +121,7 @@ export function projectBodies(rules: GitUrlRules) {
     commitStatus: commitStatusBody.optional(),
     labels: z.array(label).max(32).optional(),
     supersede: supersede.optional(),
+    ...executionBody,
   };
   return {
     create: strict({ name, git: strict(git), ...rest }),
@@ -136,6 +146,7 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
       script: sent?.script ?? held.script,
       timeout: sent?.timeout === undefined ? held.timeout : sent.timeout,
       ...directoryOf(sent?.directory ?? held.directory),
+      ...mergeStageContainer(held, sent),
     };
   };
   const check = body?.start?.healthCheck;
@@ -154,7 +165,12 @@ function directoryOf(directory: string | undefined): { directory?: string } {
   return directory ? { directory } : {};
 }
 
-const stageShape = z.object({ script: z.string(), timeout: stageTimeout, directory: directory.optional() });
+const stageShape = z.object({
+  script: z.string(),
+  timeout: stageTimeout,
+  directory: directory.optional(),
+  ...stageContainerShape,
+});
 
 export const projectShape = z
   .object({
@@ -178,6 +194,7 @@ export const projectShape = z
     commitStatus: commitStatusShape,
     labels: z.array(z.string()),
     supersede,
+    ...executionShape,
     liveTaskId: z
       .number()
       .int()
@@ -192,7 +209,11 @@ export const projectShape = z
 
 export function projectRevision(project: Project): string {
   const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede } = project;
-  return revisionOf({ name, groupId, git, stages, env, notify, commitStatus, labels, supersede });
+  const execution = executionJson(project);
+  return revisionOf({
+    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede },
+    ...execution,
+  });
 }
 
 export const changedProjectShape = projectShape
@@ -211,7 +232,12 @@ export function projectJson(
   permission: Permission,
 ) {
   const { build, deploy, start } = project.stages;
-  const stage = ({ script, timeout, directory }: Stage) => ({ script, timeout, ...directoryOf(directory) });
+  const stage = (held: Stage) => ({
+    script: held.script,
+    timeout: held.timeout,
+    ...directoryOf(held.directory),
+    ...mergeStageContainer(held, undefined),
+  });
   const names = secrets.map((secret) => secret.name);
   return {
     id: project.id,
@@ -229,6 +255,7 @@ export function projectJson(
     commitStatus: project.commitStatus,
     labels: project.labels,
     supersede: project.supersede,
+    ...executionJson(project),
     liveTaskId: project.liveTaskId,
     sample: project.sample,
     permission,

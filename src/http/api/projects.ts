@@ -1,14 +1,16 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { needsContainer } from "../../model/execution.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
-import type { Project, ProjectChange } from "../../model/project.ts";
+import type { NewProject, Project, ProjectChange } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changeTargets, heldAddresses, storeAddresses } from "../../task/notify/change-targets.ts";
 import { dropBoundSecrets, droppedWarnings } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
+import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
 import {
   changedProjectShape,
@@ -96,7 +98,7 @@ function changingRoutes(rules: GitUrlRules) {
     tags,
     summary: "Change a project",
     description:
-      "Omitted fields are unchanged; `env`, `notify` and `labels` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
+      "Omitted fields are unchanged; `env`, `notify`, `labels` and `cache` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +
       "credential and the status token are deleted and listed in `warnings`.",
     access: { project: "manage" },
     faults: changedMeanwhile,
@@ -144,11 +146,14 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       await mayPlaceIn(c, body.groupId ?? null);
       await mayAskFor(c, groups, { groupId: body.groupId ?? null, labels: body.labels ?? [] }, []);
       const targets = changeTargets([], new Map(), body.notify ?? []);
-      const asked: Omit<Project, "id" | "liveTaskId"> = {
+      const stages = mergeStages(null, body.stages);
+      const asked: NewProject = {
         name: body.name,
         groupId: body.groupId ?? null,
         git: { url: body.git.url, ref: body.git.ref ?? "main", submodules: body.git.submodules ?? false },
-        stages: mergeStages(null, body.stages),
+        stages,
+        ...mergeExecution(null, body),
+        needsContainer: needsContainer(body.image ?? "", stages),
         env: body.env ?? {},
         notify: targets.notify,
         commitStatus: newCommitStatus(body.name, body.commitStatus),
@@ -170,7 +175,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
     .openapi(getProject, async (c) => c.json(withTag(c, await written(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
-      const { git, stages, notify, commitStatus, ...body } = c.req.valid("json");
+      const { git, stages, notify, commitStatus, image, isolation, cache, limits, ...body } =
+        c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const { before, change, project, dropped } = await store.transaction(async (held) => {
         const before = found(await held.projects.hold(id), `project ${name}`);
@@ -184,7 +190,13 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
           ...(commitStatus ? { commitStatus: { ...before.commitStatus, ...onlyGiven(commitStatus) } } : {}),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
           ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
+          ...mergeExecution(before, onlyGiven({ image, isolation, cache, limits })),
         };
+        if (change.stages || change.image !== undefined)
+          change.needsContainer = needsContainer(
+            change.image ?? before.image,
+            change.stages ?? before.stages,
+          );
         if (change.labels !== undefined || change.groupId !== undefined)
           await mayAskFor(c, held.groups, { ...before, ...change }, before.labels);
         const project = found(await held.projects.update(id, change), `project ${name}`);
@@ -197,7 +209,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
           ...(await membersOf(project.groupId)),
         ]);
       const forgotten = dropped.length > 0 ? { forgotten: dropped } : {};
-      const detail = { fields: Object.keys(change), ...(git ? { git: change.git } : {}), ...forgotten };
+      const fields = Object.keys(change).filter((field) => field !== "needsContainer");
+      const detail = { fields, ...(git ? { git: change.git } : {}), ...forgotten };
       await auditProject(c, "project.update", before, detail);
       const warnings = [
         ...droppedWarnings(dropped, before, project),

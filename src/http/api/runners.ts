@@ -1,6 +1,7 @@
 import { newToken } from "../../account/credential.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { isolationLevels } from "../../model/execution.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
@@ -63,8 +64,12 @@ const runnerShape = z
       .openapi({ description: "Whether it takes projects without labels although it has labels." }),
     isolated: z.boolean().openapi({
       description:
-        "Whether scripts run as a different user than the runner. If not, they can read everything that the runner can read.",
+        "Whether scripts run as a different user than the runner, or in containers. If not, they can read everything that the runner can read.",
     }),
+    isolation: z.enum(isolationLevels).openapi({
+      description: "`user`: scripts run as another user; `container`: all scripts run in containers.",
+    }),
+    containers: z.boolean().openapi({ description: "Whether it can run stages in containers." }),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     revision,
@@ -274,7 +279,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
 
 function runnerJson(runner: Runner, now: number) {
   const { id, name, labels, local, disabled, version, concurrency, groupIds, lastSeenAt } = runner;
-  const { offeredLabels, alsoUnlabelled, isolated } = runner;
+  const { offeredLabels, alsoUnlabelled, isolated, isolation, containers } = runner;
   return {
     id,
     name,
@@ -287,6 +292,8 @@ function runnerJson(runner: Runner, now: number) {
     offeredLabels,
     alsoUnlabelled,
     isolated,
+    isolation,
+    containers,
     online: !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs,
     lastSeenAt: lastSeenAt?.toISOString() ?? null,
     revision: runnerRevision(runner),

@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from "kysely";
+import { plainExecution } from "../../model/execution.ts";
 import type { Project, ProjectKeeper } from "../../model/project.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { pageOf } from "../query/page.ts";
@@ -17,6 +18,11 @@ const shape = rowShape<Project, "projects">({
   commitStatus: json(),
   labels: json(),
   supersede: plain(),
+  image: plain(),
+  needsContainer: flag,
+  isolation: plain(),
+  cache: json(),
+  limits: json(),
   liveTaskId: plain(),
   sample: flag,
   createdAt: time,
@@ -56,7 +62,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     async create(project) {
       const insert = db
         .insertInto("projects")
-        .values(shape.insert({ ...project, liveTaskId: null }))
+        .values(shape.insert({ ...plainExecution, needsContainer: false, ...project, liveTaskId: null }))
         .returningAll();
       return shape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
     },

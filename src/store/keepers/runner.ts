@@ -16,6 +16,8 @@ const shape = rowShape<Runner, "runners">({
   offeredLabels: optional(json()),
   alsoUnlabelled: flag,
   isolated: flag,
+  isolation: plain(),
+  containers: flag,
   lastSeenAt: optional(time),
   createdAt: time,
 });
@@ -24,6 +26,8 @@ const nothingTold = {
   offeredLabels: null,
   alsoUnlabelled: false,
   isolated: false,
+  isolation: "none",
+  containers: false,
   version: "",
   lastSeenAt: null,
 } satisfies Partial<Runner>;

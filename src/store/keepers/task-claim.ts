@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type IsolationLevel, isIsolatedEnough, isolationLevels } from "../../model/execution.ts";
 import type { ClaimRequest, InQueue, Task } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-step.ts";
 import type { Dialect } from "../query/dialect.ts";
@@ -101,13 +102,20 @@ const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<Sql
     select 1 from groups where groups.id = projects.group_id and groups.labels is not null
     and not ${isSubset("projects.labels", sql.ref("groups.labels"))})`;
 
+/** A runner without containers would ignore an image; task/queue/waiting.ts describes the same rules. */
+const isSafe = (isolation: IsolationLevel, hasContainers: boolean) => {
+  const accepted = isolationLevels.filter((asked) => isIsolatedEnough(isolation, asked));
+  return sql<SqlBool>`(projects.needs_container = 0 or ${hasContainers ? 1 : 0} = 1)
+    and projects.isolation in (${sql.join(accepted)})`;
+};
+
 /**
  * The first of the tasks that may start, considering the first one of each free project. A task created in the future may
  * start at once: the clock was set back since.
  */
 async function nextClaimable(
   { db, dialect }: Scope,
-  { runnerId, now, labels }: ClaimRequest,
+  { runnerId, now, labels, isolation = "none", containers = false }: ClaimRequest,
   lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
@@ -115,7 +123,7 @@ async function nextClaimable(
     cross join projects
     cross join tasks as queued
     where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", sql`${JSON.stringify(labels)}`)}
-    and ${isGranted(dialect, runnerId)} and ${projectIsFree}
+    and ${isGranted(dialect, runnerId)} and ${isSafe(isolation, containers)} and ${projectIsFree}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'
       and (first.not_before is null or first.not_before <= ${now.getTime()}

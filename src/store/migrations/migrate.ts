@@ -17,6 +17,7 @@ import { queueIndex } from "./0007-queue-index.ts";
 import { replacedDeliveries } from "./0008-replaced-deliveries.ts";
 import { runnerRights } from "./0009-runner-rights.ts";
 import { notifications } from "./0010-notifications.ts";
+import { execution } from "./0011-execution.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -29,6 +30,7 @@ const migrations = {
   "0008-replaced-deliveries": () => replacedDeliveries,
   "0009-runner-rights": () => runnerRights,
   "0010-notifications": notifications,
+  "0011-execution": () => execution,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
+import type { IsolationLevel } from "../../model/execution.ts";
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
@@ -67,6 +68,11 @@ export interface ProjectTable {
   commit_status: Json;
   labels: Json;
   supersede: Supersede;
+  image: string;
+  needs_container: Flag;
+  isolation: IsolationLevel;
+  cache: Json;
+  limits: Json;
   live_task_id: number | null;
   sample: Flag;
   created_at: Milliseconds;
@@ -212,6 +218,8 @@ export interface RunnerTable {
   offered_labels: Json | null;
   also_unlabelled: Flag;
   isolated: Flag;
+  isolation: IsolationLevel;
+  containers: Flag;
   gone_since: Milliseconds | null;
   last_seen_at: Milliseconds | null;
   created_at: Milliseconds;

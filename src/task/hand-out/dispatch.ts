@@ -48,6 +48,8 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     const task = await store.tasks.claim({
       runnerId: runner.id,
       labels: offered(runner, request),
+      isolation: request.isolation,
+      containers: request.containers,
       concurrency: request.concurrency,
       leaseHash: hashToken(lease),
       leaseUntil: new Date(now.getTime() + limits.leaseMs),
@@ -57,6 +59,11 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     try {
       await mustBeActive(runner);
       const instruction = await instructionFor(task, lease, { ...parts, keepers: store });
+      if (!request.containers && needsContainers(instruction)) {
+        // The project was changed since the claim. This runner would run the script without its container.
+        await giveBack({ taskId: task.id, attempt: task.attempt, lease });
+        return null;
+      }
       parts.events.changed(task);
       return instruction;
     } catch (error) {
@@ -108,11 +115,11 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   }
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
-    const { concurrency, version, alsoUnlabelled, isolated } = request;
+    const { concurrency, version, alsoUnlabelled, isolated, isolation, containers } = request;
     await store.runners.update(runner.id, {
       lastSeenAt: await store.now(),
       offeredLabels: offeredIn(request),
-      ...{ concurrency, version, alsoUnlabelled, isolated },
+      ...{ concurrency, version, alsoUnlabelled, isolated, isolation, containers },
     });
   }
 
@@ -155,6 +162,10 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   const handle = setTimeout(timer.resolve, Math.max(1, ms));
   await Promise.race([woken, timer.promise]);
   clearTimeout(handle);
+}
+
+function needsContainers({ stages }: RunTask): boolean {
+  return stages.some(({ image, network }) => image !== undefined || network === "none");
 }
 
 function offered({ labels }: Runner, request: ClaimRequest): string[] {

@@ -59,7 +59,9 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     commit: task.commit,
     stages: task.stages
       .filter((stage) => stage.state !== "skipped")
-      .map(({ name }) => stageFor(project.stages, name, limits)),
+      .map(({ name }) => ({ ...stageFor(project.stages, name, limits), ...containerOf(project, name) })),
+    resources: resourcesOf(project),
+    cache: project.cache,
     env: {
       ...project.env,
       CI_PROJECT_NAME: project.name,
@@ -98,6 +100,15 @@ function stageFor(
     switch: start.switch ? { script: start.switch, timeoutMs } : null,
   };
   return { ...stage, start: rules };
+}
+
+function containerOf({ image, stages }: Project, name: keyof Project["stages"]) {
+  const { image: own = image, network } = stages[name];
+  return { ...(own === "" ? {} : { image: own }), ...(network ? { network } : {}) };
+}
+
+function resourcesOf({ limits: { memoryMb, ...limits } }: Project): RunTask["resources"] {
+  return { ...limits, memoryBytes: memoryMb === null ? null : memoryMb * 1024 ** 2 };
 }
 
 export function stageTimeoutMs(

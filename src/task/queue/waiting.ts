@@ -1,3 +1,4 @@
+import { isIsolatedEnough } from "../../model/execution.ts";
 import type { Group } from "../../model/group.ts";
 import type { Project } from "../../model/project.ts";
 import { isSeen, labelsOf, type Runner } from "../../model/runner.ts";
@@ -16,7 +17,7 @@ export type WaitingOf = (keepers: Readers, project: Wanted, now: Date) => Promis
 
 type Readers = Pick<Keepers, "runners" | "groups">;
 
-type Wanted = Pick<Project, "labels" | "groupId">;
+type Wanted = Pick<Project, "labels" | "groupId" | "isolation" | "needsContainer">;
 
 /** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
 const keptMs = 1000;
@@ -77,7 +78,17 @@ export function waitingFor(
     return lasting(
       `every runner${labels.length > 0 ? ` with ${named}` : ""} is bound to other groups; an administrator can change that under Runners`,
     );
-  if (able.some((runner) => isSeen(runner, now))) return null;
+  const isolated = able.filter((runner) => isIsolatedEnough(runner.isolation, project.isolation));
+  if (able.length > 0 && isolated.length === 0)
+    return lasting(
+      `the project requires a runner with isolation ${project.isolation}, and no runner it may use has it; set runner.${project.isolation === "user" ? "scriptUser" : "image"} on a runner`,
+    );
+  const equipped = isolated.filter((runner) => runner.containers || !project.needsContainer);
+  if (isolated.length > 0 && equipped.length === 0)
+    return lasting(
+      "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
+    );
+  if (equipped.some((runner) => isSeen(runner, now))) return null;
   const text = `waiting: no runner${labels.length > 0 ? ` with ${named}` : ""} is connected`;
   return { text, isLasting: false };
 }

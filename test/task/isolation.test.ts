@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+
+let server: DeployServer;
+let repository: GitRepository;
+
+beforeAll(async () => {
+  repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+  server = await startDeployServer({ "runner.enabled": false });
+}, 60_000);
+afterAll(async () => {
+  await server.stop();
+  server.remove();
+  repository.remove();
+});
+
+/** A runner by hand: `says` is what it reports with each claim. */
+async function runner(name: string, says: Record<string, unknown>) {
+  const { id, token } = await server.admin.expect<{ id: number; token: string }>(
+    201,
+    "POST",
+    "/api/runners",
+    { name },
+  );
+  const ask = (path: string, signal?: AbortSignal) =>
+    fetch(`${server.url}/api/runner/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ labels: [], concurrency: 1, version: "9.9.9", ...says }),
+      ...(signal ? { signal } : {}),
+    });
+  await ask("hello");
+  return {
+    id,
+    async claim(): Promise<{ taskId: number; stages: Record<string, unknown>[] } | null> {
+      const answer = await ask("claim", AbortSignal.timeout(1500)).catch(() => null);
+      return answer?.status === 200 ? ((await answer.json()) as { taskId: number; stages: [] }) : null;
+    },
+    disable: () => server.admin.expect(200, "PATCH", `/api/runners/${id}`, { disabled: true }),
+  };
+}
+
+const waitingOf = async (id: number) => (await server.task(id)).waiting ?? "";
+
+describe("a project that requires isolation", () => {
+  test("waits with that reason while no runner has it, and goes to the one that has", async () => {
+    const plain = await runner("plain", {});
+    const projectId = await server.project(repository.url, { build: "true" }, { isolation: "user" });
+    const { id } = await server.run(projectId);
+    await eventually("it waits with the reason", async () =>
+      (await waitingOf(id)).includes("isolation user"),
+    );
+    expect(await waitingOf(id)).toContain("set runner.scriptUser on a runner");
+    expect(textOf(await server.log(id))).toContain("requires a runner with isolation user");
+    expect(await plain.claim()).toBeNull();
+    const isolated = await runner("isolated", { isolated: true, isolation: "user" });
+    expect((await isolated.claim())?.taskId).toBe(id);
+    const shown = await server.admin.expect<Record<string, unknown>>(
+      200,
+      "GET",
+      `/api/runners/${isolated.id}`,
+    );
+    expect(shown).toMatchObject({ isolation: "user", isolated: true, containers: false });
+    await plain.disable();
+    await isolated.disable();
+  });
+});
+
+describe("a project with an image", () => {
+  test("is never given to a runner without containers, such as one of an earlier version", async () => {
+    const older = await runner("older", { isolated: false });
+    const projectId = await server.project(repository.url, { build: "true" }, { image: "node:22" });
+    const { id } = await server.run(projectId);
+    await eventually("it waits with the reason", async () =>
+      (await waitingOf(id)).includes("can run containers"),
+    );
+    expect(await older.claim()).toBeNull();
+    const equipped = await runner("equipped", { containers: true });
+    const given = await equipped.claim();
+    expect(given).toMatchObject({ taskId: id, stages: [{ name: "build", image: "node:22" }] });
+    await older.disable();
+    await equipped.disable();
+  });
+
+  test("of a stage alone, or a stage without network, counts too; a stage without a script does not", async () => {
+    const older = await runner("older still", {});
+    const needing = [
+      { stages: { build: { script: "true", image: "alpine:3" } } },
+      { stages: { build: { script: "true", network: "none" } } },
+    ];
+    for (const more of needing) {
+      const { id } = await server.run(await server.project(repository.url, {}, more));
+      expect(await waitingOf(id)).toContain("no runner it may use can run containers");
+      expect(await older.claim()).toBeNull();
+      await server.admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
+    }
+    const free = { stages: { build: { script: "true" }, deploy: { script: "", image: "alpine:3" } } };
+    const { id } = await server.run(await server.project(repository.url, {}, free));
+    expect((await older.claim())?.taskId).toBe(id);
+    await older.disable();
+  });
+
+  test("a change of the image changes who may run it", async () => {
+    const older = await runner("without engine", {});
+    const projectId = await server.project(repository.url, { build: "true" }, { image: "node:22" });
+    const { id } = await server.run(projectId);
+    expect(await older.claim()).toBeNull();
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { image: "" });
+    expect((await older.claim())?.taskId).toBe(id);
+    await older.disable();
+  });
+});
+
+describe("what a project may ask for", () => {
+  test("is read back, changed field by field, and checked", async () => {
+    const asked = {
+      image: "ghcr.io/shop/ci:1",
+      isolation: "container",
+      cache: [".npm"],
+      limits: { memoryMb: 512, cpus: 1.5 },
+    };
+    const id = await server.project(repository.url, { build: "true" }, asked);
+    const path = `/api/projects/${id}`;
+    const limits = { memoryMb: 512, cpus: 1.5, processes: null, nice: 0 };
+    expect(await server.admin.expect(200, "GET", path)).toMatchObject({ ...asked, limits });
+    await server.admin.expect(200, "PATCH", path, {
+      limits: { nice: 10 },
+      stages: { build: { image: "alpine", network: "none" } },
+    });
+    expect(await server.admin.expect(200, "GET", path)).toMatchObject({
+      image: asked.image,
+      limits: { ...limits, nice: 10 },
+      stages: { build: { script: "true", image: "alpine", network: "none" } },
+    });
+    await server.admin.expect(200, "PATCH", path, { stages: { build: { image: "", network: "bridge" } } });
+    const { stages } = await server.admin.expect<{ stages: { build: object } }>(200, "GET", path);
+    expect(stages.build).toEqual({ script: "true", timeout: null });
+    const wrong = [
+      ["image", "--privileged"],
+      ["image", "alpine --privileged"],
+      ["image", "-v/:/host"],
+      ["image", "a,b"],
+      ["cache", ["../other"]],
+      ["cache", ["/etc"]],
+      ["cache", [".git/hooks"]],
+      ["cache", ["a//b"]],
+      ["isolation", "vm"],
+      ["limits", { memoryMb: 1 }],
+      ["limits", { cpus: 0 }],
+      ["volumes", ["/:/host"]],
+      ["privileged", true],
+    ] as const;
+    for (const [field, value] of wrong)
+      expect(await server.admin.expect(422, "PATCH", path, { [field]: value })).toMatchObject({
+        error: { code: expect.any(String) },
+      });
+  });
+});
