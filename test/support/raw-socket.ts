@@ -23,18 +23,27 @@ export const upgradeHeaders: Record<string, string> = {
 /** A TCP socket for hand-written HTTP and WebSocket bytes, valid or not. */
 export class RawSocket {
   readonly socket: Socket;
-  #received = Buffer.alloc(0);
+  #joined: Buffer = Buffer.alloc(0);
+  /** Chunks that are not joined yet: joined one by one, ten megabytes would be copied a hundred times. */
+  #chunks: Buffer[] = [];
+  #frames: Frame[] = [];
+  #framesEnd = 0;
   isClosed = false;
 
   constructor(port: number, host = "127.0.0.1") {
     this.socket = connect(port, host);
     this.socket.on("data", (chunk) => {
-      this.#received = Buffer.concat([this.#received, chunk as Buffer]);
+      this.#chunks.push(chunk as Buffer);
     });
     this.socket.on("error", () => {});
     this.socket.on("close", () => {
       this.isClosed = true;
     });
+  }
+
+  get #received(): Buffer {
+    if (this.#chunks.length > 0) this.#joined = Buffer.concat([this.#joined, ...this.#chunks.splice(0)]);
+    return this.#joined;
   }
 
   write(data: string | Uint8Array): void {
@@ -71,7 +80,9 @@ export class RawSocket {
     const bodyStart = end + 4;
     await eventually("the body arrives", () => this.#received.length >= bodyStart + length);
     const body = this.#received.subarray(bodyStart, bodyStart + length).toString();
-    this.#received = this.#received.subarray(bodyStart + length);
+    this.#joined = this.#received.subarray(bodyStart + length);
+    this.#frames = [];
+    this.#framesEnd = 0;
     return { status: Number(first.split(" ")[1]), headers, body };
   }
 
@@ -85,12 +96,11 @@ export class RawSocket {
 
   /** Complete frames received so far. */
   frames(): Frame[] {
-    const frames: Frame[] = [];
-    for (let at = 0; ; ) {
-      const next = frameAt(this.#received, at);
-      if (!next) return frames;
-      frames.push(next.frame);
-      at = next.end;
+    for (;;) {
+      const next = frameAt(this.#received, this.#framesEnd);
+      if (!next) return [...this.#frames];
+      this.#frames.push(next.frame);
+      this.#framesEnd = next.end;
     }
   }
 

@@ -38,6 +38,8 @@ export class SendBuffers {
   #bufferedBytes = 0;
   /** A message larger than the send buffer raises the limit, or it would close every recipient. */
   #largestFrameBytes = 0;
+  /** Whether a frame was sent whose recipients were not swept yet. */
+  #hasUnswept = false;
 
   /** No frame is larger. */
   readonly #maxFrameBytes: number;
@@ -94,6 +96,7 @@ export class SendBuffers {
   }
 
   noteFrame(bytes: number): void {
+    this.#hasUnswept = true;
     if (bytes > this.#largestFrameBytes) this.#largestFrameBytes = Math.min(bytes, this.#maxFrameBytes);
   }
 
@@ -103,6 +106,7 @@ export class SendBuffers {
       const bytes = socket.getBufferedAmount();
       if (bytes > 0) this.#track(socket, bytes);
     }
+    this.#hasUnswept = false;
     this.sweepLagging();
   }
 
@@ -123,7 +127,7 @@ export class SendBuffers {
     }
     this.#bufferedBytes = total + this.backlog.bytes;
     if (this.#bufferedBytes > this.#options.sendBufferTotalBytes) this.#closeLargest();
-    if (this.#lagging.size === 0) this.#largestFrameBytes = 0;
+    if (this.#lagging.size === 0 && !this.#hasUnswept) this.#largestFrameBytes = 0;
   }
 
   /** Call when the runtime wrote to the socket: the client reads, even if its buffer grows. */
