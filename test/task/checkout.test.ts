@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 import { serveGit } from "../support/git-http-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { makeRepository } from "../support/git-repository.ts";
 
 const credential = { type: "token", username: "deployer", token: "s3cr3t-t0ken-of-the-clone" };
-let server: DeployServer;
-let repository: GitRepository;
+const { server, repository } = await setUpDeploy();
 const commits: string[] = [];
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  for (let version = 1; version <= 60; version += 1)
-    commits.push(await repository.push({ "app.txt": `${version}\n` }, { message: `Version ${version}` }));
-  server = await startDeployServer();
-}, 60_000);
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+for (let version = 1; version <= 60; version += 1)
+  commits.push(await repository.push({ "app.txt": `${version}\n` }, { message: `Version ${version}` }));
 
 const show = { build: "cat app.txt; git status --short; git log -1 --format=%H" };
 const built = async (id: number) =>

@@ -1,21 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { describe, expect, test } from "bun:test";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 import { watchProcesses } from "../support/process-watch.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startDeployServer({ "tasks.concurrency": 8 });
-}, 60_000);
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository } = await setUpDeploy({ "tasks.concurrency": 8 });
 
 const cancel = (id: number) => server.admin.expect<{ state: string }>(200, "POST", `/api/tasks/${id}/cancel`);
 

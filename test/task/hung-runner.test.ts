@@ -1,32 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
 const leaseMs = 6000;
 const settings = { "tasks-lease": `${leaseMs}ms`, "tasks-stop-grace": "60s", "tasks-concurrency": "1" };
-let dataDir: string;
-let repository: GitRepository;
-let server: ServerProcess;
-
-beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-hung-"));
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startServerProcess(dataDir, settings);
-}, 60_000);
+const { server, repository } = await setUpServerProcess(settings);
 afterEach(() => process.kill(server.runnerPid(), "SIGCONT"));
-afterAll(async () => {
-  const runner = server.runnerPid();
-  await server.end("SIGTERM");
-  await eventually("the idle runner ends with its server", () => !isAlive(runner));
-  repository.remove();
-  rmSync(dataDir, { recursive: true, force: true });
-}, 60_000);
 
 /** Pids of the children of a process whose command line contains `text`. */
 function childrenOf(parent: number, text: string): number[] {

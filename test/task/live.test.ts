@@ -1,24 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { SlipwayPush } from "../../client/slipway-push.ts";
 import type { LiveMessage } from "../../src/task/events/live.ts";
 import { type ApiClient, signInAt, userPassword } from "../support/api-server.ts";
-import { type DeployServer, startDeployServer } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startDeployServer();
-}, 60_000);
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository } = await setUpDeploy();
 
 /** A live connection as the console opens it. */
 function watch(client: ApiClient, ...channels: string[]) {

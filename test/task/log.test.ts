@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { describe, expect, test } from "bun:test";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startDeployServer({ "tasks.logMaxBytes": 300_000 });
-}, 60_000);
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository } = await setUpDeploy({ "tasks.logMaxBytes": 300_000 });
 
 async function logOf(build: string, secrets: Record<string, string> = {}) {
   const projectId = await server.project(repository.url, { build });

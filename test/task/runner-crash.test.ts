@@ -1,34 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { afterAll, describe, expect, test } from "bun:test";
+import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
 import { isAlive, watchProcesses } from "../support/process-watch.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
 /** Short, so that a silent runner is noticed within the time of a test. */
 const settings = { "tasks-lease": "5s" };
 const notifications = receiveNotifications();
-let dataDir: string;
-let repository: GitRepository;
-let server: ServerProcess;
-
-beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startServerProcess(dataDir, settings);
-}, 60_000);
-afterAll(async () => {
-  const runner = server.runnerPid();
-  await server.end("SIGTERM");
-  await eventually("the idle runner ends with its server", () => !isAlive(runner));
-  notifications.stop();
-  repository.remove();
-  rmSync(dataDir, { recursive: true, force: true });
-}, 60_000);
+const { server, repository } = await setUpServerProcess(settings);
+afterAll(() => notifications.stop());
 
 const notify = [{ url: notifications.url }];
 

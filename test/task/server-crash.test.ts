@@ -1,29 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { setUpServerProcess } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { isAlive } from "../support/process-watch.ts";
-import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
-let dataDir: string;
-let repository: GitRepository;
-let server: ServerProcess;
-
-beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
-  repository = await makeRepository();
-  await repository.push({ "app.txt": "one\n" });
-  server = await startServerProcess(dataDir);
-}, 60_000);
-afterAll(async () => {
-  const runner = server.runnerPid();
-  await server.end("SIGTERM");
-  await eventually("the idle runner ends with its server", () => !isAlive(runner));
-  repository.remove();
-  rmSync(dataDir, { recursive: true, force: true });
-}, 60_000);
+const { repository, dataDir, start, ...first } = await setUpServerProcess();
+let { server } = first;
 
 /** Counts for some seconds, so that a server can restart meanwhile. */
 const count = "i=1; while [ $i -le 60 ]; do echo $i; i=$((i+1)); sleep 0.05; done";
@@ -36,7 +19,7 @@ describe("kill -9 of the server", () => {
     await server.logged(id, "5");
     const runner = server.runnerPid();
     await server.end("SIGKILL");
-    server = await startServerProcess(dataDir);
+    server = await start();
     const task = await server.reach(id, "success");
     expect(task.attempt).toBe(1);
     expect(server.runnerPid()).toBe(runner);
@@ -57,7 +40,7 @@ describe("SIGTERM of the server", () => {
     // A long poll of a runner does not delay the end of the server.
     expect(performance.now() - stoppedAt).toBeLessThan(3_000);
     expect(isAlive(runner)).toBe(true);
-    server = await startServerProcess(dataDir);
+    server = await start();
     expect(server.runnerPid()).not.toBe(runner);
     const task = await server.reach(id, "success");
     expect(task.attempt).toBe(1);

@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
-import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 
-let server: DeployServer;
-let repository: GitRepository;
-let commit: string;
-
-beforeAll(async () => {
-  repository = await makeRepository();
-  commit = await repository.push({ "app.txt": "one\n" }, { message: "Sell apples\n\nAnd pears." });
-  server = await startDeployServer();
-}, 60_000);
-afterAll(async () => {
-  await server.stop();
-  server.remove();
-  repository.remove();
-});
+const { server, repository, commit } = await setUpDeploy({}, "Sell apples\n\nAnd pears.");
 
 describe("a task runs its stages in one workspace", () => {
   test("build, deploy and start follow each other, and the log has all output in order", async () => {

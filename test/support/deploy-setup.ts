@@ -1,0 +1,51 @@
+import { afterAll } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DeployServer, startDeployServer } from "./deploy-server.ts";
+import { eventually } from "./eventually.ts";
+import { type GitRepository, makeRepository } from "./git-repository.ts";
+import { isAlive } from "./process-watch.ts";
+import { type ServerProcess, startServerProcess } from "./server-process.ts";
+
+/** A server with its local runner, and a repository with one commit, for the tests of one file. */
+export async function setUpDeploy(
+  settings: Parameters<typeof startDeployServer>[0] = {},
+  message = "Sell apples",
+): Promise<{ server: DeployServer; repository: GitRepository; commit: string }> {
+  const repository = await makeRepository();
+  const commit = await repository.push({ "app.txt": "one\n" }, { message });
+  const server = await startDeployServer(settings);
+  afterAll(async () => {
+    await server.stop();
+    server.remove();
+    repository.remove();
+  });
+  return { server, repository, commit };
+}
+
+/** The same with the server as a separate process. `start` starts the next one on the same data after a kill. */
+export async function setUpServerProcess(settings: Parameters<typeof startServerProcess>[1] = {}): Promise<{
+  server: ServerProcess;
+  repository: GitRepository;
+  dataDir: string;
+  start: () => Promise<ServerProcess>;
+}> {
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-process-"));
+  const repository = await makeRepository();
+  await repository.push({ "app.txt": "one\n" });
+  let server: ServerProcess;
+  const start = async () => {
+    server = await startServerProcess(dataDir, settings);
+    return server;
+  };
+  server = await start();
+  afterAll(async () => {
+    const runner = server.runnerPid();
+    await server.end("SIGTERM");
+    await eventually("the idle runner ends with its server", () => !isAlive(runner));
+    repository.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 60_000);
+  return { server, repository, dataDir, start };
+}
