@@ -17,6 +17,8 @@ const planted = {
   gitToken: `git-token-${mark}`,
   privateKey: `-----BEGIN RSA PRIVATE KEY-----\nkey-body-${mark}\n-----END RSA PRIVATE KEY-----`,
   notifyKey: `notify-key-${mark}`,
+  targetUrl: `target-url-${mark}-1234`,
+  targetSecret: `target-secret-${mark}`,
   urlPassword: `url-password-${mark}`,
   bearer: `slp_made-up-bearer-${mark}`,
   queryCode: `query-code-${mark}`,
@@ -84,6 +86,16 @@ async function useCredentials(): Promise<void> {
   await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.privateKey });
   await call(admin, "PUT", `${project}/credential`, { type: "ssh", privateKey: planted.gitToken });
   await call(admin, "PUT", `${project}/keys/notify-key`, { value: planted.notifyKey });
+  const target = { format: "dingtalk", url: `https://hooks.example.com/${planted.targetUrl}` };
+  const notify = [{ ...target, secret: planted.targetSecret }];
+  const changed = await call(admin, "PATCH", project, { notify });
+  await call(admin, "PATCH", project, { notify: [{ ...target, format: "telegram" }] });
+  await call(admin, "PATCH", project, {
+    notify: [{ ...target, format: "wecom", secret: planted.targetSecret }],
+  });
+  const [{ id }] = (changed.body as { notify: [{ id: string }] }).notify;
+  await call(admin, "POST", `${project}/notify/${id}/test`);
+  await call(admin, "GET", `${project}/notification-attempts`);
   await useHook(project);
   await usePushCode();
 }

@@ -81,9 +81,18 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
     const project = known ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
-    if (event !== "task.changed") await parts.notifier.tell(event, task, project);
+    if (event !== "task.changed") await notify(event, task, project);
     if (event === "task.queued") await noteWaiting(task, project);
     await report(task, project);
+  }
+
+  /** A notification that fails does not keep the commit from its status. */
+  async function notify(event: TaskEvent, task: Task, project: Project): Promise<void> {
+    try {
+      await parts.notifier.tell(event, task, project);
+    } catch (error) {
+      parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not notified");
+    }
   }
 
   /** Reports the commit's status to the Git host. */

@@ -1,9 +1,10 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { DeliveryCode, DeliverySummary } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
-import { FixedWindow } from "../../rate-limit.ts";
+import { SlidingWindow } from "../../rate-limit.ts";
 import { skippedStatusCall } from "./commit-status.ts";
 import { deliveryNotice } from "./notice.ts";
 import { type Notifier, targetsOf } from "./notifier.ts";
@@ -45,10 +46,8 @@ const filtered: readonly DeliveryCode[] = [
 
 export function buildDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
   const { keepers } = parts;
-  const sent = new FixedWindow<{ count: number }>({ windowMs: quietMs, maxKeys: maxProjects }, () => ({
-    count: 0,
-  }));
-  const unreported = new Map<string, number>();
+  const sent = new SlidingWindow<string>(1, quietMs);
+  const unreported = new BoundedMap<string, number>(maxProjects);
   const running = new Set<Promise<void>>();
 
   async function report(delivery: DeliverySummary): Promise<void> {
@@ -65,9 +64,7 @@ export function buildDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
   ): void {
     if (targetsOf(project, event).length === 0) return;
     const key = `${project.id} ${event}`;
-    const entry = sent.entryOf(key, parts.elapsedMs());
-    entry.count += 1;
-    if (entry.count > 1) {
+    if (sent.take(key, parts.elapsedMs()) !== null) {
       unreported.set(key, (unreported.get(key) ?? 0) + 1);
       return;
     }

@@ -105,20 +105,21 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     await tryStored(stored);
   }
 
-  async function attempt(call: NewOutgoingCall, number: number): Promise<AttemptResult> {
-    const result = await attemptCall(call, options);
-    await options.record(call, number, result);
-    return result;
-  }
-
   async function tryOnce(call: NewOutgoingCall): Promise<void> {
-    const result = await attempt(call, 1);
+    const result = await attemptCall(call, options);
     if (result.isDelivered) options.counted(call.kind, "delivered");
     else giveUp(call, result.fault);
+    await options.record(call, 1, result);
   }
 
   async function tryStored(call: OutgoingCall): Promise<void> {
-    const result = await attempt(call, call.attempts);
+    const result = await attemptCall(call, options);
+    // The record comes last: a crash before the end of the call is stored repeats the call.
+    await settle(call, result);
+    await options.record(call, call.attempts, result);
+  }
+
+  async function settle(call: OutgoingCall, result: AttemptResult): Promise<void> {
     if (result.isDelivered) {
       options.counted(call.kind, "delivered");
       // Sent again when every other attempt must have ended, so that the newest state arrives last.
