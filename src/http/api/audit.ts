@@ -1,19 +1,8 @@
 import type { AuditEntry } from "../../model/audit.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newApi, route } from "./route.ts";
-import {
-  json,
-  listJson,
-  listOf,
-  onlyGiven,
-  pageQuery,
-  queryId,
-  queryTime,
-  strict,
-  text,
-  time,
-  z,
-} from "./shape.ts";
+import { queryId, queryTime, text, time } from "./scalars.ts";
+import { json, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const auditEntry = z
   .object({

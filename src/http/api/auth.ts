@@ -5,7 +5,8 @@ import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.t
 import { limitKeyOf } from "../client-address.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, jsonBody, noContent, strict, text, time, z } from "./shape.ts";
+import { idParams, text, time } from "./scalars.ts";
+import { json, jsonBody, noContent, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const tags = ["auth"];

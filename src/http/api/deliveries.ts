@@ -11,7 +11,8 @@ import {
   summaryJson,
 } from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, listJson, maxId, onlyGiven, pageQuery, queryId, strict, time, z } from "./shape.ts";
+import { idParams, maxId, queryId, time } from "./scalars.ts";
+import { json, listJson, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const tags = ["deliveries"];
 

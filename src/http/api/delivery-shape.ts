@@ -4,7 +4,8 @@ import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
 import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/replacement.ts";
-import { listOf, queryTime, text, time, z } from "./shape.ts";
+import { queryTime, text, time } from "./scalars.ts";
+import { listOf, z } from "./shape.ts";
 
 export const statusShape = z.enum(deliveryStatuses);
 export const codeShape = z.enum(deliveryCodes);

@@ -1,4 +1,4 @@
-import { maxId } from "./shape.ts";
+import { maxId } from "./scalars.ts";
 
 /** The parts of JSON Schema that our schemas use. */
 export interface DocSchema {

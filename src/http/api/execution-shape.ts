@@ -1,6 +1,7 @@
 import { type ExecutionSettings, isolationLevels, noLimits } from "../../model/execution.ts";
 import type { Stage } from "../../model/project.ts";
-import { onlyGiven, strict, text, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { onlyGiven, strict, z } from "./shape.ts";
 
 /** As engines write it: host, path, tag or digest. It must not begin with a dash, which would be an option. */
 const imageRule =

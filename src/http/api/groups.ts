@@ -16,21 +16,8 @@ import {
 } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import { label } from "./runners.ts";
-import {
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  listOf,
-  name,
-  noContent,
-  onlyGiven,
-  ownPermission,
-  pageQuery,
-  strict,
-  time,
-  z,
-} from "./shape.ts";
+import { idParams, name, ownPermission, time } from "./scalars.ts";
+import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const tags = ["groups"];
 

@@ -3,18 +3,8 @@ import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { type ApiContext, audit, groupOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  idParams,
-  json,
-  jsonBody,
-  listOf,
-  noContent,
-  pageQuery,
-  permission,
-  slice,
-  strict,
-  z,
-} from "./shape.ts";
+import { idParams, permission } from "./scalars.ts";
+import { json, jsonBody, listOf, noContent, pageQuery, slice, strict, z } from "./shape.ts";
 
 const memberShape = z
   .object({ userId: z.number().int(), username: z.string(), permission })

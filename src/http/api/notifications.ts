@@ -7,7 +7,8 @@ import type { TestMessages } from "../../task/notify/test-message.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { commitStatusShape } from "./notify-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, text, time, z } from "./shape.ts";
+import { idParams, text, time } from "./scalars.ts";
+import { json, z } from "./shape.ts";
 import { statusWarnings } from "./status-warnings.ts";
 
 const tags = ["notifications"];

@@ -1,5 +1,6 @@
 import { type CommitStatusSettings, type NotifyTarget, notifyFormats } from "../../model/project.ts";
-import { strict, text, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { strict, z } from "./shape.ts";
 
 /** An address of a web server; more is known only to what calls it. */
 export const httpUrl = text(2000).refine(

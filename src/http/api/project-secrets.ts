@@ -6,7 +6,8 @@ import type { Secrets } from "../../secrets.ts";
 import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { idParams, json, jsonBody, noContent, strict, text, z } from "./shape.ts";
+import { idParams, text } from "./scalars.ts";
+import { json, jsonBody, noContent, strict, z } from "./shape.ts";
 
 const tags = ["projects"];
 const access = { project: "manage" } as const;

@@ -21,7 +21,8 @@ import {
 } from "./notify-shape.ts";
 import { revision, revisionOf } from "./revision.ts";
 import { label } from "./runners.ts";
-import { gitRef, id, listOf, name, onlyGiven, ownPermission, strict, text, time, z } from "./shape.ts";
+import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
+import { listOf, onlyGiven, strict, z } from "./shape.ts";
 import { mergeStart, startFields, startJson, startShape } from "./start-shape.ts";
 
 const maxScript = 100_000;

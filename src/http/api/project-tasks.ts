@@ -3,7 +3,8 @@ import type { Task } from "../../model/task.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
-import { id, json, strict, text, z } from "./shape.ts";
+import { id, text } from "./scalars.ts";
+import { json, strict, z } from "./shape.ts";
 import { taskShape } from "./task-shape.ts";
 
 const maxProjects = 200;

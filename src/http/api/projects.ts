@@ -23,18 +23,8 @@ import {
 } from "./project-shape.ts";
 import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  noContent,
-  onlyGiven,
-  pageQuery,
-  queryId,
-  strict,
-  text,
-} from "./shape.ts";
+import { idParams, queryId, text } from "./scalars.ts";
+import { json, jsonBody, listJson, noContent, onlyGiven, pageQuery, strict } from "./shape.ts";
 
 import { statusWarnings } from "./status-warnings.ts";
 

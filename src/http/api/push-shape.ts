@@ -1,4 +1,5 @@
-import { time, z } from "./shape.ts";
+import { time } from "./scalars.ts";
+import { z } from "./shape.ts";
 
 const count = z.number().int();
 

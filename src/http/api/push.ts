@@ -15,7 +15,8 @@ import { audit, callerOf } from "./context.ts";
 import { knownCallerLimits } from "./json-body.ts";
 import { connectionsShape } from "./push-shape.ts";
 import { newApi, route } from "./route.ts";
-import { json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 
 const tags = ["push"];
 const userId = text(256, 1).openapi({ example: "42" });

@@ -11,7 +11,8 @@ import {
   triggerFaults,
 } from "./delivery-shape.ts";
 import { found, newApi, route } from "./route.ts";
-import { id, idParams, json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
+import { id, idParams } from "./scalars.ts";
+import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 
 const tags = ["deliveries"];
 

@@ -7,7 +7,8 @@ import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
 import { anonymousLimits, knownCallerLimits, readJsonBody } from "./json-body.ts";
-import { maxId, z } from "./shape.ts";
+import { maxId } from "./scalars.ts";
+import { z } from "./shape.ts";
 
 /**
  * Who may call an endpoint. `{project}` and `{group}` use the path parameter `id`. The description of an "anonymous"

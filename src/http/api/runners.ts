@@ -18,21 +18,8 @@ import {
   withTag,
 } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  id,
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  listOf,
-  name,
-  noContent,
-  onlyGiven,
-  pageQuery,
-  strict,
-  time,
-  z,
-} from "./shape.ts";
+import { id, idParams, name, time } from "./scalars.ts";
+import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const tags = ["runners"];
 const access = "admin";

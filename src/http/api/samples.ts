@@ -2,7 +2,8 @@ import { Fault } from "../../errors.ts";
 import type { Samples } from "../../sample/sample.ts";
 import { auditProject, projectOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
-import { id, idParams, json, noContent, z } from "./shape.ts";
+import { id, idParams } from "./scalars.ts";
+import { json, noContent, z } from "./shape.ts";
 
 const tags = ["samples"];
 

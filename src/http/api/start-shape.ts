@@ -1,5 +1,6 @@
 import { defaultSettleSeconds, type StartRules } from "../../model/project.ts";
-import { text, z } from "./shape.ts";
+import { text } from "./scalars.ts";
+import { z } from "./shape.ts";
 
 const maxScript = 100_000;
 const maxSettleSeconds = 600;

@@ -1,6 +1,7 @@
 import { isCommit } from "../../model/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
-import { id, listOf, strict, time, z } from "./shape.ts";
+import { id, time } from "./scalars.ts";
+import { listOf, strict, z } from "./shape.ts";
 
 const stageName = z.enum(["build", "deploy", "start"]);
 

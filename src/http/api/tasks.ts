@@ -8,7 +8,8 @@ import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { Trigger } from "../../task/trigger.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import { gitRef, idParams, json, jsonBody, onlyGiven, pageQuery, queryId, strict, text, z } from "./shape.ts";
+import { gitRef, idParams, queryId, text } from "./scalars.ts";
+import { json, jsonBody, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
 const tags = ["tasks"];

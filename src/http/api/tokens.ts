@@ -8,21 +8,8 @@ import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  bodyTime,
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  listOf,
-  name,
-  noContent,
-  pageQuery,
-  queryId,
-  strict,
-  time,
-  z,
-} from "./shape.ts";
+import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
+import { json, jsonBody, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
 
 const tags = ["tokens"];
 /** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */

@@ -1,7 +1,8 @@
 import type { Keepers } from "../../model/store.ts";
 import { callerOf } from "./context.ts";
 import { newApi, route } from "./route.ts";
-import { id, json, z } from "./shape.ts";
+import { id } from "./scalars.ts";
+import { json, z } from "./shape.ts";
 
 /** The warning in the console names a few; `total` is the number of all. */
 const maxNamed = 20;

@@ -1,7 +1,8 @@
 import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
 import type { User } from "../../model/user.ts";
 import { revision, revisionOf } from "./revision.ts";
-import { text, time, z } from "./shape.ts";
+import { text, time } from "./scalars.ts";
+import { z } from "./shape.ts";
 
 export const userShape = z
   .object({

@@ -7,19 +7,8 @@ import type { User } from "../../model/user.ts";
 import { audit } from "./context.ts";
 import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
-import {
-  idParams,
-  json,
-  jsonBody,
-  listJson,
-  listOf,
-  noContent,
-  onlyGiven,
-  pageQuery,
-  strict,
-  text,
-  z,
-} from "./shape.ts";
+import { idParams, text } from "./scalars.ts";
+import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, newUsername, userJson, userRevision, userShape } from "./user-shape.ts";
 
 const tags = ["users"];

@@ -8,7 +8,8 @@ import {
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import { revision, revisionOf } from "./revision.ts";
-import { bodyTime, id, onlyGiven, strict, text, time, z } from "./shape.ts";
+import { bodyTime, id, text, time } from "./scalars.ts";
+import { onlyGiven, strict, z } from "./shape.ts";
 import { actionsBody, actionsShape } from "./task-shape.ts";
 
 const maxPatterns = 100;

@@ -19,7 +19,8 @@ import {
 } from "./delivery-shape.ts";
 import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
 import { newApi, route } from "./route.ts";
-import { idParams, json, jsonBody, onlyGiven, strict, text, z } from "./shape.ts";
+import { idParams, text } from "./scalars.ts";
+import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 import { changeOf, webhookBody, webhookJson, webhookRevision, webhookShape } from "./webhook-shape.ts";
 
 const tags = ["webhook"];
