@@ -180,7 +180,7 @@ export class Gateway {
             steady,
             beatMs: presenceBeatMs,
             graceMs: presenceGraceMs,
-            tell: publishEvent,
+            publishEvent,
             onEventsLost: warnEventsLost,
           });
     this.presence =
@@ -190,7 +190,7 @@ export class Gateway {
         clock,
         steady,
         graceMs: presenceGraceMs,
-        tell: publishEvent,
+        publishEvent,
         onEventsLost: warnEventsLost,
       });
     const losses = new LossDetector({ bus, ring, connections, counters, steady });
@@ -224,7 +224,7 @@ export class Gateway {
       sendBuffers,
       node,
       newId,
-      presence: (message) => this.cluster?.heard(message),
+      presence: (message) => this.cluster?.receive(message),
     });
     const { maxMessageBytes } = options;
     this.publisher = new Publisher({
@@ -269,7 +269,7 @@ export class Gateway {
       maxMessageBytes,
       reservesConsoleNames: options.reservesConsoleNames,
       control: (message) => this.control.apply(message),
-      controlLost: () => this.cluster?.lost(),
+      controlLost: () => this.cluster?.reportLoss(),
     });
   }
 

@@ -40,7 +40,7 @@ export class Room {
       steady: this.clock,
       beatMs,
       graceMs,
-      tell: async (type, userId, occasion) => {
+      publishEvent: async (type, userId, occasion) => {
         if (!this.canTell || !this.#reaches(node)) throw new Error("the queue is away");
         this.events.push(`${type} ${userId}`);
         this.told.push({ id: presenceEventId(type, userId, occasion), type, userId });
@@ -66,7 +66,7 @@ export class Room {
         this.said.push(copy);
         // As through a broker: never in the same turn of the event loop.
         await Bun.sleep(0);
-        for (const [name, { presence }] of this.nodes) if (this.#reaches(name)) presence.heard(copy);
+        for (const [name, { presence }] of this.nodes) if (this.#reaches(name)) presence.receive(copy);
       },
     };
   }

@@ -80,7 +80,7 @@ export class SimulatedInstance {
       steady: clock,
       beatMs: 5_000,
       graceMs: 5_000,
-      tell: (type, userId, occasion) => {
+      publishEvent: (type, userId, occasion) => {
         const id = presenceEventId(type, userId, occasion);
         return this.#request(() => world.told({ node: name, id, type, userId }));
       },
@@ -189,7 +189,7 @@ export class SimulatedInstance {
     this.#world.note(`${this.name} is connected again`);
     if (this.keepsQueue) return;
     this.#inbox = [];
-    this.presence.lost();
+    this.presence.reportLoss();
   }
 
   #closeAll(): void {
@@ -200,7 +200,7 @@ export class SimulatedInstance {
     const nowMs = this.#world.now();
     while (this.#reachesBroker && this.#inbox[0] && this.#inbox[0].atMs <= nowMs) {
       const next = this.#inbox.shift();
-      if (next) this.presence.heard(next.message);
+      if (next) this.presence.receive(next.message);
     }
   }
 

@@ -75,7 +75,7 @@ test("an instance that starts while all others end knows what they reported", as
 test("an instance of an earlier version that reports is believed, and nothing is reported twice after it", async () => {
   const room = new Room();
   const tell = (note: object) =>
-    room.nodes.get("b")?.presence.heard({
+    room.nodes.get("b")?.presence.receive({
       ...{ v: 1, id: crypto.randomUUID(), node: "a", type: "presence", boot: "boot-0" },
       ...{ startedAt: 1, digest: { users: 1, hash: Bun.hash.xxHash32("anna") }, n: 1 },
       ...note,

@@ -157,7 +157,7 @@ describe("presence", () => {
       clock,
       steady: clock,
       graceMs: 5000,
-      tell: async (type, userId, occasion) => {
+      publishEvent: async (type, userId, occasion) => {
         if (queue.isAway) throw new Error("the queue is away");
         told.push(`${userId} ${type} ${occasion - clock.now() + clock.elapsed()}`);
       },

@@ -11,33 +11,33 @@ export interface ClusterPresenceParts {
   boot: string;
   newId: () => string;
   isOnlineHere: (userId: string) => boolean;
-  /** For people and for the order of instances. */
+  /** Orders instances by their start. */
   clock: Clock;
   /** For deadlines. */
   steady: Clock;
   beatMs: number;
   graceMs: number;
-  tell: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
+  publishEvent: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
   onEventsLost: () => void;
 }
 
 export const presenceBeatMs = 5_000;
-/** Heard for the last time before it died, an instance is gone within three beats of its death. */
+/** An instance is evicted after this many beats without a note, and so within three beats of its end. */
 const beatsUntilDead = 2.5;
 const usersPerPart = 2_000;
-/** A further instance answers only when the one before it did not answer within this time. */
+/** The next older instance answers only if the one before it did not within this time. */
 const answerEveryMs = 1_000;
 
-type Announced = PresenceNote extends infer Note
+type UnsentNote = PresenceNote extends infer Note
   ? Note extends PresenceNote
     ? Omit<Note, "boot" | "startedAt" | "mayTell" | "announces">
     : never
   : never;
 
 /**
- * Who is online on any instance. Each instance announces its changes and, every beat, a digest of its list; an instance
- * that sees a difference asks for the whole list. The oldest instance that knows all reports informs other services who
- * came and went.
+ * The users online on all instances. Each instance sends its changes and, with every beat, a digest of its list; an
+ * instance that sees a difference asks for the whole list. The oldest instance that knows all reports publishes the
+ * presence events for other services.
  */
 export class ClusterPresence {
   readonly #parts: ClusterPresenceParts;
@@ -46,18 +46,18 @@ export class ClusterPresence {
   readonly #reporter: Reporter;
   #joined = new Set<string>();
   #left = new Set<string>();
-  #owesList = true;
+  #mustSendList = true;
   #lastBeatMs = Number.NEGATIVE_INFINITY;
   #lastTickMs: number;
   #askedAtMs = new Map<string, number>();
   #askedAllAtMs = Number.NEGATIVE_INFINITY;
-  /** When to send the state of all reports, unless another instance has sent it before; null: nobody asked. */
-  #owesStateAtMs: number | null = null;
-  /** The number of parts of a state that have arrived, by sender. */
+  /** When to send the state of all reports, unless another instance sends it first; null: it was not requested. */
+  #sendStateAtMs: number | null = null;
+  /** Number of received parts of a state, by sender. */
   readonly #stateParts = new Map<string, number>();
   #wasReady = false;
-  /** Since when this instance hears what is sent, and so would hear others; null: it may have missed reports since. */
-  #hearsSinceMs: number | null = null;
+  /** Since when this instance certainly receives notes; null: it may have missed some. */
+  #receivingSinceMs: number | null = null;
 
   constructor(parts: ClusterPresenceParts) {
     const { steady, node, boot, clock } = parts;
@@ -69,7 +69,7 @@ export class ClusterPresence {
     });
     this.#reporter = new Reporter({
       isOnline: (userId) => this.#view.has(userId),
-      tell: parts.tell,
+      publishEvent: parts.publishEvent,
       announce: (lists) => this.#publish({ kind: "reports", ...lists }),
       clock,
       steady,
@@ -77,7 +77,7 @@ export class ClusterPresence {
       retryMs: parts.beatMs,
     });
     const own = this.#view.nodeOf(node, { boot, startedAt: clock.now() });
-    if (!own) throw new Error("A new view knows no other start of this instance.");
+    if (!own) throw new Error("A new view already contains this instance.");
     this.#own = own;
   }
 
@@ -96,31 +96,31 @@ export class ClusterPresence {
   /** A normal connection of the user was opened here. */
   opened(userId: string): void {
     if (this.#own.users.has(userId)) return;
-    this.#view.enter(this.#own, userId);
+    this.#view.addUser(this.#own, userId);
     if (!this.#left.delete(userId)) this.#joined.add(userId);
   }
 
   /** A normal connection of the user was closed here. */
   closed(userId: string): void {
     if (!this.#own.users.has(userId) || this.#parts.isOnlineHere(userId)) return;
-    this.#view.leave(this.#own, userId);
-    // A short stay is announced too, so that other instances report its end if this one loses the broker first.
+    this.#view.removeUser(this.#own, userId);
+    // A short stay is sent too, so that other instances report its end if this one loses the broker.
     this.#left.add(userId);
   }
 
-  /** Notes of other instances may have been lost. */
-  lost(): void {
-    this.#doubt();
+  /** Call when notes of other instances may have been lost. */
+  reportLoss(): void {
+    this.#distrustReports();
   }
 
-  heard(message: ControlMessage & { type: "presence" }): void {
+  receive(message: ControlMessage & { type: "presence" }): void {
     const note = readPresenceNote(message);
     if (!note) return;
     const isOwn = message.node === this.#parts.node;
-    if (note.kind === "reports") this.#reporter.heard(note, isOwn);
+    if (note.kind === "reports") this.#reporter.receive(note, isOwn);
     if (isOwn) {
-      if (note.kind === "ask") this.#hearsSinceMs ??= this.#parts.steady.now();
-      if (note.kind === "reports" && this.#speaker() === this.#own) this.#reporter.flush();
+      if (note.kind === "ask") this.#receivingSinceMs ??= this.#parts.steady.now();
+      if (note.kind === "reports" && this.#reportingInstance() === this.#own) this.#reporter.flush();
       return;
     }
     if (note.kind === "bye") {
@@ -129,21 +129,21 @@ export class ClusterPresence {
     }
     const view = this.#view.nodeOf(message.node, note);
     if (!view) return;
-    view.heardAtMs = this.#parts.steady.now();
+    view.lastSeenAtMs = this.#parts.steady.now();
     view.mayTell = note.mayTell !== false;
     view.announces = note.announces === true;
-    if (note.kind === "ask") this.#asked(message.node, note.of);
-    else if (note.kind === "state") this.#heardState(message.node, note);
+    if (note.kind === "ask") this.#receiveAsk(message.node, note.of);
+    else if (note.kind === "state") this.#receiveState(message.node, note);
     else if (note.kind !== "reports") this.#view.apply(view, note);
   }
 
   tick(nowMs: number): void {
     const { bus, beatMs } = this.#parts;
     const isReady = bus.state().ready;
-    // While the queue was away, or this process asleep, nobody could be heard: that is no sign of death.
+    // While the queue was not ready or this process was suspended, no notes could arrive: no instance is evicted for that.
     if (!isReady || !this.#wasReady || nowMs - this.#lastTickMs > beatMs) {
-      this.#hearAll(nowMs);
-      if (isReady) this.#doubt();
+      this.#resetTimeouts(nowMs);
+      if (isReady) this.#distrustReports();
       else this.#own.mayTell = false;
     }
     this.#lastTickMs = nowMs;
@@ -156,7 +156,7 @@ export class ClusterPresence {
     this.#report(nowMs);
   }
 
-  /** Ends in order: the others need not wait to evict this instance; the last one reports that nobody is left. */
+  /** Ends in order, so that the others need not wait to evict this instance. The last one reports all users offline. */
   async leave(): Promise<void> {
     const { bus, onEventsLost } = this.#parts;
     if (bus.state().ready) await endInTime(this.#finish(), onEventsLost);
@@ -164,23 +164,23 @@ export class ClusterPresence {
 
   async #finish(): Promise<void> {
     const others = [...this.#view.nodes.values()].filter((view) => view !== this.#own);
-    // Instances that started a moment ago would never learn what was reported.
-    if (others.some(({ mayTell }) => !mayTell)) await this.#sayState().catch(() => {});
+    // Instances that started a moment ago would otherwise never get the reports.
+    if (others.some(({ mayTell }) => !mayTell)) await this.#sendState().catch(() => {});
     const wasLast = others.length === 0 && this.#own.mayTell;
     await this.#publish({ kind: "bye" }).catch(() => {});
     // Another instance may have appeared meanwhile.
     if (wasLast && this.nodeCount === 1 && this.#own.mayTell) await this.#reporter.end();
   }
 
-  #hearAll(nowMs: number): void {
-    for (const view of this.#view.nodes.values()) view.heardAtMs = nowMs;
+  #resetTimeouts(nowMs: number): void {
+    for (const view of this.#view.nodes.values()) view.lastSeenAtMs = nowMs;
   }
 
-  /** Reports nothing until another instance has sent the state of all reports, or there is none that could. */
-  #doubt(): void {
-    this.#reporter.reports.doubtAll();
+  /** Stops reporting until another instance has sent the state of all reports, or none can. */
+  #distrustReports(): void {
+    this.#reporter.reports.distrustAll();
     this.#own.mayTell = false;
-    this.#hearsSinceMs = null;
+    this.#receivingSinceMs = null;
     this.#askedAllAtMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -192,25 +192,25 @@ export class ClusterPresence {
       const [joined, left] = [[...this.#joined], [...this.#left]];
       this.#joined.clear();
       this.#left.clear();
-      // In a list that is sent anyway the changes are contained.
-      if (joined.length + left.length > usersPerPart) this.#owesList = true;
-      if (!this.#owesList) this.#say({ kind: "delta", n: own.n, digest: digestOf(own), joined, left });
+      // The whole list contains the changes.
+      if (joined.length + left.length > usersPerPart) this.#mustSendList = true;
+      if (!this.#mustSendList) this.#send({ kind: "delta", n: own.n, digest: digestOf(own), joined, left });
     }
-    if (this.#owesList) this.#sayList();
+    if (this.#mustSendList) this.#sendList();
     else if (!hasChanged && nowMs - this.#lastBeatMs < this.#parts.beatMs) return;
-    else if (!hasChanged) this.#say({ kind: "beat", n: own.n, digest: digestOf(own) });
+    else if (!hasChanged) this.#send({ kind: "beat", n: own.n, digest: digestOf(own) });
     this.#lastBeatMs = nowMs;
   }
 
-  #sayList(): void {
-    this.#owesList = false;
+  #sendList(): void {
+    this.#mustSendList = false;
     const own = this.#own;
     for (const { part, ...place } of partsOf([...own.users]))
-      this.#say({ kind: "part", n: own.n, digest: digestOf(own), ...place, users: part });
+      this.#send({ kind: "part", n: own.n, digest: digestOf(own), ...place, users: part });
   }
 
-  async #sayState(): Promise<void> {
-    this.#owesStateAtMs = null;
+  async #sendState(): Promise<void> {
+    this.#sendStateAtMs = null;
     const { reports } = this.#reporter;
     const { highest } = reports;
     const sent = partsOf(reports.stateUsers()).map(({ part, ...place }) =>
@@ -219,25 +219,25 @@ export class ClusterPresence {
     await Promise.all(sent);
   }
 
-  #asked(by: string, of: string | null): void {
+  #receiveAsk(sender: string, of: string | null): void {
     if (of !== null && of !== this.#parts.node) return;
-    this.#owesList = true;
-    if (of !== null || this.#owesStateAtMs !== null) return;
+    this.#mustSendList = true;
+    if (of !== null || this.#sendStateAtMs !== null) return;
     const older = [...this.#view.nodes].filter(
-      ([node, view]) => node !== by && view.mayTell && view !== this.#own && this.#isOlder(node, view),
+      ([node, view]) => node !== sender && view.mayTell && view !== this.#own && this.#isOlder(node, view),
     );
-    this.#owesStateAtMs = this.#parts.steady.now() + older.length * answerEveryMs;
+    this.#sendStateAtMs = this.#parts.steady.now() + older.length * answerEveryMs;
   }
 
-  #heardState(node: string, note: Extract<PresenceNote, { kind: "state" }>): void {
-    this.#reporter.heard(note, false);
+  #receiveState(node: string, note: Extract<PresenceNote, { kind: "state" }>): void {
+    this.#reporter.receive(note, false);
     const before = note.index === 0 ? 0 : (this.#stateParts.get(node) ?? -1);
     if (before !== note.index) return;
     this.#stateParts.set(node, before + 1);
     if (note.index + 1 < note.parts) return;
     this.#stateParts.delete(node);
     if (note.mayTell === false) return;
-    this.#owesStateAtMs = null;
+    this.#sendStateAtMs = null;
     if (this.#own.mayTell) return;
     this.#reporter.settle(note.highest);
     this.#own.mayTell = this.#parts.bus.state().ready;
@@ -245,7 +245,7 @@ export class ClusterPresence {
 
   #evictDeadInstances(nowMs: number): void {
     for (const [node, view] of this.#view.nodes) {
-      if (view === this.#own || nowMs - view.heardAtMs <= beatsUntilDead * this.#parts.beatMs) continue;
+      if (view === this.#own || nowMs - view.lastSeenAtMs <= beatsUntilDead * this.#parts.beatMs) continue;
       this.#view.drop(node);
       this.#stateParts.delete(node);
     }
@@ -255,35 +255,35 @@ export class ClusterPresence {
     const { beatMs } = this.#parts;
     if (!this.#own.mayTell && nowMs - this.#askedAllAtMs >= beatMs) {
       this.#askedAllAtMs = nowMs;
-      this.#say({ kind: "ask", of: null });
+      this.#send({ kind: "ask", of: null });
     }
     for (const [node, view] of this.#view.nodes) {
       if (!view.isStale || view === this.#own) continue;
       if (nowMs - (this.#askedAtMs.get(node) ?? Number.NEGATIVE_INFINITY) < beatMs) continue;
       this.#askedAtMs.set(node, nowMs);
-      this.#say({ kind: "ask", of: node });
+      this.#send({ kind: "ask", of: node });
     }
     for (const node of this.#askedAtMs.keys()) if (!this.#view.nodes.has(node)) this.#askedAtMs.delete(node);
   }
 
   #report(nowMs: number): void {
-    this.#own.mayTell ||= this.#isLeftAlone(nowMs);
-    if (this.#owesStateAtMs !== null && nowMs >= this.#owesStateAtMs) this.#sayState().catch(() => {});
-    const speaker = this.#speaker();
-    if (speaker === this.#own) this.#reporter.report();
-    else if (speaker && !speaker.announces) this.#reporter.adoptAll();
+    this.#own.mayTell ||= this.#isWithoutAnswer(nowMs);
+    if (this.#sendStateAtMs !== null && nowMs >= this.#sendStateAtMs) this.#sendState().catch(() => {});
+    const reporting = this.#reportingInstance();
+    if (reporting === this.#own) this.#reporter.report();
+    else if (reporting && !reporting.announces) this.#reporter.adoptAll();
   }
 
-  /** No instance that knows all reports has answered in time. */
-  #isLeftAlone(nowMs: number): boolean {
-    if (this.#hearsSinceMs === null) return false;
+  /** Whether no instance that knows all reports has answered in time. */
+  #isWithoutAnswer(nowMs: number): boolean {
+    if (this.#receivingSinceMs === null) return false;
     const { beatMs } = this.#parts;
-    const knows = [...this.#view.nodes.values()].some(({ mayTell, announces }) => mayTell && announces);
-    return nowMs - this.#hearsSinceMs >= (knows ? 3 * beatMs : beatMs);
+    const canAnswer = [...this.#view.nodes.values()].some(({ mayTell, announces }) => mayTell && announces);
+    return nowMs - this.#receivingSinceMs >= (canAnswer ? 3 * beatMs : beatMs);
   }
 
-  /** The oldest of those that know all reports. */
-  #speaker(): NodeView | null {
+  /** The oldest instance that knows all reports; null: this one does not know them. */
+  #reportingInstance(): NodeView | null {
     if (!this.#own.mayTell) return null;
     for (const [node, view] of this.#view.nodes)
       if (view !== this.#own && view.mayTell && this.#isOlder(node, view)) return this.#oldest();
@@ -291,11 +291,11 @@ export class ClusterPresence {
   }
 
   #oldest(): NodeView {
-    const knowing = [...this.#view.nodes].filter(([, { mayTell }]) => mayTell);
-    knowing.sort(
+    const informed = [...this.#view.nodes].filter(([, { mayTell }]) => mayTell);
+    informed.sort(
       ([one, first], [other, second]) => first.startedAt - second.startedAt || (one < other ? -1 : 1),
     );
-    return knowing[0]?.[1] ?? this.#own;
+    return informed[0]?.[1] ?? this.#own;
   }
 
   #isOlder(node: string, { startedAt }: NodeView): boolean {
@@ -303,14 +303,14 @@ export class ClusterPresence {
     return startedAt < own || (startedAt === own && node < this.#parts.node);
   }
 
-  /** What is lost on the way shows in the next digest; after a refusal the whole list is sent. */
-  #say(note: Announced): void {
+  /** A lost note shows in the next digest; after a refusal the whole list is sent. */
+  #send(note: UnsentNote): void {
     this.#publish(note).catch(() => {
-      this.#owesList = true;
+      this.#mustSendList = true;
     });
   }
 
-  #publish(note: Announced): Promise<void> {
+  #publish(note: UnsentNote): Promise<void> {
     const { bus, node, boot, newId } = this.#parts;
     const { startedAt, mayTell } = this.#own;
     const sender = { boot, startedAt, mayTell, announces: true };

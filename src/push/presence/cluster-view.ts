@@ -1,23 +1,23 @@
 import type { Digest, PresenceNote } from "./presence-note.ts";
 
-/** What is known of one instance. */
+/** What this instance knows about one instance. */
 export interface NodeView {
   readonly boot: string;
-  /** Its age among the others. */
+  /** Orders instances by age. */
   readonly startedAt: number;
   readonly users: Set<string>;
   hash: number;
   /** Number of the last change that was applied. */
   n: number;
-  /** When it last gave a sign of life, or could not have been heard. */
-  heardAtMs: number;
-  /** Whether it knows all reports, as it said itself. */
+  /** When its last note arrived, or no note could arrive. */
+  lastSeenAtMs: number;
+  /** Whether it knows all reports, from its last note. */
   mayTell: boolean;
-  /** False for earlier versions, which make reports without announcing them. */
+  /** False for earlier versions, which publish events without announcing them. */
   announces: boolean;
-  /** True while what is known is known to be wrong: its list has to be asked for. */
+  /** True: the list of users is wrong or unknown and must be requested. */
   isStale: boolean;
-  /** Parts of a list that is arriving. */
+  /** Received parts of a list that is not complete yet. */
   parts: string[][];
 }
 
@@ -28,11 +28,11 @@ export interface ClusterViewEvents {
   vanished(userId: string): void;
 }
 
-/** Who is online where, as far as this instance has heard. Pure: it knows neither time nor bus. */
+/** The users online on each instance, from the received notes. It uses neither time nor bus. */
 export class ClusterView {
   readonly nodes = new Map<string, NodeView>();
-  /** On how many instances a user is. */
-  readonly #places = new Map<string, number>();
+  /** Number of instances per user. */
+  readonly #instanceCounts = new Map<string, number>();
   readonly #events: ClusterViewEvents;
 
   constructor(events: ClusterViewEvents) {
@@ -40,18 +40,18 @@ export class ClusterView {
   }
 
   get userCount(): number {
-    return this.#places.size;
+    return this.#instanceCounts.size;
   }
 
   has(userId: string): boolean {
-    return this.#places.has(userId);
+    return this.#instanceCounts.has(userId);
   }
 
   users(): string[] {
-    return [...this.#places.keys()];
+    return [...this.#instanceCounts.keys()];
   }
 
-  /** The instance as started with this boot; an earlier start is forgotten. Null for a note of an earlier start. */
+  /** The view of the process with this boot id; a view of an earlier process is dropped. Null: the note is of an earlier process. */
   nodeOf(node: string, { boot, startedAt }: { boot: string; startedAt: number }): NodeView | null {
     const known = this.nodes.get(node);
     if (known?.boot === boot) return known;
@@ -62,10 +62,10 @@ export class ClusterView {
       users: new Set(),
       hash: 0,
       n: 0,
-      heardAtMs: 0,
+      lastSeenAtMs: 0,
       mayTell: false,
       announces: true,
-      // Nothing is known of it yet: its whole list has to come first.
+      // Its list of users is not known yet.
       isStale: true,
       parts: [],
     };
@@ -74,30 +74,30 @@ export class ClusterView {
     return fresh;
   }
 
-  enter(view: NodeView, userId: string): void {
+  addUser(view: NodeView, userId: string): void {
     if (view.users.has(userId)) return;
     view.users.add(userId);
     view.hash ^= hashOf(userId);
-    this.#places.set(userId, (this.#places.get(userId) ?? 0) + 1);
+    this.#instanceCounts.set(userId, (this.#instanceCounts.get(userId) ?? 0) + 1);
     this.#events.appeared(userId);
   }
 
-  leave(view: NodeView, userId: string): void {
+  removeUser(view: NodeView, userId: string): void {
     if (!view.users.delete(userId)) return;
     view.hash ^= hashOf(userId);
-    const places = (this.#places.get(userId) ?? 1) - 1;
-    if (places > 0) {
-      this.#places.set(userId, places);
+    const instances = (this.#instanceCounts.get(userId) ?? 1) - 1;
+    if (instances > 0) {
+      this.#instanceCounts.set(userId, instances);
       return;
     }
-    this.#places.delete(userId);
+    this.#instanceCounts.delete(userId);
     this.#events.vanished(userId);
   }
 
   drop(node: string): void {
     const view = this.nodes.get(node);
     if (!view) return;
-    for (const userId of [...view.users]) this.leave(view, userId);
+    for (const userId of [...view.users]) this.removeUser(view, userId);
     this.nodes.delete(node);
   }
 
@@ -107,8 +107,8 @@ export class ClusterView {
       if (note.n !== view.n + 1) view.isStale = true;
       else {
         // A user in both lists came online and went offline since the last note.
-        for (const userId of note.joined) this.enter(view, userId);
-        for (const userId of note.left) this.leave(view, userId);
+        for (const userId of note.joined) this.addUser(view, userId);
+        for (const userId of note.left) this.removeUser(view, userId);
         view.n = note.n;
       }
     }
@@ -122,8 +122,8 @@ export class ClusterView {
     if (view.parts.length < note.parts) return;
     const users = new Set(view.parts.flat());
     view.parts = [];
-    for (const userId of [...view.users]) if (!users.has(userId)) this.leave(view, userId);
-    for (const userId of users) this.enter(view, userId);
+    for (const userId of [...view.users]) if (!users.has(userId)) this.removeUser(view, userId);
+    for (const userId of users) this.addUser(view, userId);
     view.n = note.n;
     view.isStale = false;
   }

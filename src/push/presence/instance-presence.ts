@@ -1,11 +1,11 @@
 import { endInTime, Reporter, type ReporterParts } from "./reporter.ts";
 
 export interface InstancePresenceParts
-  extends Pick<ReporterParts, "isOnline" | "tell" | "clock" | "steady" | "graceMs"> {
+  extends Pick<ReporterParts, "isOnline" | "publishEvent" | "clock" | "steady" | "graceMs"> {
   onEventsLost: () => void;
 }
 
-/** Who came and went where there is one instance: it informs other services itself. */
+/** Presence events of a single instance. */
 export class InstancePresence {
   readonly #parts: InstancePresenceParts;
   readonly #reporter: Reporter;
@@ -14,7 +14,7 @@ export class InstancePresence {
     this.#parts = parts;
     this.#reporter = new Reporter({
       ...parts,
-      announce: async (lists) => this.#reporter.heard(lists, true),
+      announce: async (lists) => this.#reporter.receive(lists, true),
       retryMs: 0,
     });
   }
@@ -32,7 +32,7 @@ export class InstancePresence {
     this.#reporter.report();
   }
 
-  /** Ends in order: nobody is online any more, and no other instance would report it. */
+  /** Reports all users offline, because no other instance would. */
   async leave(): Promise<void> {
     await endInTime(this.#reporter.end(), this.#parts.onEventsLost);
   }

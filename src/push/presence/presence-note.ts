@@ -1,25 +1,25 @@
-import { isObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 
-/** Enough to see that two lists of users differ, without sending either. */
+/** Shows that two lists of users differ, without sending them. */
 export interface Digest {
   users: number;
-  /** Exclusive or over the hashes of all user ids, so that it is kept up to date by each change. */
+  /** Exclusive or of the hashes of all user ids, so that each change updates it. */
   hash: number;
 }
 
-/** The sender of a note: which start of which instance. `startedAt` orders instances by age. */
+/** The process that sent a note. `startedAt` orders instances by age. */
 interface Sender {
   boot: string;
   startedAt: number;
-  /** False: it may lack reports of others, and reports nothing until it has them. */
+  /** False: it may lack reports of others, and publishes no events until it has them. */
   mayTell?: boolean;
-  /** True: it announces reports before it makes them. Instances of earlier versions do not. */
+  /** True: it announces reports before it publishes them. Instances of earlier versions do not. */
   announces?: boolean;
 }
 
 /**
- * Reports about users, in lists of the same order: the number of the report and the number before it. Where the two are
- * equal, the report was made; otherwise it is announced.
+ * Reports about users, in lists of the same order: the number of the report and the number before it. If the two are
+ * equal, the report was published; otherwise it is announced.
  */
 export interface ReportLists {
   users: string[];
@@ -28,8 +28,8 @@ export interface ReportLists {
 }
 
 /**
- * What an instance announces to the others: changes, a beat, or its whole list of users in parts. `n` numbers the changes,
- * so that a lost one is noticed; the digest is the state after them.
+ * A message between instances: changes, a beat, or the whole list of users in parts. `n` numbers the changes, so that a
+ * lost one is detected; the digest is the state after them.
  */
 export type PresenceNote = Sender &
   (
@@ -45,13 +45,13 @@ export type PresenceNote = Sender &
     | { kind: "bye" }
   );
 
-/** Null for anything that no instance of ours has written. */
-export function readPresenceNote(value: Record<string, unknown>): PresenceNote | null {
+/** Null: not a valid note. */
+export function readPresenceNote(value: JsonObject): PresenceNote | null {
   if (typeof value.boot !== "string" || typeof value.startedAt !== "number") return null;
   return isUsable(value) ? (value as unknown as PresenceNote) : null;
 }
 
-function isUsable(value: Record<string, unknown>): boolean {
+function isUsable(value: JsonObject): boolean {
   const { kind } = value;
   if (kind === "bye") return true;
   if (kind === "ask") return value.of === null || typeof value.of === "string";
@@ -62,11 +62,11 @@ function isUsable(value: Record<string, unknown>): boolean {
   return kind === "beat" || (kind === "part" && isPart(value) && isTexts(value.users));
 }
 
-function isPart({ index, parts }: Record<string, unknown>): boolean {
+function isPart({ index, parts }: JsonObject): boolean {
   return typeof index === "number" && typeof parts === "number";
 }
 
-function isReportLists({ users, marks, after }: Record<string, unknown>): boolean {
+function isReportLists({ users, marks, after }: JsonObject): boolean {
   if (!isTexts(users) || !isNumbers(marks) || !isNumbers(after)) return false;
   return users.length === marks.length && users.length === after.length;
 }

@@ -6,38 +6,38 @@ import { eventOf, Reports } from "./reports.ts";
 export interface ReporterParts {
   /** Whether the user has a normal connection. */
   isOnline: (userId: string) => boolean;
-  /** Informs other services; rejects while the queue is away. */
-  tell: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
-  /** Sends to all instances, this one included. */
+  /** Writes the event for other services; rejects while the queue is not available. */
+  publishEvent: (type: PresenceEvent["type"], userId: string, occasion: number) => Promise<void>;
+  /** Sends to all instances, including this one. */
   announce: (lists: ReportLists) => Promise<void>;
-  /** For the numbers of stays. */
+  /** For the numbers of new reports. */
   clock: Clock;
   steady: Clock;
   graceMs: number;
-  /** An announcement that was not heard for this long is made again. */
+  /** An announcement that did not come back within this time is sent again. */
   retryMs: number;
 }
 
 export const presenceGraceMs = 5_000;
-/** An instance that ends waits no longer than this for the queue to take its last reports. */
+/** How long a stopping instance waits until its last reports are published. */
 const endWithinMs = 5_000;
 const perAnnouncement = 2_000;
 const perChunk = 500;
 
 /**
- * Compares who is online in the cluster with what was reported, and reports the difference. Every instance keeps the
- * comparison, one of them reports.
+ * Compares the online users of the cluster with the reports, and reports the differences. Every instance compares; one of
+ * them reports.
  */
 export class Reporter {
   readonly reports = new Reports();
   readonly #parts: ReporterParts;
   /** When a user without a connection becomes offline; in order of time, because the grace period is the same for all. */
   readonly #leaving = new Map<string, number>();
-  /** Users whose report may differ from what is the case. */
+  /** Users whose last report may be wrong. */
   readonly #open = new Set<string>();
-  /** Announcements on their way back to this instance. */
+  /** Announcements that have not come back to this instance yet. */
   readonly #sent = new Map<string, { mark: number; untilMs: number }>();
-  /** Users about whom another instance knows less than this one. */
+  /** Users whose reports another instance does not know completely. */
   readonly #outdated = new Set<string>();
   #flushing: Promise<void> | null = null;
 
@@ -56,9 +56,9 @@ export class Reporter {
     this.#open.add(userId);
   }
 
-  heard({ users, marks, after }: ReportLists, isOwn: boolean): void {
+  receive({ users, marks, after }: ReportLists, isOwn: boolean): void {
     for (const [at, userId] of users.entries()) {
-      const effect = this.reports.hear(userId, marks[at] ?? 0, after[at] ?? 0);
+      const effect = this.reports.receive(userId, marks[at] ?? 0, after[at] ?? 0);
       if (isOwn) this.#sent.delete(userId);
       if (effect === "adopted") this.#review(userId);
       else if (effect === "outdated" && !isOwn) this.#outdated.add(userId);
@@ -82,7 +82,7 @@ export class Reporter {
     this.#parts.announce(lists).catch(() => {});
   }
 
-  /** This instance reports: announces what is missing and makes what was announced. */
+  /** Call on the reporting instance: announces missing reports and publishes announced ones. */
   report(): void {
     const { clock, steady, retryMs } = this.#parts;
     const nowMs = steady.now();
@@ -107,34 +107,34 @@ export class Reporter {
     this.flush();
   }
 
-  /** Makes the reports that were announced, by this instance or by one that may have died since. */
+  /** Publishes the announced reports, also those of an instance that may have ended since. */
   flush(): void {
-    if (this.reports.announcedCount > 0) this.#flushing ??= this.#makeAll();
+    if (this.reports.announcedCount > 0) this.#flushing ??= this.#publishAnnounced();
   }
 
-  /** An instance of an earlier version reports and announces nothing: what is the case counts as reported. */
+  /** An instance of an earlier version reports without announcements: the current state counts as reported. */
   adoptAll(): void {
     const nowMs = this.#parts.clock.now();
     for (const userId of this.#open) {
       if (this.#isSettled(userId)) continue;
       const mark = this.reports.nextMark(userId, nowMs);
-      this.reports.hear(userId, mark, mark);
+      this.reports.receive(userId, mark, mark);
     }
   }
 
   /** The last instance ends: all users are reported offline, without a grace period. Rejects when the queue refuses. */
   async end(): Promise<void> {
     await this.#flushing;
-    await this.#makeAll();
+    await this.#publishAnnounced();
     for (const userId of this.reports.onlineUsers()) this.reports.announceAlone(userId);
-    await this.#makeAll();
-    if (this.reports.announcedCount > 0) throw new Error("The queue did not take all reports.");
+    await this.#publishAnnounced();
+    if (this.reports.announcedCount > 0) throw new Error("The queue did not accept all reports.");
   }
 
   #review(userId: string): void {
     this.#open.add(userId);
-    const isUnknown = !this.#parts.isOnline(userId) && !this.#leaving.has(userId);
-    if (isUnknown && this.reports.isOnline(userId)) this.vanished(userId);
+    const isGone = !this.#parts.isOnline(userId) && !this.#leaving.has(userId);
+    if (isGone && this.reports.isOnline(userId)) this.vanished(userId);
   }
 
   #isSettled(userId: string): boolean {
@@ -143,30 +143,34 @@ export class Reporter {
     return isOnline === this.reports.isOnline(userId);
   }
 
-  async #makeAll(): Promise<void> {
+  async #publishAnnounced(): Promise<void> {
     for (let hasFailed = false; !hasFailed && this.reports.announcedCount > 0; ) {
       const users = [...this.reports.announced].slice(0, perChunk);
       const marks = users.map((userId) => this.reports.markOf(userId));
-      const results = await Promise.allSettled(users.map((userId, at) => this.#make(userId, marks[at] ?? 0)));
-      const made = users.filter((_, at) => results[at]?.status === "fulfilled");
-      hasFailed = made.length < users.length;
-      const madeMarks = marks.filter((_, at) => results[at]?.status === "fulfilled");
-      // Not heard, an instance that takes over makes the reports again under the same ids.
-      if (made.length > 0)
-        this.#parts.announce({ users: made, marks: madeMarks, after: madeMarks }).catch(() => {});
+      const results = await Promise.allSettled(
+        users.map((userId, at) => this.#publish(userId, marks[at] ?? 0)),
+      );
+      const published = users.filter((_, at) => results[at]?.status === "fulfilled");
+      hasFailed = published.length < users.length;
+      const publishedMarks = marks.filter((_, at) => results[at]?.status === "fulfilled");
+      // If this is lost, an instance that takes over publishes the same events again, with the same ids.
+      if (published.length > 0)
+        this.#parts
+          .announce({ users: published, marks: publishedMarks, after: publishedMarks })
+          .catch(() => {});
     }
     this.#flushing = null;
   }
 
-  async #make(userId: string, mark: number): Promise<void> {
+  async #publish(userId: string, mark: number): Promise<void> {
     const { type, occasion } = eventOf(mark);
-    await this.#parts.tell(type, userId, occasion);
-    this.reports.made(userId, mark);
+    await this.#parts.publishEvent(type, userId, occasion);
+    this.reports.markPublished(userId, mark);
     this.#open.add(userId);
   }
 }
 
-/** Waits for the end of an instance, for a limited time. */
+/** Waits for `ending`, for a limited time. */
 export async function endInTime(ending: Promise<void>, onEventsLost: () => void): Promise<void> {
   const ended = new AbortController();
   const isComplete = await Promise.race([

@@ -1,39 +1,39 @@
 import type { PresenceEvent } from "../message/message.ts";
 import type { ReportLists } from "./presence-note.ts";
 
-/** Limit of users whose last report is remembered although they are offline; the oldest are dropped first. */
+/** Limit of offline users whose last report is remembered; the oldest are dropped first. */
 const maxOffline = 100_000;
 
 const offlineInState = 20_000;
 
-/** What a note about a report means for this instance. */
+/** The effect of a received report. */
 export type ReportEffect =
-  /** It is new here. */
+  /** It was new here. */
   | "adopted"
   | "known"
-  /** This instance knows a later report that the sender did not know. */
+  /** This instance knows a later report than the sender. */
   | "outdated";
 
 /**
- * What other services were told about each user. The reports of a user are numbered: an even number is `online`, the next
- * one is the `offline` of the same stay, and so on; 0 is unknown. A report is announced to all instances before it is
- * made, together with the number before it, so that all of them know the next number, and an instance that takes over
- * makes an announced report again under the same id. Pure: it knows neither time nor bus.
+ * The presence events of each user. The reports of a user are numbered: an even number is `online`, the next one is the
+ * `offline` of the same stay, and so on; 0 is unknown. A report is announced to all instances before it is published,
+ * together with the number before it, so that all instances know the next number, and an instance that takes over publishes
+ * an announced report again with the same id. It uses neither time nor bus.
  */
 export class Reports {
   readonly #online = new Map<string, number>();
   readonly #offline = new Map<string, number>();
-  /** Announced and, as far as is known here, not made yet; with the number before. */
+  /** Reports that are announced and not known to be published, with the number before. */
   readonly #announced = new Map<string, number>();
-  /** Users whose last report could have been followed by one that this instance has not heard of. */
-  #doubtful = new Set<string>();
+  /** Users whose last report may not be the latest, because notes may have been lost. */
+  #distrusted = new Set<string>();
   #highest = 0;
 
   get highest(): number {
     return this.#highest;
   }
 
-  /** Users with an announced report that has to be made. */
+  /** Users with an announced report that is not published yet. */
   get announced(): IterableIterator<string> {
     return this.#announced.keys();
   }
@@ -54,61 +54,61 @@ export class Reports {
     return this.#announced.has(userId);
   }
 
-  /** The number of the next report. The first one of an unknown user is higher than any report that was made before. */
+  /** The number of the next report. For an unknown user it is higher than any earlier report. */
   nextMark(userId: string, nowMs: number): number {
     const mark = this.markOf(userId);
     return mark === 0 ? 2 * Math.max(nowMs, Math.floor(this.#highest / 2) + 1) : mark + 1;
   }
 
-  hear(userId: string, mark: number, after: number): ReportEffect {
-    this.#doubtful.delete(userId);
+  receive(userId: string, mark: number, after: number): ReportEffect {
+    this.#distrusted.delete(userId);
     this.#highest = Math.max(this.#highest, mark);
     const own = this.markOf(userId);
-    const isMade = mark === after;
+    const isPublished = mark === after;
     if (mark === own) {
-      if (isMade) this.#announced.delete(userId);
+      if (isPublished) this.#announced.delete(userId);
       return "known";
     }
     const ownAfter = this.#announced.get(userId);
-    // The sender may not remember a user who was reported offline; its announcement fits all the same.
+    // The sender may have forgotten an offline user; its announcement is accepted.
     const isForgotten = after === 0 && mark > own && !this.isOnline(userId) && ownAfter === undefined;
     const fits = after >= own || isForgotten;
-    if (isMade ? mark > own : fits) {
-      this.#set(userId, mark, isMade ? null : after);
+    if (isPublished ? mark > own : fits) {
+      this.#set(userId, mark, isPublished ? null : after);
       return "adopted";
     }
-    // An announcement that repeats a report which was made is void.
-    if (isMade && ownAfter !== undefined && ownAfter < mark && mark % 2 === own % 2) {
+    // The announced report repeats one that is already published.
+    if (isPublished && ownAfter !== undefined && ownAfter < mark && mark % 2 === own % 2) {
       this.#set(userId, mark, null);
       return "adopted";
     }
     return "outdated";
   }
 
-  made(userId: string, mark: number): void {
+  markPublished(userId: string, mark: number): void {
     if (this.markOf(userId) === mark) this.#announced.delete(userId);
   }
 
-  /** The next report without an announcement: there is no other instance. */
+  /** Adds the next report without an announcement, because there is no other instance. */
   announceAlone(userId: string): void {
     const mark = this.markOf(userId);
     this.#set(userId, mark + 1, mark);
   }
 
-  /** Reports of others may not have been heard. */
-  doubtAll(): void {
-    this.#doubtful = new Set([...this.#online.keys(), ...this.#offline.keys()]);
+  /** Call when reports of other instances may have been lost. */
+  distrustAll(): void {
+    this.#distrusted = new Set([...this.#online.keys(), ...this.#offline.keys()]);
   }
 
-  /** All users that were reported online were heard: the doubtful others are offline, and their numbers are unknown. */
+  /** Call after a complete state: users that were not part of it are offline, and their numbers are unknown. */
   settle(highest: number): string[] {
-    const gone = [...this.#doubtful];
+    const gone = [...this.#distrusted];
     for (const userId of gone) {
       this.#online.delete(userId);
       this.#offline.delete(userId);
       this.#announced.delete(userId);
     }
-    this.#doubtful.clear();
+    this.#distrusted.clear();
     this.#highest = Math.max(this.#highest, highest);
     return gone;
   }
@@ -117,7 +117,7 @@ export class Reports {
     return [...this.#online.keys()];
   }
 
-  /** Users of a `state` note: with the last ones who went offline, so that an outdated state of another instance shows. */
+  /** Users of a `state` note: includes the last offline users, so that other instances detect their outdated reports. */
   stateUsers(): string[] {
     const offline = [...this.#offline.keys()].slice(-offlineInState);
     return [...new Set([...this.#online.keys(), ...offline, ...this.#announced.keys()])];
