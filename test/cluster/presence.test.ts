@@ -54,13 +54,13 @@ async function presenceOver(broker: BrokerUnderTest): Promise<void> {
   });
   await one.stop();
   await two.stop();
-  // Nobody is left to wait for the grace: the last instance tells on its way out.
+  // The last instance reports at its end, without a grace period.
   await eventually("greta is told offline", () => told("offline", "greta") === 1);
   for (const client of [again, temporary]) client.close();
   await events.stop();
 }
 
-/** One instance that writes to the queue, but shares nothing. */
+/** One instance that writes to the queue, but is not in a cluster. */
 async function presenceAlone(broker: BrokerUnderTest): Promise<void> {
   const prefix = freshPrefix();
   const app = await startPushApp({
@@ -97,7 +97,7 @@ async function presenceOverRollingRestart(broker: BrokerUnderTest): Promise<void
   };
   const one = await start("one");
   const two = await start("two");
-  // Long enough for both to know which of them tells.
+  // Long enough for both to know which of them reports.
   await Bun.sleep(6_000);
   const events = await broker.read(prefix, "events");
   const told = (type: string, userId: string) =>
@@ -130,11 +130,11 @@ test("an event keeps its id over a rolling restart, and a user who stays is not 
   await Promise.all(brokers.map(presenceOverRollingRestart));
 }, 60_000);
 
-test("an instance that ends in order tells that its users are offline", async () => {
+test("an instance that ends in order reports its users offline", async () => {
   await Promise.all(brokers.map(presenceAlone));
 }, 60_000);
 
-// Both brokers at a time: the test waits for the grace of those who left, most of the time.
-test("online users are known per instance and for the cluster, and told to other services once", async () => {
+// Both brokers at the same time, because the test mostly waits for grace periods.
+test("online users are known per instance and for the cluster, and reported to other services once", async () => {
   await Promise.all(brokers.map(presenceOver));
 }, 60_000);

@@ -20,7 +20,7 @@ export class Room {
   /** Instances whose connection is cut. */
   readonly cutOff = new Set<string>();
   canTell = true;
-  /** Called when the queue has taken an event, before the instance learns of it. */
+  /** Called when the queue has accepted an event, before the instance gets the confirmation. */
   onTold: (node: string) => void = () => {};
   said: PresenceMessage[] = [];
   #starts = 0;

@@ -2,7 +2,7 @@ import { Random } from "../fault-suite/random.ts";
 import { SimulatedInstance, type Surroundings, type ToldEvent } from "./simulated-instance.ts";
 
 const stepMs = 100;
-/** An instance that hears another one for this long has its knowledge. */
+/** An instance that receives from another one for this long has its reports. */
 const learnsWithinMs = 3_000;
 /** A process that cannot end in order is killed. */
 const killedAfterMs = 10_000;
@@ -51,7 +51,7 @@ export class PresenceWorld {
     };
   }
 
-  /** Faults for a time, then quiet for as long as it may take until all agree. */
+  /** Runs faults for a time, then waits as long as it may take until all agree. */
   async run(forMs: number): Promise<void> {
     for (const name of ["a", "b", "c"]) this.#start(name);
     await this.#pass(15_000, true);
@@ -66,7 +66,7 @@ export class PresenceWorld {
     await this.#pass(70_000, false);
   }
 
-  /** Breaches of what readers of the events are promised. */
+  /** Violations of the promises to readers of the events. */
   problems(): string[] {
     const found: string[] = [];
     const seen = new Set<string>();
@@ -125,7 +125,7 @@ export class PresenceWorld {
   #moveUsers(mayChange: boolean): void {
     for (const [userId, user] of this.#users) {
       if (mayChange && this.#random.chance(stepMs / 20_000)) user.wants = !user.wants;
-      // Clients notice after some seconds that their instance does not answer.
+      // Clients detect after some seconds that their instance does not respond.
       if (!user.on?.isStopped) user.leavesAtMs = Number.POSITIVE_INFINITY;
       else if (user.leavesAtMs === Number.POSITIVE_INFINITY)
         user.leavesAtMs = this.#nowMs + this.#random.between(2_000, 12_000);
@@ -155,7 +155,7 @@ export class PresenceWorld {
     this.#startAtMs.set(instance.name, this.#nowMs + this.#random.between(100, 5_000));
   }
 
-  /** An instance that another one could teach for long enough has its knowledge. */
+  /** An instance that another one could reach for long enough has its reports. */
   #learn(): void {
     const all = [...this.#instances.values()];
     for (const instance of all) if (!instance.isHealthy) instance.healthySinceMs = this.#nowMs;
@@ -170,7 +170,7 @@ export class PresenceWorld {
   #fault(): void {
     const all = [...this.#instances.values()];
     const running = all.filter(({ leavingSinceMs }) => leavingSinceMs === null);
-    // After an outage they have to compare what they know first.
+    // After an outage the instances must compare their reports first.
     if (running.length === 0 || this.#nowMs < this.#outageUntilMs + learnsWithinMs) return;
     const instance = this.#random.pick(running);
     const usual = ["kill", "terminate", "stop"];
@@ -196,7 +196,7 @@ export class PresenceWorld {
       instance.knows = false;
       if (kind === "stop") {
         instance.stoppedUntilMs = Math.max(instance.stoppedUntilMs, untilMs);
-        // The broker gives up a consumer that does not answer.
+        // The broker drops a consumer that does not respond.
         if (lastsMs > 8_000 && this.#random.chance(0.5))
           instance.breakLink("cut", instance.stoppedUntilMs + this.#random.between(0, 2_000));
       } else if (kind === "slow") {

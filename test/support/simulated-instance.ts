@@ -18,14 +18,14 @@ export interface Surroundings {
   now(): number;
   random: Random;
   isBrokerAway(): boolean;
-  /** The broker takes a control message. */
+  /** The broker accepts a control message. */
   fanOut(message: PresenceMessage): void;
-  /** The broker takes an event. */
+  /** The broker accepts an event. */
   told(event: ToldEvent): void;
   note(text: string): void;
 }
 
-/** A request to the broker that is on its way. */
+/** A pending request to the broker. */
 interface Request {
   dueMs: number;
   refusedMs: number;
@@ -38,7 +38,7 @@ const tickMs = 500;
 const refusedAfterMs = 5_000;
 const usualDelayMs = 30;
 
-/** One process of a simulated cluster with its line to the broker. */
+/** One process of a simulated cluster with its connection to the broker. */
 export class SimulatedInstance {
   readonly name: string;
   readonly presence: ClusterPresence;
@@ -47,16 +47,16 @@ export class SimulatedInstance {
   link: "whole" | "cut" | "black hole" = "whole";
   linkUntilMs = 0;
   delayMs = usualDelayMs;
-  /** Whether the broker keeps messages for it while the line is broken. */
+  /** Whether the broker keeps messages for it while the connection is broken. */
   keepsQueue = false;
   leavingSinceMs: number | null = null;
   hasLeft = false;
-  /** Whether it must know all reports, and since when nothing hinders it. */
+  /** Whether it must know all reports, and since when it could get them. */
   knows = false;
   healthySinceMs: number;
   readonly #world: Surroundings;
   readonly #here = new Map<string, number>();
-  /** Connections that clients gave up while the process was stopped. */
+  /** Connections that clients closed while the process was stopped. */
   readonly #closing: string[] = [];
   #inbox: { atMs: number; message: PresenceMessage }[] = [];
   #requests: Request[] = [];
@@ -115,7 +115,7 @@ export class SimulatedInstance {
     };
   }
 
-  /** A black hole shows only by requests without an answer. */
+  /** A black hole is detected only by requests without a response. */
   #isReady(): boolean {
     return this.#world.now() >= this.readyAtMs && !this.#world.isBrokerAway() && this.link !== "cut";
   }
@@ -138,7 +138,7 @@ export class SimulatedInstance {
 
   breakLink(link: "cut" | "black hole", untilMs: number): void {
     const keeps = this.#world.random.chance(0.5);
-    // What was lost once stays lost.
+    // A lost message stays lost.
     this.keepsQueue = keeps && (this.link === "whole" || this.keepsQueue);
     this.link = link;
     this.linkUntilMs = untilMs;
@@ -167,7 +167,7 @@ export class SimulatedInstance {
     });
   }
 
-  /** The process is gone; the broker may still take what was sent. */
+  /** The process has ended; the broker may still accept what was sent. */
   end(): void {
     for (const { take } of this.#requests) if (this.#world.random.chance(0.5) && this.#reachesBroker) take();
   }
@@ -220,7 +220,7 @@ export class SimulatedInstance {
         request.take();
         request.resolve();
       } else if (request.refusedMs <= nowMs || this.link === "cut") {
-        // The broker may have taken it although its answer got lost.
+        // The broker may have accepted it although its response was lost.
         if (this.link === "cut" && this.#world.random.chance(0.5)) request.take();
         request.reject(new Error("no answer"));
       } else this.#requests.push(request);

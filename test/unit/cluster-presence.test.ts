@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { beatMs, graceMs, Room, roomOf } from "../support/presence-room.ts";
 
-test("every instance knows who is online on any of them", async () => {
+test("every instance knows the users of all instances", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("a", "anna");
   room.open("b", "bert");
@@ -17,7 +17,7 @@ test("every instance knows who is online on any of them", async () => {
   expect(room.online("b")).toEqual(["bert"]);
 });
 
-test("an instance that starts later learns the whole list", async () => {
+test("an instance that starts later gets the whole list", async () => {
   const room = await roomOf("a");
   for (let user = 0; user < 5_000; user++) room.open("a", `user-${user}`);
   await room.pass(1_000);
@@ -26,7 +26,7 @@ test("an instance that starts later learns the whole list", async () => {
   expect(room.online("b")).toHaveLength(5_000);
 });
 
-test("an instance that died vanishes within three beats, and its users are told offline once", async () => {
+test("a dead instance is evicted within three beats, and its users are reported offline once", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("a", "anna");
   room.open("b", "bert");
@@ -41,7 +41,7 @@ test("an instance that died vanishes within three beats, and its users are told 
   expect(room.events).toEqual(["online anna", "online bert", "offline bert"]);
 });
 
-test("an instance that ends in order is gone at once", async () => {
+test("an instance that ends in order is removed at once", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
   await room.pass(1_000);
@@ -52,7 +52,7 @@ test("an instance that ends in order is gone at once", async () => {
   expect(room.events).toEqual(["online bert", "offline bert"]);
 });
 
-test("the last instance that ends in order tells that nobody is left, also of those who had just gone", async () => {
+test("the last instance that ends in order reports all users offline, also those within the grace period", async () => {
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   room.open("b", "bert");
@@ -67,7 +67,7 @@ test("the last instance that ends in order tells that nobody is left, also of th
   expect(room.events.slice(3).sort()).toEqual(["offline anna", "offline ben", "offline bert"]);
 });
 
-test("an instance that ends before it can know whether it is alone tells nothing", async () => {
+test("an instance that ends before it can know whether it is alone reports nothing", async () => {
   const room = new Room();
   room.start("a");
   room.open("a", "anna");
@@ -76,7 +76,7 @@ test("an instance that ends before it can know whether it is alone tells nothing
   expect(room.events).toEqual([]);
 });
 
-test("a restart under the same name replaces what the earlier life had said", async () => {
+test("a restart with the same name replaces the list of the earlier process", async () => {
   const room = await roomOf("a", "b");
   room.open("b", "bert");
   room.open("b", "ben");
@@ -90,7 +90,7 @@ test("a restart under the same name replaces what the earlier life had said", as
   expect(room.events).toEqual(["online bert", "online ben", "offline ben"]);
 });
 
-test("while the queue is away nobody is declared dead, and afterwards all agree again", async () => {
+test("while the queue is not available no instance is evicted, and afterwards all agree again", async () => {
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   room.open("b", "bert");
@@ -134,7 +134,7 @@ test.each(["a", "b"])(
   },
 );
 
-test("instances that start before the queue is there tell who is online once", async () => {
+test("instances that start before the queue is available report online users once", async () => {
   const room = new Room();
   room.isLineUp = false;
   room.start("a");
@@ -146,7 +146,7 @@ test("instances that start before the queue is there tell who is online once", a
   expect(room.events).toEqual(["online bert"]);
 });
 
-test("a move to another instance within the grace is no event", async () => {
+test("a move to another instance within the grace period causes no event", async () => {
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   await room.pass(1_000);
@@ -157,7 +157,7 @@ test("a move to another instance within the grace is no event", async () => {
   expect(room.events).toEqual(["online anna"]);
 });
 
-test("a stay between two announcements ends for other services also when its instance is cut off at once", async () => {
+test("a stay between two announcements is reported offline also if its instance is cut off at once", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("a", "anna");
   room.close("a", "anna");
@@ -169,14 +169,14 @@ test("a stay between two announcements ends for other services also when its ins
   expect(room.lastTold().get("anna")).toBe("offline");
 });
 
-test("an idle cluster says one beat per instance and beat", async () => {
+test("an idle cluster sends one note per instance and beat", async () => {
   const room = await roomOf("a", "b");
   room.said = [];
   await room.pass(10 * beatMs);
   expect(room.said.length).toBeLessThanOrEqual(22);
 });
 
-test("whatever happens, and whatever is lost on the way, all views agree in the end, and what was told last is true", async () => {
+test("whatever happens and is lost, all views agree in the end, and the last event is true", async () => {
   const step = fc.record({
     node: fc.constantFrom("a", "b", "c"),
     userId: fc.constantFrom("u1", "u2", "u3", "u4"),
@@ -189,7 +189,7 @@ test("whatever happens, and whatever is lost on the way, all views agree in the 
         if (what === "open") room.open(node, userId);
         if (what === "close" && (room.nodes.get(node)?.here.get(userId) ?? 0) > 0) room.close(node, userId);
         if (what === "cut" || what === "mend") room.isLineUp = what === "mend";
-        // One at a time, and the next when the one before is back: what two tell each other needs one of them.
+        // One at a time, and the next when the last one is back, because one instance must keep the reports.
         if (what === "cut off" && room.cutOff.size === 0) room.cutOff.add(node);
         if (what === "join" && room.cutOff.delete(node)) await room.pass(3 * beatMs);
         if (what === "wait") await room.pass(500);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { beatMs, graceMs, Room, roomOf } from "../support/presence-room.ts";
 
-test("when the instance that tells the events dies, the next one tells what it may not have told", async () => {
+test("when the reporting instance dies, the next one repeats the events that may be missing", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("b", "bert");
   await room.pass(1_000);
@@ -23,7 +23,7 @@ test("an event that is repeated by the instance that takes over has the same id"
     ["a", () => room.open("c", "carl")],
     ["b", () => room.close("c", "carla")],
   ] as const) {
-    // It dies when the queue has taken the event, before any other instance can know that.
+    // It dies when the queue has accepted the event, before any other instance can know that.
     room.onTold = (node) => {
       if (node === speaker) room.cutOff.add(node);
     };
@@ -38,7 +38,7 @@ test("an event that is repeated by the instance that takes over has the same id"
   expect(new Set(room.told.map(({ id }) => id)).size).toBe(3);
 });
 
-test("a user who comes back to an instance that was given up is reported online, also when the one that saw it go dies", async () => {
+test("a user who returns to an evicted instance is reported online, also if the instance that evicted it dies", async () => {
   const room = await roomOf("a", "b", "c");
   room.open("b", "eve");
   await room.pass(2 * beatMs);
@@ -72,22 +72,22 @@ test("an instance that starts while all others end knows what they reported", as
   expect(room.events).toEqual(["online anna", "online bert", "offline bert"]);
 });
 
-test("an instance of an earlier version that reports is believed, and nothing is reported twice after it", async () => {
+test("reports of an instance of an earlier version are adopted and not repeated", async () => {
   const room = new Room();
-  const tell = (note: object) =>
+  const send = (note: object) =>
     room.nodes.get("b")?.presence.receive({
       ...{ v: 1, id: crypto.randomUUID(), node: "a", type: "presence", boot: "boot-0" },
       ...{ startedAt: 1, digest: { users: 1, hash: Bun.hash.xxHash32("anna") }, n: 1 },
       ...note,
     });
   room.start("b");
-  tell({ kind: "part", index: 0, parts: 1, users: ["anna"] });
+  send({ kind: "part", index: 0, parts: 1, users: ["anna"] });
   for (let beat = 0; beat < 4; beat++) {
     await room.pass(beatMs);
-    tell({ kind: "beat" });
+    send({ kind: "beat" });
   }
   expect(room.events).toEqual([]);
-  tell({ kind: "bye" });
+  send({ kind: "bye" });
   await room.pass(graceMs + 1_000);
   expect(room.events).toEqual(["offline anna"]);
 });
@@ -124,7 +124,7 @@ test("a user who moves to an instance that does not know the stay yet is reporte
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   await room.pass(2 * beatMs);
-  // It has heard nobody yet, and takes the stay for a new one.
+  // It has received nothing yet, and takes the stay for a new one.
   room.start("c");
   room.open("c", "anna");
   await room.pass(beatMs);
@@ -143,7 +143,7 @@ test("a user who moves to an instance that does not know the stay yet is reporte
   expect({ online: online?.size, offline: offline?.size }).toEqual({ online: 1, offline: 1 });
 });
 
-test("an instance that was cut off while a stay ended learns that the next one is another", async () => {
+test("an instance that was cut off while a stay ended treats the next stay as new", async () => {
   const room = await roomOf("a", "b");
   room.open("a", "anna");
   await room.pass(2 * beatMs);
@@ -162,7 +162,7 @@ test("an instance that was cut off while a stay ended learns that the next one i
   await room.pass(3 * beatMs);
   room.close("b", "anna");
   await room.pass(graceMs + 1_000);
-  // Under the id of the earlier stay a reader would drop it.
+  // With the id of the earlier stay a reader would drop it.
   expect(room.lastTold().get("anna")).toBe("offline");
   const ids = room.told.map(({ id }) => id);
   expect(new Set(ids).size).toBe(4);
@@ -173,7 +173,7 @@ test("a return that one instance saw within the grace period and another after i
   room.open("a", "anna");
   await room.pass(2 * beatMs);
   room.close("a", "anna");
-  // The other instance heard of it half a second later.
+  // The other instance received it half a second later.
   await room.pass(graceMs);
   expect(room.events).toEqual(["online anna", "offline anna"]);
   room.open("b", "anna");

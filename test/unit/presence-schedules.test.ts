@@ -4,7 +4,7 @@ import { PresenceWorld } from "../support/presence-world.ts";
 
 const seeds = pick(100, 10_000);
 
-/** What readers of the events are promised, docs/reliability.md. A seed that fails is replayed alone with its timeline. */
+/** The promises of docs/reliability.md to readers of the events. A seed that fails is replayed alone with its timeline. */
 test("whatever happens to three instances, the events of a user alternate, repeats have the same id, and the last one is true", async () => {
   let events = 0;
   for (let seed = 0; seed < seeds; seed++) {

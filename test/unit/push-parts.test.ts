@@ -173,7 +173,7 @@ describe("presence", () => {
   const socket = (id: string) =>
     ({ data: { id, userId: "ann", kind: "normal", isV1: false, channels: null } }) as unknown as Socket;
 
-  test("online once, offline after the grace, and neither for a reconnect within it", async () => {
+  test("online once, offline after the grace period, and no event for a reconnect within it", async () => {
     const connections = new Connections();
     const { presence, told, pass } = instanceOf(connections);
     const [first, second] = [socket("1"), socket("2")];
@@ -199,7 +199,7 @@ describe("presence", () => {
     expect(told.at(-1)).toBe("ann offline 1");
   });
 
-  test("while the queue is away nothing gathers; afterwards what was announced is told, and what is the case now", async () => {
+  test("while the queue is not available nothing accumulates; afterwards announced events and the current state are reported", async () => {
     const connections = new Connections();
     const { presence, told, queue, pass } = instanceOf(connections);
     queue.isAway = true;
