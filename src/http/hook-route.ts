@@ -46,11 +46,14 @@ export function hookRoutes(options: HookRouteOptions): Routes {
   return { "/api/hooks/git": handle, [`${prefix}*`]: handle };
 }
 
-/** The path after the prefix. */
+const hookKey = /^[0-9a-f]{48}$/;
+
+/** The path after the prefix, or an empty text if it is no valid key. */
 function hookKeyOf(url: string): string {
   const start = url.indexOf(prefix);
   const end = url.indexOf("?", start);
-  return start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
+  const key = start < 0 ? "" : url.slice(start + prefix.length, end < 0 ? undefined : end);
+  return hookKey.test(key) ? key : "";
 }
 
 /** A late body counts as broken, like a body whose sender disconnected. */

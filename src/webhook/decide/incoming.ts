@@ -10,6 +10,7 @@ import { newTrace } from "./trace.ts";
 
 /** A request at the delivery endpoint. */
 export interface Incoming {
+  /** The hookKey of the address; empty: it is no valid key. */
   key: string;
   headers: HeaderValues;
   query: { get(name: string): string | null };

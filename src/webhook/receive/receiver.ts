@@ -39,8 +39,6 @@ export interface ReceiverOptions {
   onFloodWriteFailed: (error: unknown) => void;
 }
 
-const hookKey = /^[0-9a-f]{48}$/;
-
 /** Receives live deliveries: checks endpoint, size, rate and signature. Verified ones are decided under the project's lock. */
 export function buildReceiver(options: ReceiverOptions): Receiver {
   const { store, hooks, pipeline, clock, limitPerMinute } = options;
@@ -55,7 +53,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   async function receive(incoming: Incoming): Promise<Answer> {
     let known = unknownDelivery(incoming, clock.now());
     try {
-      const hook = hookKey.test(incoming.key) ? await locate(incoming, known) : null;
+      const hook = incoming.key !== "" ? await locate(incoming, known) : null;
       if (hook === null) return await refuseUnknown(incoming, known);
       if ("body" in hook) return hook;
       known = locatedDelivery(hook, incoming, known);
@@ -219,7 +217,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
     // In a flood only the count grows, so no look-up is needed.
     const isLookedUp =
-      hookKey.test(incoming.key) && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
+      incoming.key !== "" && !floods.isFlooding(originOf(incoming, unknownPlace), clock.elapsed());
     const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
