@@ -1,8 +1,7 @@
-import type { AuditEntry } from "../../model/audit.ts";
 import type { Keepers } from "../../model/store.ts";
 import { newApi, route } from "./route.ts";
 import { queryId, queryTime, text, time } from "./scalars.ts";
-import { json, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
 const auditEntry = z
   .object({
@@ -41,10 +40,9 @@ const listAudit = route({
 export function auditApi({ audit }: Pick<Keepers, "audit">) {
   return newApi().openapi(listAudit, async (c) => {
     const { page, pageSize, ...filter } = c.req.valid("query");
-    return c.json(listJson(await audit.list(onlyGiven(filter), { page, pageSize }), entryJson), 200);
+    return c.json(
+      listJson(await audit.list(onlyGiven(filter), { page, pageSize }), (entry) => jsonOf(auditEntry, entry)),
+      200,
+    );
   });
-}
-
-function entryJson(entry: AuditEntry) {
-  return { ...entry, at: entry.at.toISOString() };
 }

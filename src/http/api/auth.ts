@@ -6,7 +6,7 @@ import { limitKeyOf } from "../client-address.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
-import { json, jsonBody, noContent, strict, z } from "./shape.ts";
+import { json, jsonBody, jsonOf, noContent, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
 const tags = ["auth"];
@@ -181,13 +181,5 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
 }
 
 function sessionJson(session: Session, currentId: number | null) {
-  return {
-    id: session.id,
-    userAgent: session.userAgent,
-    remoteIp: session.remoteIp,
-    createdAt: session.createdAt.toISOString(),
-    lastSeenAt: session.lastSeenAt.toISOString(),
-    expiresAt: session.expiresAt.toISOString(),
-    current: session.id === currentId,
-  };
+  return jsonOf(sessionShape, { ...session, current: session.id === currentId });
 }

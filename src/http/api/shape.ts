@@ -71,6 +71,20 @@ export function listJson<T, J>(page: Page<T>, write: (item: T) => J) {
   return { items: page.items.map(write), total: page.total, page: page.page, pageSize: page.pageSize };
 }
 
+type Json<T> = T extends Date ? string : T;
+
+/** The fields of the shape, with times in ISO 8601. Other fields of `item`, such as hashes, are left out. */
+export function jsonOf<S extends z.ZodRawShape, T extends Record<keyof S, unknown>>(
+  { shape }: z.ZodObject<S>,
+  item: T,
+) {
+  const entries = Object.keys(shape).map((key) => {
+    const value = item[key];
+    return [key, value instanceof Date ? value.toISOString() : value];
+  });
+  return Object.fromEntries(entries) as { [K in keyof S]: Json<T[K]> };
+}
+
 type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /** Removes fields that are undefined. */

@@ -9,7 +9,7 @@ import { credentialOf } from "../auth.ts";
 import { audit, callerOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
-import { json, jsonBody, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
+import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
 
 const tags = ["tokens"];
 /** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */
@@ -151,15 +151,5 @@ export function tokensApi({ store, clock }: TokensDeps) {
 }
 
 function tokenJson(token: ApiToken) {
-  const { id, userId, name, hint, scopes } = token;
-  return {
-    id,
-    userId,
-    name,
-    hint,
-    scopes,
-    createdAt: token.createdAt.toISOString(),
-    lastUsedAt: token.lastUsedAt?.toISOString() ?? null,
-    expiresAt: token.expiresAt?.toISOString() ?? null,
-  };
+  return jsonOf(tokenShape, token);
 }
