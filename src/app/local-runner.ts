@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -208,6 +209,8 @@ export function buildLocalRunner(
   return {
     async start(server) {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
+      // Scripts of another user must not read the database and the key; their workspaces are elsewhere.
+      if (config["runner.scriptUser"] !== undefined) chmodSync(resolve(config["data.dir"]), 0o700);
       reachDirectly([new URL(server).hostname]);
       registration = await registerAt(server);
       await keepOne(server);
