@@ -81,11 +81,16 @@ function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }:
   );
 }
 
-function Isolation({ runner: { isolated } }: { runner: Runner }) {
+/** A runner of an earlier version may report `isolated` alone. */
+function Isolation({ runner: { isolated, isolation, containers } }: { runner: Runner }) {
+  const how = { none: "isolated", user: "isolated: another user", container: "isolated: containers" }[
+    isolation
+  ];
   return (
     <span className="state" data-tone={isolated ? "success" : "warning"}>
       <span className="state-dot" aria-hidden="true" />
-      {isolated ? "isolated" : "not isolated"}
+      {isolated ? how : "not isolated"}
+      {containers && isolation !== "container" && ", has containers"}
     </span>
   );
 }

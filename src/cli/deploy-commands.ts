@@ -33,13 +33,17 @@ function addProject(program: Command): void {
     .option("--build <script>", "script of the build stage")
     .option("--deploy <script>", "script of the deploy stage")
     .option("--start <script>", "script of the start stage")
+    .option("--image <image>", "container image in which the stages run")
+    .option("--isolation <level>", "weakest isolation of its runners: none, user or container")
     .action(async (name: string, gitUrl: string, options: RemoteOptions & Record<string, string>) => {
       const stages = Object.fromEntries(
         ["build", "deploy", "start"].flatMap((stage) =>
           options[stage] === undefined ? [] : [[stage, { script: options[stage] }]],
         ),
       );
-      const body = { name, git: { url: gitUrl, ref: options.ref }, stages };
+      const { image, isolation } = options;
+      const execution = { ...(image ? { image } : {}), ...(isolation ? { isolation } : {}) };
+      const body = { name, git: { url: gitUrl, ref: options.ref }, stages, ...execution };
       const made = await apiRemote(options).send<Row>("POST", "/api/projects", body);
       print(options, made, () => `Created project ${name} with id ${made.id}.`);
     });

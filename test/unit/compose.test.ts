@@ -20,7 +20,7 @@ const serviceSchema = {
       type: "object",
       additionalProperties: false,
       required: ["context"],
-      properties: { context: text, dockerfile: text },
+      properties: { context: text, dockerfile: text, target: text },
     },
     command: texts,
     restart: { enum: ["no", "always", "on-failure", "unless-stopped"] },

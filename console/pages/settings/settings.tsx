@@ -8,6 +8,7 @@ import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
 import { leavingFreely } from "../../unsaved.ts";
 import { CommitStatusSettings } from "./commit-status.tsx";
+import { ExecutionSettings } from "./execution.tsx";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
 import { StageSettings } from "./stages.tsx";
@@ -18,6 +19,7 @@ export function ProjectSettings({ project }: { project: Project }) {
     <div className="stack">
       <RepositorySettings project={project} />
       <StageSettings project={project} />
+      <ExecutionSettings project={project} />
       <EnvironmentSettings project={project} />
       <SecretSettings project={project} />
       <Panel title="Members" about="Who may look at the project, and who may change and deploy it.">
