@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
+import { isTextList } from "../message/message.ts";
 
 /** Shows that two lists of users differ, without sending them. */
 export interface Digest {
@@ -58,8 +59,8 @@ function isUsable(value: JsonObject): boolean {
   if (kind === "reports") return isReportLists(value);
   if (kind === "state") return isPart(value) && Number.isFinite(value.highest) && isReportLists(value);
   if (typeof value.n !== "number" || !isDigest(value.digest)) return false;
-  if (kind === "delta") return isTexts(value.joined) && isTexts(value.left);
-  return kind === "beat" || (kind === "part" && isPart(value) && isTexts(value.users));
+  if (kind === "delta") return isTextList(value.joined) && isTextList(value.left);
+  return kind === "beat" || (kind === "part" && isPart(value) && isTextList(value.users));
 }
 
 function isPart({ index, parts }: JsonObject): boolean {
@@ -67,7 +68,7 @@ function isPart({ index, parts }: JsonObject): boolean {
 }
 
 function isReportLists({ users, marks, after }: JsonObject): boolean {
-  if (!isTexts(users) || !isNumbers(marks) || !isNumbers(after)) return false;
+  if (!isTextList(users) || !isNumbers(marks) || !isNumbers(after)) return false;
   return users.length === marks.length && users.length === after.length;
 }
 
@@ -77,8 +78,4 @@ function isDigest(value: unknown): value is Digest {
 
 function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item));
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
