@@ -1,8 +1,12 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import type { DeliveryFilter } from "../src/model/delivery.ts";
 import type { Store } from "../src/model/store.ts";
+import type { WebhookConfig } from "../src/model/webhook-config.ts";
+import { type ArrivedDelivery, acceptDelivery } from "../src/webhook/decide/accept-delivery.ts";
+import { waysIn } from "../src/webhook/decide/ways-in.ts";
+import { parseGenericPayload } from "../src/webhook/host/payloads.ts";
 import { availableDatabases, makeSqlite } from "../test/support/databases.ts";
-import { sampleDelivery, sampleProject, sampleTask, sampleWebhookConfig } from "../test/support/samples.ts";
+import { sampleProject, sampleWebhookConfig } from "../test/support/samples.ts";
 import { type Benchmark, digits, median } from "./benchmark.ts";
 
 const projectCount = 100;
@@ -63,22 +67,22 @@ export const storeSpeed: Benchmark = {
 };
 
 async function measureTransactions(store: Store) {
-  const projects: { id: number; key: string }[] = [];
+  const hooks: WebhookConfig[] = [];
   for (let each = 0; each < projectCount; each++) {
     const { id } = await store.projects.create(sampleProject());
-    const key = crypto.randomUUID();
-    await store.webhookConfigs.save(sampleWebhookConfig({ projectId: id, key, enabled: true }));
-    projects.push({ id, key });
+    const config = sampleWebhookConfig({ projectId: id, key: crypto.randomUUID(), enabled: true });
+    await store.webhookConfigs.save(config);
+    hooks.push(config);
   }
   const waitsMs: number[] = [];
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   const endAt = startedAt + seconds * 1000;
   await Promise.all(
-    projects.slice(0, lanes).map(async (project) => {
+    hooks.slice(0, lanes).map(async (hook) => {
       while (performance.now() < endAt) {
         const begunAt = performance.now();
-        await deliver(store, project);
+        await deliver(store, hook);
         waitsMs.push(performance.now() - begunAt);
       }
     }),
@@ -95,18 +99,33 @@ async function measureTransactions(store: Store) {
 
 const body = JSON.stringify({ ref: "refs/heads/main", filler: "x".repeat(1000) });
 
-/** As the pipeline does: reads first, then writes once. */
-function deliver(store: Store, { id, key }: { id: number; key: string }): Promise<unknown> {
-  return store.withLock(`project ${id}`, 5000, async (locked) => {
-    const now = new Date();
-    await locked.webhookConfigs.byKey(key);
-    await locked.deliveries.lastAccepted(id, { since: new Date(now.getTime() - 1), now });
-    await locked.tasks.countHeld(id);
-    await locked.deliveries.createWithTask(
-      sampleDelivery({ project_id: id, body, created_at: now, host_delivery_id: crypto.randomUUID() }),
-      sampleTask({ projectId: id, createdAt: now }),
-    );
-  });
+const event = parseGenericPayload(JSON.parse(body), "push", null);
+
+/** Decides about a delivery as the product does. */
+async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
+  const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
+  const delivery: ArrivedDelivery = {
+    way: waysIn.live,
+    rules: { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt, debounceSeconds: 0 },
+    known: {
+      projectId,
+      projectName: "shop",
+      provider: "generic",
+      body,
+      headers: {},
+      hostDeliveryId: crypto.randomUUID(),
+      remoteIp: "192.0.2.1",
+      arrivedAt: new Date(),
+      replayOf: null,
+      formerProjectId: null,
+    },
+    steps: [],
+    filtered: { event: event, aside: "", outcome: null, steps: [] },
+    sharedLimit: null,
+    countsPlace: false,
+  };
+  const lock = { name: `webhook ${projectId}`, waitMs: 5_000 };
+  return store.run(acceptDelivery, delivery, lock);
 }
 
 async function measurePages(): Promise<Record<string, number>> {

@@ -32,7 +32,7 @@ const bundle = join(dist, bundleName);
 await writeBundle(bundle, await bundleConsole(root));
 await Bun.build({
   // A thread is started by the path of its program below `src`, so each program must be an entry point.
-  entrypoints: [join(root, "src/main.ts"), join(root, "src/store/sqlite/sqlite-thread-program.ts"), bundle],
+  entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts"), bundle],
   root: join(root, "src"),
   compile: { outfile: executable, ...(target ? { target } : {}) },
   minify: true,

@@ -34,7 +34,7 @@ export interface Credentials {
 
 export function buildCredentials(
   keepers: Pick<Keepers, "users" | "sessions" | "apiTokens" | "runners">,
-  clock: Clock,
+  clock: Pick<Clock, "now">,
   formerRunnerToken: () => FormerRunnerToken | null = () => null,
 ): Credentials {
   const isOver = (expiresAt: Date | null) => expiresAt !== null && expiresAt.getTime() <= clock.now();

@@ -1,10 +1,11 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import type { Store } from "../model/store.ts";
+import { operation, type Store } from "../model/store.ts";
+import type { UserKeeper } from "../model/user.ts";
 import { randomToken } from "../secrets.ts";
 import { type Passwords, passwordMaxLength, passwordMinLength } from "./password.ts";
 
-const lockWaitMs = 30_000;
+const lockWaitMs = 8_000;
 
 export interface FirstAdmin {
   username: string;
@@ -30,12 +31,8 @@ export async function ensureFirstAdmin(
       `SLIPWAY_ADMIN_PASSWORD must have ${passwordMinLength} to ${passwordMaxLength} characters; without it the first start makes a password and prints it.`,
     );
   const passwordHash = await passwords.hash(password);
-  const making = store.withLock("first-admin", lockWaitMs, async ({ users }) => {
-    if ((await users.count()) > 0) return null;
-    const createdAt = new Date(clock.now());
-    await users.create({ username: "admin", passwordHash, role: "admin", createdAt });
-    return { username: "admin", generatedPassword: chosenPassword === undefined ? password : null };
-  });
+  const admin = { username: "admin", passwordHash, role: "admin", createdAt: new Date(clock.now()) } as const;
+  const making = store.run(createFirstUser, admin, { name: "first-admin", waitMs: lockWaitMs });
   const made = await making.catch((thrown: unknown) => {
     if (thrown instanceof Fault && thrown.code === "conflict") return null;
     throw thrown;
@@ -46,5 +43,19 @@ export async function ensureFirstAdmin(
       "unavailable",
       "The user `admin` could not be created: another process holds the database lock. Start again.",
     );
-  return made;
+  return made
+    ? { username: admin.username, generatedPassword: chosenPassword === undefined ? password : null }
+    : null;
 }
+
+type FirstUser = Parameters<UserKeeper["create"]>[0];
+
+/** False when there are users already. */
+export const createFirstUser = operation(
+  "createFirstUser",
+  async ({ users }, user: FirstUser): Promise<boolean> => {
+    if ((await users.count()) > 0) return false;
+    await users.create(user);
+    return true;
+  },
+);

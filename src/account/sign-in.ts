@@ -4,12 +4,13 @@ import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AttemptKeeper } from "../model/attempt.ts";
 import type { Caller } from "../model/permission.ts";
-import type { Keepers, Store } from "../model/store.ts";
+import type { Store } from "../model/store.ts";
 import type { Session, User, UserWithPassword } from "../model/user.ts";
 import { hashToken } from "../secrets.ts";
 import { buildAttemptLimit } from "./attempt-limit.ts";
 import { newToken } from "./credential.ts";
-import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
+import type { EndedCredentials } from "./end-credentials.ts";
+import { changePassword as changePasswordOperation, openSession } from "./open-session.ts";
 import type { Passwords } from "./password.ts";
 
 const windowMs = 5 * 60_000;
@@ -43,7 +44,7 @@ export interface PasswordChange {
 }
 
 export interface SignInOptions {
-  store: Pick<Store, "users" | "sessions" | "transaction">;
+  store: Pick<Store, "users" | "sessions" | "run">;
   /** Counts failures over all instances; null if there is only one. */
   attempts: AttemptKeeper | null;
   passwords: Passwords;
@@ -89,21 +90,15 @@ export function buildSignIn(options: SignInOptions): SignIn {
     return user;
   }
 
-  /** To check a password takes a while: whether it is still the user's, and stays so until the transaction ends. */
-  async function isStillRight(keepers: Keepers, checked: UserWithPassword): Promise<boolean> {
-    const held = await keepers.users.hold(checked.id);
-    return held !== null && !held.disabled && held.passwordHash === checked.passwordHash;
-  }
-
   return {
     async signIn({ username, password, remoteIp, userAgent, limitKey }) {
       const checked = await check(username, password, limitKey);
       if (!checked) throw wrong();
       const token = newToken("session");
       const now = clock.now();
-      const session = await store.transaction(async (keepers) => {
-        if (!(await isStillRight(keepers, checked))) throw wrong();
-        return keepers.sessions.create({
+      const session = await store.run(openSession, {
+        checked: { id: checked.id, passwordHash: checked.passwordHash },
+        session: {
           userId: checked.id,
           tokenHash: hashToken(token),
           userAgent: userAgent.slice(0, 200),
@@ -111,8 +106,9 @@ export function buildSignIn(options: SignInOptions): SignIn {
           createdAt: new Date(now),
           lastSeenAt: new Date(now),
           expiresAt: new Date(now + sessionMs),
-        });
+        },
       });
+      if (!session) throw wrong();
       const { passwordHash: _, ...user } = checked;
       return { token, session, user };
     },
@@ -123,11 +119,14 @@ export function buildSignIn(options: SignInOptions): SignIn {
       const checked = await check(caller.username, oldPassword, limitKey);
       if (!checked) throw wrongOld();
       const passwordHash = await passwords.hash(newPassword);
-      return store.transaction(async (keepers) => {
-        if (!(await isStillRight(keepers, checked))) throw wrongOld();
-        await keepers.users.update(checked.id, { passwordHash });
-        return endCredentials(keepers, checked.id, { keepTokens, keepSessionId: caller.sessionId });
+      const ended = await store.run(changePasswordOperation, {
+        checked: { id: checked.id, passwordHash: checked.passwordHash },
+        passwordHash,
+        keepTokens,
+        keepSessionId: caller.sessionId,
       });
+      if (!ended) throw wrongOld();
+      return ended;
     },
   };
 }

@@ -12,6 +12,7 @@ import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
 import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
 import { endStages } from "../task/queue/stages.ts";
+import { storeThread } from "./store-thread.ts";
 
 export function databaseUrlOf(config: Config): string {
   return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;
@@ -41,7 +42,7 @@ export async function restoreData(
 ): Promise<Restored> {
   const databaseUrl = databaseUrlOf(config);
   // Opening the store creates the schema.
-  const store = await openStore({ url: databaseUrl, log: quietLog() });
+  const store = await openStore({ url: databaseUrl, log: quietLog(), threadProgram: storeThread });
   await store.close();
   return restore({
     databaseUrl,
@@ -68,7 +69,11 @@ export async function rotateDataKey(
   config: Config,
   nextKey: string | undefined,
 ): Promise<{ resealed: number }> {
-  const store = await openOwnStore("alone", { url: databaseUrlOf(config), log: quietLog() });
+  const store = await openOwnStore("alone", {
+    url: databaseUrlOf(config),
+    log: quietLog(),
+    threadProgram: storeThread,
+  });
   try {
     const currentKey = config["data.encryptionKey"];
     if (currentKey === undefined) return await rotateKeyFile(config["data.dir"], store);
@@ -91,7 +96,7 @@ export async function resetPassword(
   password: string,
   keepTokens: boolean,
 ): ReturnType<typeof rescueUser> {
-  const store = await openStore({ url: databaseUrlOf(config), log: quietLog() });
+  const store = await openStore({ url: databaseUrlOf(config), log: quietLog(), threadProgram: storeThread });
   try {
     return await rescueUser(store, buildPasswords(), systemClock, username, password, keepTokens);
   } finally {

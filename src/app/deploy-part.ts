@@ -23,6 +23,7 @@ import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
 import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
+import { storeThread } from "./store-thread.ts";
 import { buildTaskPart } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
 
@@ -44,6 +45,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
     poolSize: config["database.poolSize"],
     log,
     clock,
+    threadProgram: storeThread,
   });
   try {
     const { secrets, warnings: keyWarnings } = await loadDataKey(

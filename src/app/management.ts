@@ -45,7 +45,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     permissions: buildPermissions(store),
     signIn: buildSignIn({
       store,
-      attempts: store.version() === null ? store.attempts : null,
+      attempts: store.isShared ? store.attempts : null,
       passwords,
       clock,
       metrics,

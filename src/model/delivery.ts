@@ -1,5 +1,6 @@
 import type { Page, PageRequest } from "./page.ts";
-import type { NewTask, Task } from "./task.ts";
+import type { Project } from "./project.ts";
+import type { InQueue, NewTask, Task, TaskState } from "./task.ts";
 import type { EventName, ProviderName } from "./webhook-config.ts";
 
 export const deliveryStatuses = ["accepted", "merged", "ignored", "rejected", "failed"] as const;
@@ -37,9 +38,6 @@ export const uncountedCodes: readonly DeliveryCode[] = [
   "webhook_disabled",
   "body_too_large",
 ];
-
-/** `listed`: events that the project listens to; `unlisted`: all others. Each bucket has the full limit per minute. */
-export type RateBucket = "listed" | "unlisted";
 
 /** Codes of deliveries that count as `unlisted`. */
 export const unlistedCodes: readonly DeliveryCode[] = ["event_not_allowed", "probe", "ref_deleted"];
@@ -158,10 +156,50 @@ export interface DeliveryFilter {
   visibleProjectIds?: number[];
 }
 
-/** From `since` to now. Later records, from before a clock was set back, are excluded. */
-export interface DeliveryWindow {
-  since: Date;
+/** Deliveries of events that a project listens to, and all others: each bucket has the whole limit per minute. */
+export type RateBucket = "listed" | "unlisted";
+
+/** What the decision about a delivery has to know of its project. Parts that are null are not looked up. */
+export interface SituationRequest {
+  projectId: number;
   now: Date;
+  /** Live deliveries after `since` that count against a bucket of the rate, at most `limit`. */
+  counted: { bucket: RateBucket; since: Date; limit: number } | null;
+  /** The debounce window that began after `since`; with a whole ref, the one that a push of it opened. */
+  window: { since: Date; rawRef: string | null } | null;
+  /** Whether the first unfinished task is wanted. */
+  unfinished: boolean;
+  /** A task that would join the end of the queue. */
+  queued: Pick<InQueue, "priority" | "notBefore"> | null;
+}
+
+/** The state of a project at one moment. Later records, from before a clock was set back, are left out. */
+export interface Situation {
+  project: Project;
+  /** Whether a token for commit statuses is stored. */
+  hasStatusToken: boolean;
+  /** The version of the webhook configuration; null: there is none. */
+  configUpdatedAt: Date | null;
+  /** `oldest` is the oldest of the newest `limit`. */
+  counted: { count: number; oldest: Date | null };
+  /** Task of the newest accepted live delivery inside the window; its state is null when it was deleted. */
+  windowTask: { id: number; state: TaskState | null } | null;
+  unfinished: { id: number; state: TaskState } | null;
+  queue: QueueSituation | null;
+}
+
+/** What delays a task at the end of the queue. */
+export interface QueueSituation {
+  /** Tasks of its own project that must start before it. */
+  own: number;
+  /** Other projects whose first task must start before it; none that is busy, because this task would overtake it. */
+  others: number;
+  /** Tasks of its project that are with a runner. */
+  heldOwn: number;
+  /** Tasks of all projects that are with a runner. */
+  held: number;
+  /** How many tasks the connected runners can run at a time. */
+  capacity: number;
 }
 
 export interface DeliveryKeeper {
@@ -170,6 +208,8 @@ export interface DeliveryKeeper {
   /** Creates a delivery and its task; each stores the id of the other. Throws "not_found" if the project is gone. */
   createWithTask(delivery: NewDelivery, task: NewTask): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
+  /** What the decision about a delivery has to know; null when the project is gone. */
+  situation(request: SituationRequest): Promise<Situation | null>;
   list(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliverySummary>>;
   /** Complete records after `place`, newest first; `limit` is at most 200. */
   latest(filter: DeliveryFilter, limit: number, place?: DeliveryPlace | null): Promise<Delivery[]>;
@@ -177,25 +217,6 @@ export interface DeliveryKeeper {
   scan(filter: DeliveryFilter, place: DeliveryPlace | null, limit: number): Promise<ScannedDelivery[]>;
   /** The ids of deliveries whose ref has a newer delivery that was accepted, was merged, or deleted the ref. */
   overtaken(ids: readonly number[]): Promise<number[]>;
-  /**
-   * Newest `accepted` live delivery after `since` that opened a debounce window; with `rawRef`, the newest one whose task
-   * builds a push of that ref.
-   */
-  lastAccepted(
-    projectId: number,
-    window: DeliveryWindow,
-    rawRef?: string,
-  ): Promise<{ id: number; task_id: number; created_at: Date } | null>;
-  /**
-   * Live deliveries of a project after `since` that count against this bucket of its rate, at most `limit`; `oldest` is the
-   * oldest of the newest `limit`.
-   */
-  countedSince(
-    projectId: number,
-    window: DeliveryWindow,
-    limit: number,
-    bucket: RateBucket,
-  ): Promise<{ count: number; oldest: Date | null }>;
   /** Id of the delivery whose ref and commit a task builds: the last delivery that took it over, or its creator. */
   builtBy(task: Pick<Task, "id" | "deliveryId">): Promise<number | null>;
   /** Records that another delivery took over a delivery's task. */

@@ -1,3 +1,4 @@
+import { revisionOf } from "../revision.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Permission, PermissionRow } from "./permission.ts";
 
@@ -7,6 +8,10 @@ export interface Group {
   /** Labels that its projects may request; null: any. */
   labels: string[] | null;
   createdAt: Date;
+}
+
+export function groupRevision({ name, labels }: Group): string {
+  return revisionOf({ name, labels });
 }
 
 export interface GroupKeeper {

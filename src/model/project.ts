@@ -1,3 +1,4 @@
+import { revisionOf } from "../revision.ts";
 import type { ContainerStage, ExecutionSettings } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
@@ -112,6 +113,15 @@ export interface Project extends ExecutionSettings {
   createdAt: Date;
 }
 
+export function projectRevision(project: Project): string {
+  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede } = project;
+  const { image, isolation, cache, limits } = project;
+  return revisionOf({
+    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede },
+    ...{ image, isolation, cache, limits },
+  });
+}
+
 export type GitCredential =
   | { type: "token"; username: string; token: string }
   | { type: "ssh"; privateKey: string };
@@ -155,6 +165,8 @@ export interface ProjectKeeper {
   update(id: number, change: ProjectChange): Promise<Project | null>;
   /** Null: nothing is known to serve. */
   setLiveTask(id: number, taskId: number | null): Promise<void>;
+  /** Deletes a few of the project's tasks with their logs; false when there are none left. */
+  deleteSomeTasks(id: number): Promise<boolean>;
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */
   delete(id: number): Promise<boolean>;
   /** Other projects whose commit statuses have this context, at most `limit`. */
@@ -169,4 +181,13 @@ export interface ProjectKeeper {
   /** Reserved names: `credential` (clone credential), `notify` (signing key), `status` (commit status token), `notify-target …` (address of a target) carry a leading `:`. */
   setSecret(id: number, name: string, ciphertext: string): Promise<void>;
   deleteSecret(id: number, name: string): Promise<boolean>;
+}
+
+/** Its tasks go first, a few at a time: to delete all logs at once would hold up all other writes. */
+export async function deleteProject(
+  projects: Pick<ProjectKeeper, "deleteSomeTasks" | "delete">,
+  id: number,
+): Promise<boolean> {
+  while (await projects.deleteSomeTasks(id));
+  return projects.delete(id);
 }

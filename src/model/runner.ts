@@ -1,3 +1,4 @@
+import { revisionOf } from "../revision.ts";
 import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
@@ -28,7 +29,7 @@ export interface Runner {
 }
 
 /** A runner without a call for this long counts as disconnected. */
-const seenWithinMs = 90_000;
+export const seenWithinMs = 90_000;
 
 export function isSeen({ lastSeenAt }: Runner, now: Date): boolean {
   return lastSeenAt !== null && now.getTime() - lastSeenAt.getTime() < seenWithinMs;
@@ -37,6 +38,10 @@ export function isSeen({ lastSeenAt }: Runner, now: Date): boolean {
 /** A runner may offer fewer labels than registered, never more, because tasks carry secrets. */
 export function labelsOf({ labels, offeredLabels }: Pick<Runner, "labels" | "offeredLabels">): string[] {
   return offeredLabels === null ? labels : labels.filter((label) => offeredLabels.includes(label));
+}
+
+export function runnerRevision({ name, labels, groupIds, disabled }: Runner): string {
+  return revisionOf({ name, labels, groupIds, disabled });
 }
 
 /** Properties that a runner reports, with the values before its first report. */

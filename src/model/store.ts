@@ -40,26 +40,54 @@ export interface MetaKeeper {
   set(name: string, value: string): Promise<void>;
 }
 
-/** Keepers that can also be changed together. */
-export interface Unit extends Keepers {
-  /** Runs `work` in one durable transaction: all of it, or none. It has returned once the commit is on disk. */
-  transaction<T>(work: (keepers: Keepers) => Promise<T>): Promise<T>;
+/** The keepers as an operation sees them: inside its own transaction, with the time of the database. */
+export interface OperationKeepers extends Keepers {
+  /** The database's time when the operation began, after its lock was taken. All instances agree on it. */
+  now(): Date;
 }
 
-export interface Store extends Unit {
-  /**
-   * Runs `work` alone for its name over all instances. Waits at most `waitMs`; answers "timeout" without running it
-   * after that. `work` uses the keepers that it is given and no others: on PostgreSQL they write in the transaction
-   * that holds the lock, so that work whose lock is lost is undone. A failure of `work` undoes it there too.
-   */
-  withLock<T>(name: string, waitMs: number, work: (locked: Unit) => Promise<T>): Promise<T | "timeout">;
-  /**
-   * Grows with every committed change of a project, its secrets or its webhook: what was read at a version still holds at the same one.
-   * Null where other instances write too.
-   */
-  version(): number | null;
+/**
+ * Work that the store does in one transaction next to the data: all of it, or none. It may run on another thread, and
+ * once more when a neighbour in its transaction fails. So it is a function of the keepers and its input alone: no
+ * network, no log, no other clock. Input and result are plain data; what is to be done afterwards is part of the result.
+ */
+export interface Operation<Input, Result> {
+  readonly name: string;
+  run(keepers: OperationKeepers, input: Input): Promise<Result>;
+}
+
+export function operation<Input, Result>(
+  name: string,
+  run: (keepers: OperationKeepers, input: Input) => Promise<Result>,
+): Operation<Input, Result> {
+  return { name, run };
+}
+
+/** An operation of a table of many, whose types only the caller of it knows. */
+export type AnyOperation = Operation<never, unknown>;
+
+/** Lets one operation of a name run at a time over all instances; `waitMs` limits the whole wait. */
+export interface OperationLock {
+  name: string;
+  waitMs: number;
+}
+
+/**
+ * A call of a keeper is one transaction of its own. What belongs together is an operation. Both have answered once what
+ * they wrote is on disk; when too many wait they are refused with the fault "unavailable".
+ */
+export interface Store extends Keepers {
+  run<Input, Result>(operation: Operation<Input, Result>, input: Input): Promise<Result>;
+  /** "timeout": the lock was not free in time, and the operation did not run. */
+  run<Input, Result>(
+    operation: Operation<Input, Result>,
+    input: Input,
+    lock: OperationLock,
+  ): Promise<Result | "timeout">;
+  /** Whether other instances may use the same database. */
+  readonly isShared: boolean;
   /** The database's own time, so that instances with skewed clocks agree. */
-  now(): Promise<Date>;
+  now(): Date;
   /** Null while the database can be read and written; otherwise the problem. Throws when it does not answer. */
   check(): Promise<string | null>;
   describe(): string;

@@ -170,14 +170,10 @@ export interface TaskKeeper {
    * ahead of it that may start by the time it may; of another project only the first one, and none while that project has
    * a task with a runner. Tasks that are no longer queued are left out.
    */
-  positions(tasks: readonly InQueue[], now: Date): Promise<Map<number, number>>;
-  /** The tasks that must start before one task: those of its own project, and those of other projects. */
-  ahead(task: InQueue, now: Date): Promise<{ own: number; others: number }>;
+  positions(tasks: readonly InQueue[], now: Date): Promise<Record<number, number>>;
   /** The leases of all tasks that runners hold. */
   leases(): Promise<Lease[]>;
   countByState(): Promise<Record<TaskState, number>>;
-  /** Tasks that are with a runner: of all projects, or of one. */
-  countHeld(projectId?: number): Promise<number>;
   /** Appends lines that continue the log; skips duplicates, refuses gaps. Returns the next expected index. */
   appendLog(taskId: number, lines: LogLine[]): Promise<number>;
   nextLogIndex(taskId: number): Promise<number>;

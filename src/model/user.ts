@@ -1,3 +1,4 @@
+import { revisionOf } from "../revision.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 export type Role = "admin" | "user";
@@ -8,6 +9,10 @@ export interface User {
   role: Role;
   disabled: boolean;
   createdAt: Date;
+}
+
+export function userRevision({ username, role, disabled }: User): string {
+  return revisionOf({ username, role, disabled });
 }
 
 export interface UserWithPassword extends User {

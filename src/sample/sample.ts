@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import type { Project } from "../model/project.ts";
+import { deleteProject, type Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
@@ -116,11 +116,11 @@ export function buildSamples(options: SamplesOptions): Samples {
       });
       const secret = management.generateSecret();
       const webhook = { enabled: true, provider: "github", secret, debounceSeconds: 0 } as const;
-      const { key } = await management.save(project.id, webhook, async () => {});
+      const { key } = await management.save(project.id, webhook, () => null);
       return { project, ...(await push(project, key ?? "", secret, commit, message)) };
     },
     async remove(project) {
-      await store.projects.delete(project.id);
+      await deleteProject(store.projects, project.id);
       while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
       const folder = sampleFolderOf(project.git.url, samplesDir);
       const ownFolder = folder !== null && !(await isUsed(project.git.url)) ? [folder] : [];

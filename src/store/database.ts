@@ -1,13 +1,11 @@
 import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Keepers, Store, Unit } from "../model/store.ts";
-import { buildKeepers } from "./keepers/keepers.ts";
-import { buildNamedLock } from "./named-lock.ts";
+import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
+import { keepersOver } from "./keepers/keeper-calls.ts";
 import { openPostgres } from "./postgres/postgres.ts";
 import { beAlone, joinServers } from "./postgres/postgres-servers.ts";
 import { readDatabaseUrl } from "./query/database-url.ts";
 import type { Engine } from "./query/engine.ts";
-import type { Scope } from "./query/scope.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import { ownSqlite } from "./sqlite/sqlite-owner.ts";
 
@@ -18,9 +16,11 @@ export interface StoreOptions {
   clock?: Clock;
   /** Connections to PostgreSQL that this instance opens at most. */
   poolSize?: number;
+  /** The program of SQLite's threads. It registers the operations, so the store cannot name it itself. */
+  threadProgram: string | URL;
 }
 
-/** Opens the database, brings its schema up to date and answers the keepers of all that is stored. */
+/** Opens the database and brings its schema up to date. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { log } = options;
   const engine = await openEngine(options);
@@ -49,47 +49,24 @@ async function own(use: Use, { url, log }: StoreOptions): Promise<() => Promise<
   return use === "server" ? joinServers(read.url, log) : beAlone(read.url);
 }
 
-async function openEngine({ url, log, clock = systemClock, poolSize = 10 }: StoreOptions): Promise<Engine> {
+async function openEngine(options: StoreOptions): Promise<Engine> {
+  const { url, log, clock = systemClock, poolSize = 10, threadProgram } = options;
   const read = readDatabaseUrl(url);
-  if (read.kind === "sqlite") return openSqlite({ path: read.path, log, clock });
+  if (read.kind === "sqlite") return openSqlite({ path: read.path, log, clock, threadProgram });
   return openPostgres({ url: read.url, log, poolSize });
 }
 
 function storeOver(engine: Engine): Store {
-  const locks = buildNamedLock();
   let closing: Promise<void> | null = null;
-  // SQLite hands the same scope to one transaction after another: its keepers are built once.
-  const keepersOf = new WeakMap<Scope, Keepers>();
-  const insideOf = (scope: Scope): Keepers => {
-    const known = keepersOf.get(scope) ?? buildKeepers(scope);
-    keepersOf.set(scope, known);
-    return known;
-  };
-  const unitOf = (scope: Scope): Unit => ({
-    ...insideOf(scope),
-    transaction: (work) => scope.transact((inner) => work(insideOf(inner))),
-  });
-  const whole = unitOf(engine.scope);
   return {
-    ...whole,
-    async withLock(name, waitMs, work) {
-      const endAt = performance.now() + waitMs;
-      const release = await locks.acquire(name, waitMs);
-      if (release === null) return "timeout";
-      try {
-        return await engine.runLocked(name, endAt - performance.now(), (scope) =>
-          work(scope === engine.scope ? whole : unitOf(scope)),
-        );
-      } finally {
-        release();
-      }
-    },
-    version: () => engine.version(),
+    ...keepersOver((call) => engine.call(call)),
+    run: (operation: AnyOperation, input: unknown, lock?: OperationLock) =>
+      engine.run(operation, input, lock) as Promise<never>,
+    isShared: engine.isShared,
     now: () => engine.now(),
     check: () => engine.check(),
     describe: () => engine.description,
     close() {
-      locks.close();
       closing ??= engine.close();
       return closing;
     },

@@ -1,11 +1,11 @@
 import { Fault } from "../errors.ts";
 import { toFullRef } from "../model/git-ref.ts";
 import type { Project } from "../model/project.ts";
-import type { Store } from "../model/store.ts";
+import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import type { TaskEvents } from "./events/task-events.ts";
-import { enqueueTask } from "./queue/queue.ts";
+import { enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
 
 /** What people do with tasks by hand. */
@@ -27,24 +27,17 @@ export function buildTrigger({ store, events }: { store: Store; events: TaskEven
     order: Pick<Task, "ref" | "commit" | "message" | "actions" | "rerunOf">,
     username: string,
   ): Promise<Task> {
-    const now = await store.now();
-    const enqueued = await store.transaction((keepers) =>
-      enqueueTask(
-        keepers,
-        {
-          ...order,
-          project,
-          triggerType: "manual",
-          triggeredBy: username,
-          author: username,
-          causeRef: null,
-          causeCommit: null,
-          deliveryId: null,
-          notBefore: null,
-        },
-        now,
-      ),
-    );
+    const enqueued = await store.run(startTask, {
+      ...order,
+      project,
+      triggerType: "manual",
+      triggeredBy: username,
+      author: username,
+      causeRef: null,
+      causeCommit: null,
+      deliveryId: null,
+      notBefore: null,
+    });
     events.enqueued(enqueued);
     return enqueued.task;
   }
@@ -58,28 +51,46 @@ export function buildTrigger({ store, events }: { store: Store; events: TaskEven
     rerun: ({ id, ref, commit, message, actions }, project, username) =>
       enqueue(project, { ref, commit, message, actions, rerunOf: id }, username),
     async cancel(task, username) {
-      const reason = `canceled by ${username}`;
-      const now = await store.now();
-      const canceled = await store.tasks.change(task.id, {
-        whileIn: ["queued"],
-        set: { state: "canceled", reason, finishedAt: now, stages: endStages(task.stages, "canceled", now) },
+      const { task: now, event } = await store.run(cancelTask, {
+        id: task.id,
+        reason: `canceled by ${username}`,
       });
-      if (canceled) {
-        events.finished(canceled);
-        return canceled;
-      }
-      const canceling = await store.tasks.change(task.id, {
-        whileIn: ["dispatched", "running"],
-        set: { state: "canceling", reason },
-      });
-      if (canceling) {
-        events.changed(canceling);
-        return canceling;
-      }
-      const seen = await store.tasks.byId(task.id);
-      if (!seen) throw new Fault("not_found", `There is no task ${task.id}.`);
-      if (isFinished(seen.state)) throw new Fault("conflict", `Task ${task.id} is over: ${seen.state}.`);
-      return seen;
+      if (event !== null) events[event](now);
+      return now;
     },
   };
 }
+
+export const startTask = operation("startTask", (keepers, order: TaskOrder) =>
+  enqueueTask(keepers, order, keepers.now()),
+);
+
+interface Canceled {
+  task: Task;
+  /** What subscribers are to be notified of; null: it was being canceled already. */
+  event: "finished" | "changed" | null;
+}
+
+/** A queued task ends at once; one that is with a runner when the runner has ended it. */
+export const cancelTask = operation(
+  "cancelTask",
+  async (keepers, { id, reason }: { id: number; reason: string }): Promise<Canceled> => {
+    const before = await keepers.tasks.byId(id);
+    if (!before) throw new Fault("not_found", `There is no task ${id}.`);
+    const now = keepers.now();
+    const stages = endStages(before.stages, "canceled", now);
+    const canceled = await keepers.tasks.change(id, {
+      whileIn: ["queued"],
+      set: { state: "canceled", reason, finishedAt: now, stages },
+    });
+    if (canceled) return { task: canceled, event: "finished" };
+    const canceling = await keepers.tasks.change(id, {
+      whileIn: ["dispatched", "running"],
+      set: { state: "canceling", reason },
+    });
+    if (canceling) return { task: canceling, event: "changed" };
+    const seen = (await keepers.tasks.byId(id)) ?? before;
+    if (isFinished(seen.state)) throw new Fault("conflict", `Task ${id} is over: ${seen.state}.`);
+    return { task: seen, event: null };
+  },
+);

@@ -1,9 +1,11 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import type { AuditEntry } from "../model/audit.ts";
 import { sealedPurpose } from "../model/sealed.ts";
-import type { Keepers, Store } from "../model/store.ts";
+import type { Store } from "../model/store.ts";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
+import { saveWebhook } from "./save-webhook.ts";
 
 /** Fields that a save may carry; those that are absent stay as they are. */
 export interface WebhookChange
@@ -38,14 +40,17 @@ export type SecretFormat = (typeof secretFormats)[number];
 
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
-  /** `audited` and `allowed` run in the same transaction; `allowed` throws if the change is not permitted. */
+  /**
+   * `audited` makes the entry that is stored with the change; null: none. `allowed` throws if the change is not permitted;
+   * both are called again when another save came first.
+   */
   save(
     projectId: number,
     change: WebhookChange,
-    audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
+    audited: (changes: ConfigChanges) => NewAuditEntry | null,
     allowed?: (before: WebhookConfig) => void,
   ): Promise<WebhookConfig>;
-  resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>): Promise<WebhookConfig>;
+  resetKey(projectId: number, audited: NewAuditEntry): Promise<WebhookConfig>;
   /** 32 random bytes; not saved. */
   generateSecret(format?: SecretFormat): string;
   addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
@@ -62,52 +67,58 @@ export interface WebhookManagementOptions {
   baseUrl: () => { url: string; isConfigured: boolean };
 }
 
+type NewAuditEntry = Omit<AuditEntry, "id">;
+
 const hookKeyBytes = 24;
+/** More saves of one webhook at the same moment are refused. */
+const maxAttempts = 5;
 const secretBytes = 32;
 
 export function buildWebhookManagement(options: WebhookManagementOptions): WebhookManagement {
   const { store, secrets, clock, baseUrl } = options;
   const now = () => new Date(clock.now());
-  const read = async (keepers: Keepers, projectId: number) =>
-    (await keepers.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
-  /** By the project, which is there before its configuration is. */
-  const readToChange = async (keepers: Keepers, projectId: number) => {
-    await keepers.projects.hold(projectId);
-    return read(keepers, projectId);
-  };
+  const read = async (projectId: number) =>
+    (await store.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
 
-  async function save(
+  /** Saves what `next` makes of the stored configuration; when another save came first, of that one. */
+  async function replace(
     projectId: number,
-    change: WebhookChange,
-    audited: (keepers: Keepers, changes: ConfigChanges) => Promise<void>,
-    allowed?: (before: WebhookConfig) => void,
+    next: (before: WebhookConfig) => WebhookConfig,
+    audited: (changes: ConfigChanges) => NewAuditEntry | null,
   ): Promise<WebhookConfig> {
-    return store.transaction(async (keepers) => {
-      const before = await readToChange(keepers, projectId);
-      allowed?.(before);
-      const after = changedConfig(before, change, secrets, now());
-      await keepers.webhookConfigs.save(after);
-      await audited(keepers, changesOf(before, after));
-      return after;
-    });
-  }
-
-  async function resetKey(projectId: number, audited: (keepers: Keepers) => Promise<void>) {
-    return store.transaction(async (keepers) => {
-      const before = await readToChange(keepers, projectId);
-      if (before.key === null)
-        throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
-      const after = { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
-      await keepers.webhookConfigs.save(after);
-      await audited(keepers);
-      return after;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const stored = await store.webhookConfigs.ofProject(projectId);
+      const before = stored ?? defaultConfig(projectId, now());
+      const after = next(before);
+      const save = { before: stored?.updatedAt ?? null, after, audited: audited(changesOf(before, after)) };
+      if (await store.run(saveWebhook, save)) return after;
+    }
+    throw new Fault("unavailable", "The webhook is being saved by others; try again.", {
+      retryAfterSeconds: 1,
     });
   }
 
   return {
-    read: (projectId) => read(store, projectId),
-    save,
-    resetKey,
+    read,
+    save: (projectId, change, audited, allowed) =>
+      replace(
+        projectId,
+        (before) => {
+          allowed?.(before);
+          return changedConfig(before, change, secrets, now());
+        },
+        audited,
+      ),
+    resetKey: (projectId, audited) =>
+      replace(
+        projectId,
+        (before) => {
+          if (before.key === null)
+            throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
+          return { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
+        },
+        () => audited,
+      ),
     generateSecret: (format = "base64url") =>
       format === "whsec" ? `whsec_${randomToken(secretBytes, "base64")}` : randomToken(secretBytes),
     addressOf({ key }) {

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pino from "pino";
 import type { Store } from "../../src/model/store.ts";
-import { openStore } from "../../src/store/database.ts";
 import { loadDataKey } from "../../src/store/maintenance/data-key.ts";
 import { buildCli } from "../support/cli.ts";
+import { openTestStore } from "../support/databases.ts";
 import { sampleProject } from "../support/samples.ts";
 
 setDefaultTimeout(30_000);
@@ -20,10 +19,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** Data of a server: a database with a project and its secret, and the key file. */
 async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore({
-    url: `sqlite:${join(dataDir, "slipway.db")}`,
-    log: pino({ level: "silent" }),
-  });
+  const store = await openTestStore(`sqlite:${join(dataDir, "slipway.db")}`);
   try {
     return await work(store);
   } finally {

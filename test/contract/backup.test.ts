@@ -4,13 +4,12 @@ import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFi
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { Kysely } from "kysely";
 import type { Store } from "../../src/model/store.ts";
 import { backUp, restore } from "../../src/store/maintenance/backup.ts";
 import { openBulkConnection } from "../../src/store/maintenance/bulk-connection.ts";
 import { lastMigration, migrate, schemas } from "../../src/store/migrations/migrate.ts";
 import { sqliteDialect } from "../../src/store/query/dialect.ts";
-import { dialectOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
+import { databaseOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
 import type { StoredRow } from "../../src/store/query/row.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
@@ -64,7 +63,7 @@ async function columnsOf(schema: string): Promise<Map<string, Set<string>>> {
     changes: 0,
     newId: 0,
   });
-  const db = new Kysely<unknown>({ dialect: dialectOver("sqlite", execute) });
+  const db = databaseOver(sqliteDialect, execute);
   await migrate(db, sqliteDialect, schema);
   const tables = database.query("select name from sqlite_master where type = 'table'").all() as {
     name: string;

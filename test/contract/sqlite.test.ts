@@ -1,99 +1,195 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pino from "pino";
-import { systemClock } from "../../src/clock.ts";
+import type { Store } from "../../src/model/store.ts";
 import { sqliteDialect } from "../../src/store/query/dialect.ts";
-import type { Engine } from "../../src/store/query/engine.ts";
-import type { Scope } from "../../src/store/query/scope.ts";
-import { openSqlite, type SqliteOptions } from "../../src/store/sqlite/sqlite.ts";
+import {
+  buildStoreThread,
+  type StoreThread,
+  type StoreThreadOptions,
+} from "../../src/store/sqlite/store-thread.ts";
+import { openTestStore, testThread } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { failureOf } from "../support/failure.ts";
 import { notedQueries } from "../support/query-plans.ts";
 import { sampleDelivery, sampleTask, sampleTime } from "../support/samples.ts";
+import { appendSlowly, crash, setValues } from "../support/store-operations.ts";
 
-describe("the connections to an SQLite file", () => {
-  let folder: string;
-  let engine: Engine;
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "slipway-sqlite-"));
+  file = join(folder, "test.db");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("the store on an SQLite file", () => {
+  let store: Store;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "slipway-sqlite-"));
-    engine = await open();
+    store = await openTestStore(`sqlite:${file}`);
   });
-  const open = (change: Partial<SqliteOptions> = {}) =>
-    openSqlite({
-      path: join(folder, "test.db"),
-      log: pino({ level: "silent" }),
-      clock: systemClock,
-      ...change,
-    });
-  afterEach(async () => {
-    await engine.close();
-    await rm(folder, { recursive: true });
+  afterEach(() => store.close());
+
+  test("an operation that ends its thread is refused with those beside it, and the next one works", async () => {
+    const outcomes = await Promise.all([
+      failureOf(store.run(crash, null)),
+      failureOf(store.run(setValues, { names: ["beside"], value: "lost" })),
+    ]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    expect(await store.run(setValues, { names: ["after"], value: "kept" })).toBe(1);
+    expect([await store.meta.get("beside"), await store.meta.get("after")]).toEqual([null, "kept"]);
   });
 
-  test("a write that would not be synced is refused: those of lists and those that pass as a read", async () => {
-    const { lists, execute, db } = engine.scope;
-    const row = { name: "unsynced", value: "yes" };
-    const asRead =
-      "with one(name) as (select 'unsynced') insert into meta (name, value) select name, '' from one";
-    expect(String(await failureOf(lists.insertInto("meta").values(row).execute()))).toContain("readonly");
-    expect(String(await failureOf(execute({ sql: asRead, parameters: [] })))).toContain("readonly");
-    expect(await db.selectFrom("meta").selectAll().where("name", "=", row.name).execute()).toEqual([]);
-  });
-
-  test("whatever a transaction that was undone still tries does not reach the next one", async () => {
-    await engine.close();
-    engine = await open({ unitTimeoutMs: 200 });
-    const { transact, db } = engine.scope;
-    const set = (scope: Scope, name: string) =>
-      scope.db.insertInto("meta").values({ name, value: "" }).execute();
-    let goOn = () => {};
-    const late = Promise.withResolvers<unknown>();
-    const undone = transact((outer) => {
-      const part = outer.transact(async (inner) => {
-        await set(inner, "undone");
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-        });
-      });
-      late.resolve(failureOf(part));
-      return part;
-    });
-    expect(String(await failureOf(undone))).toContain("took longer than 200 ms");
-    await transact((outer) =>
-      outer.transact(async (inner) => {
-        await set(inner, "kept");
-        goOn();
-        expect(String(await late.promise)).toContain("This transaction is over.");
-      }),
+  test("what waits for the writer when its thread ends goes on with another", async () => {
+    const crashing = failureOf(store.run(crash, null));
+    await Bun.sleep(20);
+    const later = Array.from({ length: 20 }, (_, each) =>
+      store.run(setValues, { names: [`later ${each}`], value: "kept" }).catch((error: unknown) => error),
     );
-    expect(await db.selectFrom("meta").select("name").execute()).toEqual([{ name: "kept" }]);
+    await crashing;
+    await Promise.all(later);
+    expect(await store.run(setValues, { names: ["last"], value: "kept" })).toBe(1);
   });
 
-  test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
-    const { keepers, taken } = notedQueries(sqliteDialect);
-    await keepers.deliveries.lastAccepted(1, { since: sampleTime, now: sampleTime });
-    await keepers.deliveries.lastAccepted(1, { since: sampleTime, now: sampleTime }, "refs/heads/main");
-    await keepers.tasks.ahead({ projectId: 1, id: 1, priority: 0, notBefore: null }, sampleTime);
-    await keepers.tasks.countHeld(1);
-    await keepers.tasks.nextLogIndex(1);
-    await failureOf(keepers.deliveries.createWithTask(sampleDelivery(), sampleTask()));
-    const queries = taken();
-    expect(queries.length).toBeGreaterThanOrEqual(8);
-    for (const { sql } of queries) expect(sql).not.toContain("limit ?");
+  test("waits for another process that holds the write lock, and the event loop does not", async () => {
+    const other = new SqliteFile(file);
+    const longestGapMs = async (work: Promise<unknown>) => {
+      let [isOver, longest, lastAt] = [false, 0, performance.now()];
+      const settled = work.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve));
+        longest = Math.max(longest, performance.now() - lastAt);
+        lastAt = performance.now();
+      }
+      await settled;
+      return longest;
+    };
+    const idleMs = Math.max(await longestGapMs(Bun.sleep(600)), await longestGapMs(Bun.sleep(600)));
+    other.run("begin immediate");
+    const waiting = store.run(setValues, { names: ["patient"], value: "yes" });
+    setTimeout(() => other.run("commit"), 1_000);
+    // SQLite's own wait lasts the whole second: on this thread it would be one gap of that length.
+    expect(await longestGapMs(waiting)).toBeLessThan(Math.min(900, 200 + 5 * idleMs));
+    expect(await store.meta.get("patient")).toBe("yes");
+    other.close();
   });
 
   test("checkpoints move what is written into the file while it is written", async () => {
-    const file = join(folder, "test.db");
     const before = statSync(file).size;
-    const write = (each: number) =>
-      engine.scope.db.insertInto("meta").values({ name: `value ${each}`, value: "x".repeat(10_000) });
     let each = 0;
     await eventually("the file grows", async () => {
-      await write(each++).execute();
+      await store.meta.set(`value ${each++}`, "x".repeat(10_000));
       return statSync(file).size > before + 100_000;
     });
   });
+
+  test("acknowledges nothing after a sync failed, nor after another thread was started", async () => {
+    await store.meta.set("before", "kept");
+    await store.close();
+    store = await openTestStore(`sqlite:${file}`);
+    const log = `${file}-wal`;
+    renameSync(log, `${log}.away`);
+    const writes = ["unsynced", "right after it"].map((name) => failureOf(store.meta.set(name, "x")));
+    for (const failure of await Promise.all(writes)) expect(String(failure)).toContain("could not be synced");
+    renameSync(`${log}.away`, log);
+    expect(String(await failureOf(store.meta.set("after it", "x")))).toContain("could not be synced");
+    expect(String(await failureOf(store.check()))).toContain("could not be synced");
+  });
+
+  test("finishes what is in hand before it closes, and refuses what comes after", async () => {
+    const inHand = store.run(setValues, { names: ["in hand"], value: "kept" });
+    const closed = store.close();
+    expect(await failureOf(store.meta.set("late", "x"))).toMatchObject({ code: "unavailable" });
+    expect(await inHand).toBe(1);
+    await closed;
+    store = await openTestStore(`sqlite:${file}`);
+    expect([await store.meta.get("in hand"), await store.meta.get("late")]).toEqual(["kept", null]);
+  });
+
+  test("a file that cannot be opened is told with its name", async () => {
+    const failure = await failureOf(openTestStore("sqlite:/dev/null/no.db"));
+    expect(failure).toMatchObject({ code: "unavailable" });
+    expect(String(failure)).toContain("/dev/null/no.db cannot be opened");
+  });
+});
+
+describe("a thread of the store", () => {
+  let thread: StoreThread;
+  const open = (change: Partial<StoreThreadOptions> = {}) => {
+    thread = buildStoreThread({
+      program: testThread,
+      file,
+      role: "writer",
+      noun: "list",
+      maxCalls: 1,
+      maxGroups: 1,
+      maxWaiting: 10,
+      nowMs: () => 0,
+      ...change,
+    });
+    return thread;
+  };
+  afterEach(() => thread.close());
+  const slow = (ms: number) => thread.call(appendSlowly.name, [{ name: "slow", text: "x", ms }]);
+  const value = () => thread.call("meta.get", ["slow"]);
+
+  test("gives up the call that takes too long, and none that waits behind it", async () => {
+    open({ timeoutMs: 1_000 });
+    await value();
+    const given = failureOf(slow(20_000));
+    const behind = [value(), value()];
+    expect(await given).toMatchObject({ code: "unavailable", message: "A list took longer than 1 s." });
+    expect(await Promise.all(behind)).toEqual([null, null]);
+  });
+
+  test("refuses a call that waited too long for its turn, and more than may wait", async () => {
+    open({ maxWaitMs: 100, maxWaiting: 1 });
+    const first = slow(600);
+    await Bun.sleep(50);
+    const late = failureOf(value());
+    const refusal = { message: "Too many lists wait for the database.", retryAfterSeconds: 1 };
+    expect(await failureOf(value())).toMatchObject(refusal);
+    expect(await late).toMatchObject(refusal);
+    await first;
+  });
+
+  test("answers a call in time that it has but has not begun, and does not execute it", async () => {
+    open({ maxGroups: 4 });
+    await value();
+    const first = slow(1_500);
+    await Bun.sleep(50);
+    const startedAt = performance.now();
+    const late = thread.call(setValues.name, [{ names: ["late"], value: "ran" }], 200);
+    expect(await late).toBe("timeout");
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    await first;
+    expect(await thread.call("meta.get", ["late"])).toBeNull();
+  });
+
+  test("refuses a write of a reader, which nobody would sync", async () => {
+    await (await openTestStore(`sqlite:${file}`)).close();
+    open({ role: "reader" });
+    const failure = await failureOf(thread.call("meta.set", ["unsynced", "x"]));
+    expect(String(failure)).toContain("readonly");
+  });
+});
+
+test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
+  const { keepers, taken } = notedQueries(sqliteDialect);
+  const request = { projectId: 1, now: sampleTime, counted: null, unfinished: true, queued: null };
+  const window = { since: sampleTime, rawRef: null };
+  await keepers.deliveries.situation({ ...request, window });
+  await keepers.deliveries.situation({ ...request, window: { ...window, rawRef: "refs/heads/main" } });
+  await keepers.deliveries.situation({ ...request, window, queued: { priority: 0, notBefore: null } });
+  await keepers.tasks.nextLogIndex(1);
+  await failureOf(keepers.deliveries.createWithTask(sampleDelivery(), sampleTask()));
+  const queries = taken();
+  expect(queries.length).toBeGreaterThanOrEqual(5);
+  for (const { sql } of queries) expect(sql).not.toContain("limit ?");
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Delivery, DeliveryCode, DeliveryFilter, RateBucket } from "../../src/model/delivery.ts";
+import type { DeliveryFilter } from "../../src/model/delivery.ts";
 import type { Store } from "../../src/model/store.ts";
-import type { NewTask } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import {
@@ -140,10 +139,6 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     expect(task).toMatchObject({ projectId, state: "queued", deliveryId: id });
     expect(await store.tasks.byId(task.id)).toEqual(task);
     expect(await store.deliveries.byId(id)).toMatchObject({ task_id: task.id, project_id: projectId });
-    const inside = await store.transaction(({ deliveries }) =>
-      deliveries.createWithTask(delivery, sampleTask({ projectId })),
-    );
-    expect(await store.tasks.byId(inside.task.id)).toEqual(inside.task);
 
     const gone = 987_654;
     const failure = store.deliveries.createWithTask(
@@ -236,66 +231,6 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     expect(await repeatOf(await add(projectId))).toBe(first);
     expect(await repeatOf(await add(other))).toBeNull();
     expect(await repeatOf(await add(projectId, first))).toBeNull();
-  });
-
-  test("only an accepted live delivery inside of the window is the last accepted one", async () => {
-    const projectId = await addProject();
-    const add = (change: Parameters<typeof sampleDelivery>[0]) =>
-      store.deliveries.create(sampleDelivery({ project_id: projectId, ...change }));
-    expect(await store.deliveries.lastAccepted(projectId, { since: at(0), now: at(20) })).toBeNull();
-    const newest = await add({ created_at: at(11), task_id: 4 });
-    await add({ created_at: at(12), status: "merged", code: "debounced" });
-    await add({ created_at: at(13), remote_ip: "replay" });
-    await add({ created_at: at(14), remote_ip: "test" });
-    expect(await store.deliveries.lastAccepted(projectId, { since: at(0), now: at(20) })).toEqual({
-      id: newest,
-      task_id: 4,
-      created_at: at(11),
-    });
-    expect(await store.deliveries.lastAccepted(projectId, { since: at(11), now: at(20) })).toBeNull();
-  });
-
-  test("the last accepted one of a ref is known by what its task is for, whole: a tag is no branch of the same name", async () => {
-    const projectId = await addProject();
-    const accept = async (minute: number, task: Partial<NewTask>) => {
-      const delivery = sampleDelivery({ project_id: projectId, created_at: at(minute), ref: "v1" });
-      return (await store.deliveries.createWithTask(delivery, sampleTask({ projectId, ...task }))).id;
-    };
-    const branch = await accept(10, { ref: "refs/heads/v1", causeRef: null });
-    const tag = await accept(11, { ref: "refs/tags/v1", causeRef: null });
-    const caused = await accept(12, { ref: "refs/heads/main", causeRef: "refs/heads/dev" });
-    const lastOf = async (ref: string) =>
-      (await store.deliveries.lastAccepted(projectId, { since: at(0), now: at(20) }, ref))?.id ?? null;
-    expect(await lastOf("refs/heads/v1")).toBe(branch);
-    expect(await lastOf("refs/tags/v1")).toBe(tag);
-    expect(await lastOf("refs/heads/dev")).toBe(caused);
-    expect(await lastOf("refs/heads/main")).toBeNull();
-  });
-
-  test("the rate counts what was decided, not what was refused, tested, replayed or is too old", async () => {
-    const projectId = await addProject();
-    const add = (code: DeliveryCode, change: Partial<Delivery> = {}) =>
-      store.deliveries.create(sampleDelivery({ project_id: projectId, code, created_at: at(10), ...change }));
-    for (const code of ["accepted", "debounced", "probe", "queue_busy", "internal_error"] as const)
-      await add(code);
-    const refusals = [
-      "endpoint_not_found",
-      "webhook_disabled",
-      "signature_invalid",
-      "body_too_large",
-    ] as const;
-    for (const code of [...refusals, "rate_limited", "lock_timeout", "invalid_payload"] as const)
-      await add(code);
-    for (const remote_ip of ["test", "replay"]) await add("accepted", { remote_ip });
-    await add("accepted", { created_at: at(0) });
-    const unlisted = ["probe", "event_not_allowed", "ref_deleted"] as const;
-    for (const code of unlisted) await add(code, { created_at: at(20) });
-    const counted = (limit: number, bucket: RateBucket = "listed") =>
-      store.deliveries.countedSince(projectId, { since: at(0), now: at(30) }, limit, bucket);
-    expect(await counted(100)).toEqual({ count: 4, oldest: at(10) });
-    expect(await counted(100, "unlisted")).toEqual({ count: 4, oldest: at(10) });
-    expect(await counted(3, "unlisted")).toEqual({ count: 3, oldest: at(20) });
-    expect(await counted(3)).toEqual({ count: 3, oldest: at(10) });
   });
 
   test("a flood row counts what was folded into it, and the chart counts it too", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { deleteProject } from "../../src/model/project.ts";
 import { expiredTasks } from "../../src/task/retention.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -54,7 +55,7 @@ describe.each(await availableDatabases())(
       }
       let writesBeside = 0;
       let isOver = false;
-      const deleting = store.projects.delete(projectId).finally(() => {
+      const deleting = deleteProject(store.projects, projectId).finally(() => {
         isOver = true;
       });
       while (!isOver) {

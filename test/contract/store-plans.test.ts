@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { SituationRequest } from "../../src/model/delivery.ts";
 import type { Keepers } from "../../src/model/store.ts";
 import type { Task } from "../../src/model/task.ts";
 import { totalCap } from "../../src/store/query/page.ts";
@@ -51,6 +52,15 @@ const waitingTask: Task = {
   finishedAt: null,
 };
 
+const situation: SituationRequest = {
+  projectId: 7,
+  now: lastHour.now,
+  counted: null,
+  window: null,
+  unfinished: true,
+  queued: { priority: 0, notBefore: null },
+};
+
 /** Each asks the keepers as the product does. */
 const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries, all": ({ deliveries }) => deliveries.list({}, firstPage),
@@ -80,9 +90,10 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
   "deliveries of a group walked from a place on": ({ deliveries }) =>
     deliveries.scan({ groupId: 1 }, { created_at: hour(9), id: 9_999 }, 100),
   "deliveries that a newer one has overtaken": ({ deliveries }) => deliveries.overtaken([9_000, 9_010]),
-  "the debounce look-up": ({ deliveries }) => deliveries.lastAccepted(7, lastHour),
-  "the debounce look-up of a ref": ({ deliveries }) =>
-    deliveries.lastAccepted(7, lastHour, "refs/heads/main"),
+  "the situation of a project": ({ deliveries }) =>
+    deliveries.situation({ ...situation, counted: { bucket: "listed", since: lastHour.since, limit: 60 } }),
+  "the situation of a project, with the window of a ref": ({ deliveries }) =>
+    deliveries.situation({ ...situation, window: { since: lastHour.since, rawRef: "refs/heads/main" } }),
   "tasks, all": ({ tasks }) => tasks.list({}, firstPage),
   "tasks by project": ({ tasks }) => tasks.list({ projectId: 7 }, firstPage),
   "tasks by state": ({ tasks }) => tasks.list({ state: "queued" }, firstPage),
@@ -102,8 +113,6 @@ const lists: Record<string, (keepers: Keepers) => Promise<unknown>> = {
       now: sampleTime,
     }),
   "the position of a task": ({ tasks }) => tasks.positions([waitingTask], sampleTime),
-  "what is ahead of a task": ({ tasks }) => tasks.ahead(waitingTask, sampleTime),
-  "tasks with a runner, counted": ({ tasks }) => tasks.countHeld(7),
   "leases of tasks with a runner": ({ tasks }) => tasks.leases(),
   "tasks by state, counted": ({ tasks }) => tasks.countByState(),
   "the audit log, all": ({ audit }) => audit.list({}, firstPage),

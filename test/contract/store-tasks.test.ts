@@ -82,7 +82,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     const webhook = await store.tasks.create(sampleTask({ projectId: first }));
     const sameProject = await store.tasks.create(sampleTask({ projectId: first, priority: 5 }));
     const waiting = await store.tasks.create(sampleTask({ projectId: second, notBefore: later }));
-    expect(await store.tasks.positions([webhook], sampleTime)).toEqual(new Map([[webhook.id, 2]]));
+    expect(await store.tasks.positions([webhook], sampleTime)).toEqual({ [webhook.id]: 2 });
     expect((await claimWith())?.id).toBe(sameProject.id);
     expect(await claimWith()).toBeNull();
     expect(await store.tasks.nextNotBefore(sampleTime)).toEqual(later);
@@ -103,7 +103,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     const last = await store.tasks.create(sampleTask({ projectId: third }));
     const positionOf = async (task: Task) => {
       const all = await store.tasks.positions([ofFirst, nextOfFirst, debounced, last], sampleTime);
-      return all.get(task.id);
+      return all[task.id];
     };
     expect(await positionOf(ofFirst)).toBe(1);
     expect(await positionOf(nextOfFirst)).toBe(2);

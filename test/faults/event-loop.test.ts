@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pino from "pino";
-import { openStore } from "../../src/store/database.ts";
+import { openTestStore } from "../support/databases.ts";
 import { sampleProject, sampleTask } from "../support/samples.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
@@ -15,10 +14,7 @@ describe("a server with ten thousand queued tasks", () => {
   let server: ServerProcess;
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "slipway-queue-"));
-    const store = await openStore({
-      url: `sqlite:${join(dataDir, "slipway.db")}`,
-      log: pino({ level: "silent" }),
-    });
+    const store = await openTestStore(`sqlite:${join(dataDir, "slipway.db")}`);
     for (let each = 0; each < projects; each++) {
       const { id: projectId } = await store.projects.create(sampleProject());
       await Promise.all(

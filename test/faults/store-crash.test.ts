@@ -2,11 +2,9 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import pino from "pino";
 import { Fault } from "../../src/errors.ts";
-import type { Store } from "../../src/model/store.ts";
-import { openStore } from "../../src/store/database.ts";
-import { availableDatabases } from "../support/databases.ts";
+import { type OperationKeepers, operation, type Store } from "../../src/model/store.ts";
+import { availableDatabases, openTestStore } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { pick } from "../support/length.ts";
 import { startPostgres } from "../support/postgres.ts";
@@ -87,7 +85,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
     let projectId: number;
     beforeAll(async () => {
       server = await startPostgres();
-      store = await openStore({ url: server.url, log: pino({ level: "silent" }) });
+      store = await openTestStore(server.url);
       projectId = (await store.projects.create(sampleProject())).id;
     }, 120_000);
     afterAll(async () => {
@@ -128,32 +126,37 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       pick(120_000, 600_000),
     );
 
-    test("once the store answers again, the first lock and the first transaction after the restart are had", async () => {
-      expect(await store.withLock("before", 1000, async () => "held")).toBe("held");
+    /** On PostgreSQL operations run in this process, so that a test can hold them open. */
+    const inside = <T>(work: (keepers: OperationKeepers) => Promise<T>) =>
+      operation("test", (keepers: OperationKeepers) => work(keepers));
+    const lockOf = (name: string, waitMs = 1_000) => ({ name, waitMs });
+
+    test("the first operation, with a lock or without, after the server is back is done", async () => {
+      const held = inside(async () => "held");
+      expect(await store.run(held, null, lockOf("before"))).toBe("held");
       await server.restart();
-      await until(() =>
-        store.check().then(
-          () => true,
-          () => false,
+      expect(await store.run(held, null, lockOf("after"))).toBe("held");
+      expect(
+        await store.run(
+          inside(({ users }) => users.count()),
+          null,
         ),
-      );
-      expect(await store.withLock("after", 1000, async () => "held")).toBe("held");
-      expect(await store.transaction(async ({ users }) => users.count())).toBe(0);
+      ).toBe(0);
     }, 60_000);
 
     test("work whose connection is lost is undone, and the next holder of its lock does not find it", async () => {
       const [holder, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const broken = failureOf(
-        store.withLock("shared", 1000, async ({ meta }) => {
-          await meta.set("who", "the first holder");
-          holder.resolve();
-          await next.promise;
-        }),
-      );
+      const first = inside(async ({ meta }) => {
+        await meta.set("who", "the first holder");
+        holder.resolve();
+        await next.promise;
+      });
+      const broken = failureOf(store.run(first, null, lockOf("shared")));
       await holder.promise;
       await server.restart();
-      const other = await openStore({ url: server.url, log: pino({ level: "silent" }) });
-      expect(await other.withLock("shared", 5000, ({ meta }) => meta.get("who"))).toBeNull();
+      const other = await openTestStore(server.url);
+      const second = inside(({ meta }) => meta.get("who"));
+      expect(await other.run(second, null, lockOf("shared", 5_000))).toBeNull();
       next.resolve();
       expect(await broken).toMatchObject({ code: "unavailable" });
       expect(await store.meta.get("who")).toBeNull();
@@ -161,25 +164,34 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
     }, 60_000);
 
     test("a server that is silent for some seconds takes no lock from its holder", async () => {
-      const other = await openStore({ url: server.url, log: pino({ level: "silent" }) });
+      const other = await openTestStore(server.url);
       const [taken, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const held = store.withLock("kept", 1000, async ({ meta }) => {
+      const keeping = inside(async ({ meta }) => {
         taken.resolve();
         await done.promise;
         await meta.set("kept", "yes");
       });
+      const held = store.run(keeping, null, lockOf("kept"));
       await taken.promise;
       for (const pid of backendsOf(server.pid)) process.kill(pid, "SIGSTOP");
+      const nothing = inside(async () => {});
       const asked = [1, 2, 3].map((each) =>
-        store.withLock(`other ${each}`, 1000, async () => {}).catch((error: unknown) => error),
+        store.run(nothing, null, lockOf(`other ${each}`)).catch((error: unknown) => error),
       );
       await Promise.race([Promise.all(asked), Bun.sleep(4_000)]);
       for (const pid of backendsOf(server.pid)) process.kill(pid, "SIGCONT");
       await Promise.all(asked);
-      expect(await other.withLock("kept", 300, async () => "had it too")).toBe("timeout");
+      expect(
+        await other.run(
+          inside(async () => "had it too"),
+          null,
+          lockOf("kept", 300),
+        ),
+      ).toBe("timeout");
       done.resolve();
       await held;
-      expect(await other.withLock("kept", 3000, ({ meta }) => meta.get("kept"))).toBe("yes");
+      const reading = inside(({ meta }) => meta.get("kept"));
+      expect(await other.run(reading, null, lockOf("kept", 3_000))).toBe("yes");
       await other.close();
     }, 60_000);
 
@@ -187,7 +199,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       server.pause();
       try {
         const startedAt = performance.now();
-        const fresh = openStore({ url: server.url, log: pino({ level: "silent" }) });
+        const fresh = openTestStore(server.url);
         expect(await failureOf(fresh)).toMatchObject({ code: "unavailable" });
         expect(performance.now() - startedAt).toBeLessThan(20_000);
       } finally {

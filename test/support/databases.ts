@@ -52,12 +52,19 @@ async function administer(server: string, statement: string): Promise<void> {
   }
 }
 
+export const testThread = new URL("./store-thread-program.ts", import.meta.url);
+
+/** A store that also knows the operations of tests. */
+export function openTestStore(url: string): Promise<Store> {
+  return openStore({ url, log: pino({ level: "silent" }), threadProgram: testThread });
+}
+
 function stores(url: string, removeDatabase: () => Promise<void>): TestDatabase {
   const opened: Store[] = [];
   return {
     url,
     async open() {
-      const store = await openStore({ url, log: pino({ level: "silent" }) });
+      const store = await openTestStore(url);
       opened.push(store);
       return store;
     },

@@ -59,7 +59,7 @@ export async function startHookServer(
     told,
     async project(change = {}) {
       const { id } = await store.projects.create(sampleProject());
-      const config = await part.management.save(id, { enabled: true, ...change }, async () => {});
+      const config = await part.management.save(id, { enabled: true, ...change }, () => null);
       return { id, url: String(part.management.addressOf(config).url) };
     },
     async stop() {

@@ -1,12 +1,9 @@
 import { Database as SqliteFile } from "bun:sqlite";
-import { Kysely } from "kysely";
 import pg from "pg";
 import type { Keepers } from "../../src/model/store.ts";
 import { buildKeepers } from "../../src/store/keepers/keepers.ts";
 import { type Dialect, postgresDialect, sqliteDialect } from "../../src/store/query/dialect.ts";
-import { dialectOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
-import type { Schema } from "../../src/store/query/schema.ts";
-import type { Scope } from "../../src/store/query/scope.ts";
+import { databaseOver, type Execute, type Query } from "../../src/store/query/kysely-dialect.ts";
 
 /** The plan of a query: the tables that are scanned without an index, and the number of rows read. */
 interface Plan {
@@ -101,17 +98,8 @@ export function notedQueries(dialect: Dialect): { keepers: Keepers; taken(): Que
     const rows = isOfGroup ? [1, 2, 3, 4, 5].map((id) => ({ id })) : isCount ? [{ total: 0 }] : [];
     return { rows: rows as R[], changes: 0, newId: 0 };
   };
-  const db = new Kysely<Schema>({ dialect: dialectOver(dialect.name, execute) });
-  const scope: Scope = {
-    db,
-    lists: db,
-    dialect,
-    execute,
-    executeTogether: (unit) => Promise.all(unit.map((query) => execute(query))),
-    transact: (work) => work(scope),
-  };
   return {
-    keepers: buildKeepers(scope),
+    keepers: buildKeepers({ db: databaseOver(dialect, execute), dialect, execute }),
     taken() {
       const taken = noted;
       noted = [];

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../../src/model/audit.ts";
 import type { NewDelivery } from "../../src/model/delivery.ts";
 import { plainExecution } from "../../src/model/execution.ts";
 import type { Project } from "../../src/model/project.ts";
@@ -110,3 +111,14 @@ export function sampleWebhookConfig(change: Partial<WebhookConfig> & { projectId
     ...change,
   };
 }
+
+export const sampleAuditEntry: Omit<AuditEntry, "id"> = {
+  at: sampleTime,
+  userId: null,
+  username: "ann",
+  action: "test.change",
+  projectId: null,
+  subject: "a test",
+  detail: {},
+  remoteIp: "192.0.2.1",
+};

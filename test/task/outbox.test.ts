@@ -45,7 +45,7 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
   const logged: string[] = [];
   const outbox = buildOutbox({
     calls,
-    now: async () => new Date(clock.now()),
+    now: () => new Date(clock.now()),
     prepare: async ({ url, body }) => ({ request: { url, headers: {}, body }, secrets: [] }),
     record: async () => {},
     log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),

@@ -1,31 +1,20 @@
 import { expect, test } from "bun:test";
-import type { Keepers } from "../../src/model/store.ts";
-import type { Task } from "../../src/model/task.ts";
+import { placeAtTheEnd } from "../../src/task/queue/queue.ts";
 import { buildQueuePlaces } from "../../src/webhook/decide/queue-places.ts";
 
-/** A queue with this many tasks ahead; counts how often it is counted out. */
-function queueWith(own: number) {
-  const counted = { times: 0, own };
-  const tasks = {
-    ahead: async () => {
-      counted.times++;
-      return { own: counted.own, others: 0 };
-    },
-    countHeld: async () => 0,
-  };
-  const runners = { list: async () => ({ items: [], total: 0, page: 1, pageSize: 200 }) };
-  return { counted, keepers: { tasks, runners } as unknown as Pick<Keepers, "tasks" | "runners"> };
+const at = (ms: number) => new Date(1_000_000 + ms);
+const counted = (own: number) => placeAtTheEnd({ own, others: 0, heldOwn: 0, held: 0, capacity: 1 });
+
+/** The place of the next task of a project with this many tasks ahead; null: it was not counted. */
+function next(places: ReturnType<typeof buildQueuePlaces>, own: number, ms: number, projectId = 7) {
+  const isCounted = places.mustCount(projectId, at(ms));
+  const place = places.placeOf(projectId, isCounted ? counted(own) : null, at(ms));
+  return { isCounted, position: place.position };
 }
 
-const task = { id: 1, projectId: 7, state: "queued" } as Task;
-const at = (ms: number) => new Date(1_000_000 + ms);
-
-test("a short queue is counted out for every task", async () => {
-  const { counted, keepers } = queueWith(5);
-  const placeOf = buildQueuePlaces();
-  for (const ms of [0, 1, 2])
-    expect(await placeOf(keepers, task, at(ms))).toEqual({ queued: true, position: 6 });
-  expect(counted.times).toBe(3);
+test("a short queue is counted for every task", () => {
+  const places = buildQueuePlaces();
+  for (const ms of [0, 1, 2]) expect(next(places, 5, ms)).toEqual({ isCounted: true, position: 6 });
 });
 
 test.each([
@@ -33,38 +22,44 @@ test.each([
   [5_000, 10_000],
 ])(
   "with %p ahead the place is kept for %p ms, and each task in between stands one place further back",
-  async (ahead, keptMs) => {
-    const { counted, keepers } = queueWith(ahead);
-    const placeOf = buildQueuePlaces(() => 0);
-    const positions = [];
-    for (const ms of [0, 1, 500, keptMs - 1]) positions.push((await placeOf(keepers, task, at(ms))).position);
-    expect(positions).toEqual([1, 2, 3, 4].map((more) => ahead + more));
-    expect(counted.times).toBe(1);
-    counted.own = 10;
-    expect(await placeOf(keepers, task, at(keptMs))).toEqual({ queued: true, position: 11 });
-    expect(await placeOf(keepers, task, at(keptMs + 1))).toEqual({ queued: true, position: 11 });
-    expect(counted.times).toBe(3);
+  (ahead, keptMs) => {
+    let elapsedMs = 0;
+    const places = buildQueuePlaces(() => elapsedMs);
+    const seen = [0, 1, 500, keptMs - 1].map((ms) => next(places, ahead, ms));
+    expect(seen.map(({ position }) => position)).toEqual([1, 2, 3, 4].map((more) => ahead + more));
+    expect(seen.map(({ isCounted }) => isCounted)).toEqual([true, false, false, false]);
+    elapsedMs = keptMs;
+    expect(next(places, 10, keptMs)).toEqual({ isCounted: true, position: 11 });
+    expect(next(places, 10, keptMs + 1)).toEqual({ isCounted: true, position: 11 });
   },
 );
 
-test("a long queue that takes 5 ms to count out is counted again after 500 ms at the earliest, of whichever project", async () => {
+test("a long queue is counted again after a hundred times what that takes, of whichever project", () => {
   let elapsedMs = 0;
-  const { counted, keepers } = queueWith(199);
-  const { ahead } = keepers.tasks;
-  keepers.tasks.ahead = (inQueue, now) => {
-    elapsedMs += 5;
-    return ahead(inQueue, now);
-  };
-  const placeOf = buildQueuePlaces(() => elapsedMs);
-  const [first, second] = [task, { ...task, projectId: 8 }];
-  await placeOf(keepers, first, at(0));
-  elapsedMs = 100;
-  await placeOf(keepers, second, at(0));
-  expect(counted.times).toBe(2);
-  elapsedMs = 599;
-  expect(await placeOf(keepers, first, at(60_000))).toEqual({ queued: true, position: 201 });
-  expect(counted.times).toBe(2);
-  elapsedMs = 600;
-  expect(await placeOf(keepers, first, at(60_000))).toEqual({ queued: true, position: 200 });
-  expect(counted.times).toBe(3);
+  const places = buildQueuePlaces(() => elapsedMs);
+  expect(next(places, 199, 0).isCounted).toBe(true);
+  elapsedMs = 10;
+  expect(next(places, 199, 0, 8).isCounted).toBe(true);
+  elapsedMs = 69;
+  expect(next(places, 199, 60_000)).toEqual({ isCounted: false, position: 201 });
+  elapsedMs = 71;
+  expect(next(places, 199, 60_000)).toEqual({ isCounted: true, position: 200 });
+});
+
+test("a place that was kept before the clock was set back is counted again", () => {
+  let elapsedMs = 0;
+  const places = buildQueuePlaces(() => elapsedMs);
+  next(places, 199, 0);
+  elapsedMs = 1_000;
+  expect(next(places, 199, -3_600_000).isCounted).toBe(true);
+});
+
+test("tasks of its own project delay a task, those of others only where they take the last places of runners", () => {
+  const free = { own: 0, others: 0, heldOwn: 0, held: 0, capacity: 2 };
+  expect(placeAtTheEnd(free)).toEqual({ queued: false, position: 1 });
+  expect(placeAtTheEnd({ ...free, own: 1 })).toEqual({ queued: true, position: 2 });
+  expect(placeAtTheEnd({ ...free, heldOwn: 1, held: 1 })).toEqual({ queued: true, position: 1 });
+  expect(placeAtTheEnd({ ...free, others: 1 })).toEqual({ queued: false, position: 2 });
+  expect(placeAtTheEnd({ ...free, others: 1, held: 1 })).toEqual({ queued: true, position: 2 });
+  expect(placeAtTheEnd({ ...free, capacity: 0 })).toEqual({ queued: false, position: 1 });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
-import type { Store } from "../../src/model/store.ts";
-import { makeSqlite } from "../support/databases.ts";
+import { type Operation, type OperationLock, operation, type Store } from "../../src/model/store.ts";
+import { type ArrivedDelivery, acceptDelivery } from "../../src/webhook/decide/accept-delivery.ts";
+import { availableDatabases, makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
 import { type HookServer, startHookServer } from "../support/hook-server.ts";
@@ -21,32 +22,33 @@ async function withServer<T>(over: Store, work: (server: HookServer) => Promise<
   }
 }
 
-/** The store with some parts replaced, also for work under a lock. */
-function withParts(parts: Partial<Store>): Store {
-  const changed: Store = {
+/** A store whose parts break when told to: operations, or the record of a refusal. */
+function breaking(parts: { create?: () => boolean; run?: () => boolean }): Store {
+  const away = () => Promise.reject(new Error("disk I/O error"));
+  const { create } = store.deliveries;
+  return {
     ...store,
-    withLock: (name, waitMs, work) => store.withLock(name, waitMs, () => work(changed)),
-    ...parts,
+    run: runOf((operation, input, lock) =>
+      operation === acceptDelivery && parts.run?.() ? away() : store.run(operation, input, lock),
+    ),
+    deliveries: { ...store.deliveries, create: (record) => (parts.create?.() ? away() : create(record)) },
   };
-  return changed;
 }
 
-/** A store whose parts fail on demand. */
-function breaking(parts: { create?: () => boolean; withTask?: () => boolean }): Store {
-  const away = () => Promise.reject(new Error("disk I/O error"));
-  const { create, createWithTask } = store.deliveries;
-  return withParts({
-    deliveries: {
-      ...store.deliveries,
-      create: (record) => (parts.create?.() ? away() : create(record)),
-      createWithTask: (record, task) => (parts.withTask?.() ? away() : createWithTask(record, task)),
-    },
-  });
+type AnyRun = (
+  operation: Operation<unknown, unknown>,
+  input: unknown,
+  lock: OperationLock,
+) => Promise<unknown>;
+
+/** For what stands in the place of the store's own `run`, which has two forms. */
+function runOf(run: AnyRun): Store["run"] {
+  return run as unknown as Store["run"];
 }
 
 describe("a failure inside", () => {
   test("that prevents the task is answered 500 and recorded as failed, without a task", async () => {
-    await withServer(breaking({ withTask: () => true }), async (server) => {
+    await withServer(breaking({ run: () => true }), async (server) => {
       const { id, url } = await server.project();
       const answer = await deliverTo(url, push);
       expect(answer.status).toBe(500);
@@ -62,7 +64,7 @@ describe("a failure inside", () => {
   test("with the database away is answered 500 with deliveryId 0, and logged", async () => {
     let isAway = false;
     const isBroken = () => isAway;
-    await withServer(breaking({ withTask: isBroken, create: isBroken }), async (server) => {
+    await withServer(breaking({ run: isBroken, create: isBroken }), async (server) => {
       const { url } = await server.project();
       isAway = true;
       const answer = await deliverTo(url, push);
@@ -97,7 +99,7 @@ describe("a failure inside", () => {
 
   test("sends no notification for a task that was rolled back, and one for each other task", async () => {
     let isBroken = true;
-    await withServer(breaking({ withTask: () => isBroken }), async (server) => {
+    await withServer(breaking({ run: () => isBroken }), async (server) => {
       const { url } = await server.project();
       await deliverTo(url, push);
       isBroken = false;
@@ -110,31 +112,62 @@ describe("a failure inside", () => {
   });
 });
 
-test("a delivery whose debounced task is claimed during the decision creates a new task", async () => {
-  let claimFirst: (() => Promise<unknown>) | null = null;
-  const racing = withParts({
-    async transaction(work) {
-      await claimFirst?.();
-      claimFirst = null;
-      return store.transaction(work);
-    },
-  });
-  await withServer(racing, async (server) => {
-    const { id, url } = await server.project({ debounceSeconds: 60 });
-    const first = await deliverTo(url, push);
-    const claimed = Number(first.body.taskId);
-    claimFirst = () =>
-      store.tasks.change(claimed, { whileIn: ["queued"], set: { state: "dispatched", leaseHash: "lease" } });
-    const second = await deliverTo(url, { payload: { ...push.payload, commit: "b".repeat(40) } });
-    expect([second.status, second.body.status]).toEqual([202, "accepted"]);
-    expect(Number(second.body.taskId)).toBeGreaterThan(claimed);
-    const record = await store.deliveries.byId(Number(second.body.deliveryId));
-    const debounce = record?.trace.filter(({ step }) => step === "debounce");
-    expect(debounce).toMatchObject([{ result: "pass", detail: "The task of the window can take no more." }]);
-    expect((await store.tasks.byId(claimed))?.commit).toBeNull();
-    expect((await store.tasks.list({ projectId: id }, { page: 1, pageSize: 10 })).total).toBe(2);
-  });
-});
+/** Only where several instances share the database can a task be claimed while a delivery is decided. */
+describe.each((await availableDatabases()).filter(({ name }) => name === "PostgreSQL"))(
+  "on $name",
+  ({ make }) => {
+    test("a delivery whose debounced task is claimed during the decision creates a new task", async () => {
+      const database = await make();
+      const [shared, other] = [await database.open(), await database.open()];
+      let claimFirst: (() => Promise<unknown>) | null = null;
+      const racing = operation("acceptDelivery", (keepers, input: ArrivedDelivery) =>
+        acceptDelivery.run(
+          {
+            ...keepers,
+            tasks: {
+              ...keepers.tasks,
+              async change(id, change) {
+                await claimFirst?.();
+                claimFirst = null;
+                return keepers.tasks.change(id, change);
+              },
+            },
+          },
+          input,
+        ),
+      );
+      const over: Store = {
+        ...shared,
+        run: runOf((given, input, lock) =>
+          given === acceptDelivery
+            ? shared.run(racing, input as ArrivedDelivery, lock)
+            : shared.run(given, input, lock),
+        ),
+      };
+      await withServer(over, async (server) => {
+        const { id, url } = await server.project({ debounceSeconds: 60 });
+        const first = await deliverTo(url, push);
+        const claimed = Number(first.body.taskId);
+        claimFirst = () =>
+          other.tasks.change(claimed, {
+            whileIn: ["queued"],
+            set: { state: "dispatched", leaseHash: "lease" },
+          });
+        const second = await deliverTo(url, { payload: { ...push.payload, commit: "b".repeat(40) } });
+        expect([second.status, second.body.status]).toEqual([202, "accepted"]);
+        expect(Number(second.body.taskId)).toBeGreaterThan(claimed);
+        const record = await shared.deliveries.byId(Number(second.body.deliveryId));
+        const debounce = record?.trace.filter(({ step }) => step === "debounce");
+        expect(debounce).toMatchObject([
+          { result: "pass", detail: "The task of the window can take no more." },
+        ]);
+        expect((await shared.tasks.byId(claimed))?.commit).toBeNull();
+        expect((await shared.tasks.list({ projectId: id }, { page: 1, pageSize: 10 })).total).toBe(2);
+      });
+      await database.remove();
+    });
+  },
+);
 
 describe("floods", () => {
   test("at unknown keys: 60 records per minute and address, the rest is one record with a count", async () => {
@@ -208,7 +241,7 @@ describe("floods", () => {
     const server = await startHookServer(store, {}, manualClock(Date.UTC(2026, 9, 1)));
     const [flooded, other] = [await server.project(), await server.project()];
     for (const { id } of [flooded, other])
-      await server.part.management.save(id, { enabled: false }, async () => {});
+      await server.part.management.save(id, { enabled: false }, () => null);
     for (let hit = 0; hit < 70; hit++) await deliverTo(flooded.url, push);
     const { deliveryId } = (await deliverTo(other.url, push)).body;
     await server.stop();
@@ -236,8 +269,9 @@ describe("the project's rate", () => {
     let isStalled = true;
     const dense: Store = {
       ...store,
-      withLock: (name, waitMs, work) =>
-        isStalled ? Promise.resolve("timeout" as const) : store.withLock(name, waitMs, work),
+      run: runOf(async (operation, input, lock) =>
+        isStalled && operation === acceptDelivery ? "timeout" : store.run(operation, input, lock),
+      ),
     };
     const server = await startHookServer(dense, { "webhook.limitPerMinute": 2 }, manualClock());
     const { url } = await server.project({ debounceSeconds: 0 });
@@ -253,10 +287,9 @@ describe("the project's rate", () => {
     const limit = 3;
     const waiting: (() => void)[] = [];
     let isStalled = false;
-    /** As on PostgreSQL: every cached webhook may be outdated, and reading it again is slow. */
+    /** A cached webhook may be outdated, and reading it again is slow. */
     const slow: Store = {
       ...store,
-      version: () => null,
       webhookConfigs: {
         ...store.webhookConfigs,
         async byKey(key) {

@@ -82,7 +82,7 @@ describe.each(await availableDatabases())("the rate on $name", ({ name, make }) 
       "rate_limited",
       "event_not_allowed",
     ]);
-    await servers[0]?.part.management.save(id, { events: ["tag"] }, async () => {});
+    await servers[0]?.part.management.save(id, { events: ["tag"] }, () => null);
     expect(await codes(servers, url, [tag, push])).toEqual(["rate_limited", "event_not_allowed"]);
   });
 

@@ -1,5 +1,5 @@
 import { gitOriginOf } from "../../model/git-url.ts";
-import type { Project, ProjectKeeper } from "../../model/project.ts";
+import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 
 /** Secrets that are sent only to the server of the repository. */
@@ -9,19 +9,15 @@ const boundSecrets = {
 } as const;
 
 /**
- * Deletes the secrets of the repository's server when a change moves the repository to another server. Otherwise a manager
- * could have them sent to a server of their own. Returns the names of the deleted secrets.
+ * Names of the secrets of the repository's server, when a change moves the repository to another server. They must be
+ * deleted: otherwise a manager could have them sent to a server of their own.
  */
-export async function dropBoundSecrets(
-  projects: Pick<ProjectKeeper, "deleteSecret">,
-  before: Project,
-  after: Project,
-): Promise<string[]> {
-  if (gitOriginOf(before.git.url) === gitOriginOf(after.git.url)) return [];
-  const dropped: string[] = [];
-  for (const [title, name] of Object.entries(boundSecrets))
-    if (await projects.deleteSecret(before.id, name)) dropped.push(title);
-  return dropped;
+export function boundSecretsOf(before: Project, after: Project): string[] {
+  return gitOriginOf(before.git.url) === gitOriginOf(after.git.url) ? [] : Object.values(boundSecrets);
+}
+
+export function titlesOf(names: readonly string[]): string[] {
+  return Object.entries(boundSecrets).flatMap(([title, name]) => (names.includes(name) ? [title] : []));
 }
 
 export function droppedWarnings(dropped: string[], before: Project, after: Project): string[] {

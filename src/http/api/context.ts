@@ -53,17 +53,10 @@ function given<T>(value: T | undefined, noun: string): T {
 
 type Audited = Pick<AuditEntry, "action" | "subject"> & Partial<Pick<AuditEntry, "projectId" | "detail">>;
 
-/**
- * Writes down who changed what. Secrets never stand in `detail`. Inside a transaction pass its keepers, so that change
- * and entry are stored together.
- */
-export async function audit(
-  c: ApiContext,
-  entry: Audited,
-  keepers: Pick<Keepers, "audit"> = c.var.keepers,
-): Promise<void> {
+/** Who changed what, for an operation that stores the entry with the change. Secrets never stand in `detail`. */
+export function auditEntry(c: ApiContext, entry: Audited): Omit<AuditEntry, "id"> {
   const { caller } = c.var.identity;
-  await keepers.audit.add({
+  return {
     at: new Date(c.var.clock.now()),
     userId: caller?.userId ?? null,
     username: caller?.username ?? "",
@@ -72,16 +65,28 @@ export async function audit(
     subject: entry.subject,
     detail: entry.detail ?? {},
     remoteIp: c.var.clientAddress,
-  });
+  };
+}
+
+/** Writes down who changed what. */
+export function audit(c: ApiContext, entry: Audited): Promise<void> {
+  return c.var.keepers.audit.add(auditEntry(c, entry));
 }
 
 /** Writes down a change of a project, or of what belongs to it. */
 export function auditProject(
   c: ApiContext,
   action: string,
+  project: Pick<Project, "id" | "name">,
+  detail: AuditEntry["detail"] = {},
+): Promise<void> {
+  return audit(c, projectChange(action, project, detail));
+}
+
+export function projectChange(
+  action: string,
   { id, name }: Pick<Project, "id" | "name">,
   detail: AuditEntry["detail"] = {},
-  keepers = c.var.keepers,
-): Promise<void> {
-  return audit(c, { action, subject: `project ${name}`, projectId: id, detail }, keepers);
+): Audited {
+  return { action, subject: `project ${name}`, projectId: id, detail };
 }

@@ -1,19 +1,12 @@
+import { changeGroup } from "../../account/change-group.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Group } from "../../model/group.ts";
+import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
-import {
-  changedMeanwhile,
-  ifMatch,
-  refuseIfChanged,
-  revision,
-  revisionOf,
-  tagged,
-  withTag,
-} from "./revision.ts";
+import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import { label } from "./runners.ts";
 import { idParams, name, ownPermission, time } from "./scalars.ts";
@@ -96,7 +89,7 @@ const deleteGroup = route({
 });
 
 export interface GroupsDeps {
-  store: Pick<Store, "groups" | "transaction">;
+  store: Pick<Store, "groups" | "run">;
   clock: Clock;
 }
 
@@ -132,10 +125,10 @@ export function groupsApi({ store, clock }: GroupsDeps) {
       const change = onlyGiven(c.req.valid("json"));
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
         throw new Fault("forbidden", "Only administrators may change which labels a group may use.");
-      const group = await store.transaction(async (held) => {
-        const current = found(await held.groups.hold(before.id), `group ${before.id}`);
-        refuseIfChanged(c.req.valid("header")["if-match"], groupRevision(current), "group");
-        return found(await held.groups.update(before.id, change), `group ${before.id}`);
+      const group = await store.run(changeGroup, {
+        id: before.id,
+        ifMatch: c.req.valid("header")["if-match"],
+        change,
       });
       const action = change.labels === undefined ? "group.rename" : "group.update";
       await audit(c, { action, subject: `group ${before.name}`, detail: change });
@@ -155,8 +148,4 @@ export function groupsApi({ store, clock }: GroupsDeps) {
 function groupJson(group: Group, permission: Permission) {
   const { id, name, labels, createdAt } = group;
   return { id, name, labels, permission, revision: groupRevision(group), createdAt: createdAt.toISOString() };
-}
-
-function groupRevision({ name, labels }: Group): string {
-  return revisionOf({ name, labels });
 }

@@ -1,7 +1,13 @@
 import { Fault } from "../../errors.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Project, ProjectSecret, Stage, StageName } from "../../model/project.ts";
+import {
+  type Project,
+  type ProjectSecret,
+  projectRevision,
+  type Stage,
+  type StageName,
+} from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import {
   executionBody,
@@ -19,7 +25,7 @@ import {
   notifyTargetJson,
   notifyTargetShape,
 } from "./notify-shape.ts";
-import { revision, revisionOf } from "./revision.ts";
+import { revision } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
 import { listOf, onlyGiven, strict, z } from "./shape.ts";
@@ -207,15 +213,6 @@ export const projectShape = z
     createdAt: time,
   })
   .openapi("Project");
-
-export function projectRevision(project: Project): string {
-  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede } = project;
-  const execution = executionJson(project);
-  return revisionOf({
-    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede },
-    ...execution,
-  });
-}
 
 export const changedProjectShape = projectShape
   .extend({

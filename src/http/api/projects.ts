@@ -3,12 +3,25 @@ import { Fault } from "../../errors.ts";
 import { needsContainer } from "../../model/execution.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
-import type { NewProject, Project, ProjectChange } from "../../model/project.ts";
+import {
+  deleteProject as deleteWithTasks,
+  type NewProject,
+  type Project,
+  type ProjectChange,
+  projectRevision,
+} from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
+import { refuseIfChanged } from "../../revision.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
-import { changeTargets, heldAddresses, storeAddresses } from "../../task/notify/change-targets.ts";
-import { dropBoundSecrets, droppedWarnings } from "./bound-secrets.ts";
+import { changeProject } from "../../task/change-project.ts";
+import {
+  type ChangedTargets,
+  changedSecrets,
+  changeTargets,
+  heldAddresses,
+} from "../../task/notify/change-targets.ts";
+import { boundSecretsOf, droppedWarnings, titlesOf } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
@@ -18,10 +31,9 @@ import {
   projectBodies,
   projectJson,
   projectList,
-  projectRevision,
   projectShape,
 } from "./project-shape.ts";
-import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
+import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, queryId, text } from "./scalars.ts";
 import { json, jsonBody, listJson, noContent, onlyGiven, pageQuery, strict } from "./shape.ts";
@@ -99,7 +111,7 @@ function changingRoutes(rules: GitUrlRules) {
 }
 
 export interface ProjectsDeps {
-  store: Pick<Store, "projects" | "groups" | "transaction">;
+  store: Pick<Store, "projects" | "groups" | "run">;
   secrets: Secrets;
   clock: Clock;
   gitUrlRules: GitUrlRules;
@@ -114,6 +126,23 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
   const written = async (c: ApiContext, project: Project) => {
     const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
     return projectJson(project, await projects.secretNames([project.id]), permissionOn(project.id));
+  };
+
+  /** Addresses are sealed for the project, so they follow when it has its id. */
+  const createWithTargets = async (asked: NewProject, targets: ChangedTargets) => {
+    const created = await projects.create(asked);
+    if (targets.notify.length === 0) return created;
+    const { stored } = changedSecrets(secrets, created.id, [], targets.addresses);
+    const change = { notify: targets.notify };
+    const revision = projectRevision(created);
+    const done = await store.run(changeProject, {
+      id: created.id,
+      revision,
+      change,
+      secrets: stored,
+      forget: [],
+    });
+    return done?.project ?? created;
   };
 
   return newApi()
@@ -145,18 +174,14 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
         ...mergeExecution(null, body),
         needsContainer: needsContainer(body.image ?? "", stages),
         env: body.env ?? {},
-        notify: targets.notify,
+        notify: [],
         commitStatus: newCommitStatus(body.name, body.commitStatus),
         labels: body.labels ?? [],
         supersede: body.supersede ?? "none",
         sample: false,
         createdAt: new Date(clock.now()),
       };
-      const project = await store.transaction(async (held) => {
-        const created = await held.projects.create(asked);
-        await storeAddresses(held.projects, secrets, created.id, [], targets.addresses);
-        return created;
-      });
+      const project = await createWithTargets(asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
       const detail = { git: project.git, groupId: project.groupId };
       await auditProject(c, "project.create", project, detail);
@@ -168,12 +193,11 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       const { git, stages, notify, commitStatus, image, isolation, cache, limits, ...body } =
         c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
-      const { before, change, project, dropped } = await store.transaction(async (held) => {
-        const before = found(await held.projects.hold(id), `project ${name}`);
+      const update = async (before: Project) => {
         refuseIfChanged(c.req.valid("header")["if-match"], projectRevision(before), "project");
         if (before.sample) refuseOtherAddress(before, git?.url);
         const targets =
-          notify && changeTargets(before.notify, await heldAddresses(held.projects, secrets, before), notify);
+          notify && changeTargets(before.notify, await heldAddresses(projects, secrets, before), notify);
         const change: ProjectChange = {
           ...onlyGiven(body),
           ...(targets ? { notify: targets.notify } : {}),
@@ -188,19 +212,32 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
             change.stages ?? before.stages,
           );
         if (change.labels !== undefined || change.groupId !== undefined)
-          await mayAskFor(c, held.groups, { ...before, ...change }, before.labels);
-        const project = found(await held.projects.update(id, change), `project ${name}`);
-        if (targets) await storeAddresses(held.projects, secrets, id, before.notify, targets.addresses);
-        return { before, change, project, dropped: await dropBoundSecrets(held.projects, before, project) };
-      });
+          await mayAskFor(c, groups, { ...before, ...change }, before.labels);
+        const forget = boundSecretsOf(before, { ...before, ...change });
+        const sealed = targets && changedSecrets(secrets, id, before.notify, targets.addresses);
+        const done = await store.run(changeProject, {
+          id,
+          revision: projectRevision(before),
+          change,
+          secrets: sealed?.stored ?? [],
+          forget: [...forget, ...(sealed?.removed ?? [])],
+        });
+        return done && { ...done, before, change };
+      };
+      const { before, change, project, forgotten } = await untilUnchanged(async () =>
+        update(found(await projects.byId(id), `project ${name}`)),
+      );
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
           ...(await membersOf(before.groupId)),
           ...(await membersOf(project.groupId)),
         ]);
-      const forgotten = dropped.length > 0 ? { forgotten: dropped } : {};
-      const fields = Object.keys(change).filter((field) => field !== "needsContainer");
-      const detail = { fields, ...(git ? { git: change.git } : {}), ...forgotten };
+      const dropped = titlesOf(forgotten);
+      const detail = {
+        fields: Object.keys(change).filter((field) => field !== "needsContainer"),
+        ...(git ? { git: change.git } : {}),
+        ...(dropped.length > 0 ? { forgotten: dropped } : {}),
+      };
       await auditProject(c, "project.update", before, detail);
       const warnings = [
         ...droppedWarnings(dropped, before, project),
@@ -211,10 +248,24 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
       if (project.sample) await samples.remove(project);
-      else await projects.delete(project.id);
+      else await deleteWithTasks(projects, project.id);
       await auditProject(c, "project.delete", project);
       return c.body(null, 204);
     });
+}
+
+/** Changes of one project at the same moment beyond this many are refused. */
+const maxAttempts = 5;
+
+/** Tries again while another change came first. */
+async function untilUnchanged<T>(change: () => Promise<T | null>): Promise<T> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const done = await change();
+    if (done !== null) return done;
+  }
+  throw new Fault("unavailable", "The project is being changed by others; try again.", {
+    retryAfterSeconds: 1,
+  });
 }
 
 /** The folder of a sample is deleted with the project, so its address must not change. */

@@ -2,21 +2,14 @@ import { newToken } from "../../account/credential.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { isolationLevels } from "../../model/execution.ts";
-import type { Runner } from "../../model/runner.ts";
+import { type Runner, runnerRevision } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
+import { changeRunner } from "../../task/change-runner.ts";
 import { isolationOf } from "../../task/isolation.ts";
 import { audit } from "./context.ts";
-import {
-  changedMeanwhile,
-  ifMatch,
-  refuseIfChanged,
-  revision,
-  revisionOf,
-  tagged,
-  withTag,
-} from "./revision.ts";
+import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import { id, idParams, name, time } from "./scalars.ts";
 import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
@@ -177,7 +170,7 @@ const deleteRunner = route({
 });
 
 export interface RunnersDeps {
-  store: Pick<Store, "runners" | "groups" | "permissions" | "transaction" | "now">;
+  store: Pick<Store, "runners" | "groups" | "permissions" | "run" | "now">;
   /** If set, the local runner gets these labels at every start. */
   localLabels: string[];
   clock: Clock;
@@ -187,7 +180,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const writer = async () => {
-    const now = (await store.now()).getTime();
+    const now = store.now().getTime();
     return (runner: Runner) => runnerJson(runner, now);
   };
   const write = async (runner: Runner) => (await writer())(runner);
@@ -236,15 +229,11 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
       await mustExist(change.groupIds ?? []);
-      const { before, runner } = await store.transaction(async (held) => {
-        const before = found(await held.runners.hold(id), `runner ${id}`);
-        refuseIfChanged(c.req.valid("header")["if-match"], runnerRevision(before), "runner");
-        if (before.local && change.labels && localLabels.length > 0)
-          throw new Fault(
-            "conflict",
-            "The labels of the local runner come from the setting runner.labels; change them there.",
-          );
-        return { before, runner: found(await held.runners.update(id, change), `runner ${id}`) };
+      const { before, runner } = await store.run(changeRunner, {
+        id,
+        ifMatch: c.req.valid("header")["if-match"],
+        change,
+        hasLocalLabels: localLabels.length > 0,
       });
       await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
       return c.json(withTag(c, await write(runner)), 200);
@@ -286,8 +275,4 @@ function runnerJson(runner: Runner, now: number) {
     revision: runnerRevision(runner),
     createdAt: runner.createdAt.toISOString(),
   };
-}
-
-function runnerRevision({ name, labels, groupIds, disabled }: Runner): string {
-  return revisionOf({ name, labels, groupIds, disabled });
 }

@@ -128,14 +128,14 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
     const queued = page.filter(({ state }) => state === "queued");
     if (queued.length === 0) return page.map((task) => taskJson(task));
-    const now = await store.now();
+    const now = store.now();
     const positions = await tasks.positions(queued, now);
     const waiting = await waitingByProject(queued, now);
     return page.map((task) => {
       if (task.state !== "queued") return taskJson(task);
       const text = waiting.get(task.projectId);
       return taskJson(task, {
-        queuePosition: positions.get(task.id) ?? 1,
+        queuePosition: positions[task.id] ?? 1,
         ...(text === undefined ? {} : { waiting: text }),
       });
     });

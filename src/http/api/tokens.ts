@@ -1,4 +1,5 @@
-import { buildCredentials, newToken } from "../../account/credential.ts";
+import { createToken as createTokenOperation } from "../../account/create-token.ts";
+import { newToken } from "../../account/credential.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
@@ -14,8 +15,6 @@ import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict,
 const tags = ["tokens"];
 /** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */
 const scope = "admin";
-/** Enough for every machine of a person; a list that grows beyond is a script gone wrong. */
-const maxPerUser = 200;
 
 const scopeShape = z.enum(["read", "write", "publish", "admin"]).openapi({
   description:
@@ -116,14 +115,9 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const now = clock.now();
       const expiresAt = expires === null ? null : new Date(expires);
       const token = newToken("api");
-      const made = await store.transaction(async (keepers) => {
-        await keepers.users.hold(caller.userId);
-        // A new password may have revoked the caller's credential meanwhile; then no token may be created.
-        await buildCredentials(keepers, clock).callerOf(credentialOf(c.req.raw.headers) ?? "");
-        const { total } = await keepers.apiTokens.list({ userId: caller.userId }, { page: 1, pageSize: 1 });
-        if (total >= maxPerUser)
-          throw new Fault("conflict", `You have ${total} tokens; revoke one before you make another.`);
-        return keepers.apiTokens.create({
+      const made = await store.run(createTokenOperation, {
+        credential: credentialOf(c.req.raw.headers) ?? "",
+        token: {
           userId: caller.userId,
           name,
           tokenHash: hashToken(token),
@@ -131,7 +125,7 @@ export function tokensApi({ store, clock }: TokensDeps) {
           scopes,
           createdAt: new Date(now),
           expiresAt,
-        });
+        },
       });
       const detail = { scopes, expiresAt: expiresAt?.toISOString() ?? null };
       await audit(c, { action: "token.create", subject: `token ${name}`, detail });

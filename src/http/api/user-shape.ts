@@ -1,6 +1,6 @@
 import { passwordMaxLength, passwordMinLength } from "../../account/password.ts";
-import type { User } from "../../model/user.ts";
-import { revision, revisionOf } from "./revision.ts";
+import { type User, userRevision } from "../../model/user.ts";
+import { revision } from "./revision.ts";
 import { text, time } from "./scalars.ts";
 import { z } from "./shape.ts";
 
@@ -18,10 +18,6 @@ export const userShape = z
 export function userJson(user: User) {
   const { id, username, role, disabled, createdAt } = user;
   return { id, username, role, disabled, revision: userRevision(user), createdAt: createdAt.toISOString() };
-}
-
-export function userRevision({ username, role, disabled }: User): string {
-  return revisionOf({ username, role, disabled });
 }
 
 /** Letters, digits and `._-@`, so that a name stands in a log, an address or a channel without quoting. */

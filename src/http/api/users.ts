@@ -1,15 +1,14 @@
-import { endCredentials } from "../../account/end-credentials.ts";
+import { adminsLock, changeUser, deleteUser as deleteUserOperation } from "../../account/change-user.ts";
 import type { Passwords } from "../../account/password.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { Keepers, Store } from "../../model/store.ts";
-import type { User } from "../../model/user.ts";
-import { audit } from "./context.ts";
-import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
+import type { Store } from "../../model/store.ts";
+import { audit, auditEntry } from "./context.ts";
+import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, route } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
-import { keepTokens, newPassword, newUsername, userJson, userRevision, userShape } from "./user-shape.ts";
+import { keepTokens, newPassword, newUsername, userJson, userShape } from "./user-shape.ts";
 
 const tags = ["users"];
 const access = "admin";
@@ -117,10 +116,6 @@ const endSessions = route({
   responses: { 204: noContent },
 });
 
-/** Changes of who is admin are made one at a time, or two could each leave the other as the last one. */
-const adminsLock = "admins";
-const lockWaitMs = 5_000;
-
 export interface UsersDeps {
   store: Store;
   passwords: Passwords;
@@ -128,13 +123,9 @@ export interface UsersDeps {
 }
 
 export function usersApi({ store, passwords, clock }: UsersDeps) {
-  async function oneByOne<T>(work: (keepers: Keepers) => Promise<T>): Promise<T> {
-    const done = await store.withLock(adminsLock, lockWaitMs, (locked) => locked.transaction(work));
-    if (done === "timeout")
-      throw new Fault("unavailable", "Users are being changed elsewhere; try again.", {
-        retryAfterSeconds: 1,
-      });
-    return done;
+  function inTurn<T>(done: T | "timeout"): T {
+    if (done !== "timeout") return done;
+    throw new Fault("unavailable", "Users are being changed elsewhere; try again.", { retryAfterSeconds: 1 });
   }
 
   return newApi()
@@ -162,33 +153,23 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
       const { id } = c.req.valid("param");
       const { password, keepTokens = false, ...change } = c.req.valid("json");
       const passwordHash = password === undefined ? undefined : await passwords.hash(password);
-      const user = await oneByOne(async (keepers) => {
-        const before = found(await keepers.users.byId(id), `user ${id}`);
-        refuseIfChanged(c.req.valid("header")["if-match"], userRevision(before), "user");
-        if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
-        const after = await keepers.users.update(id, onlyGiven({ ...change, passwordHash }));
-        const hasNewPassword = passwordHash !== undefined;
-        // Tokens of a disabled user are refused; they work again when the user is enabled.
-        const ended =
-          hasNewPassword || change.disabled
-            ? await endCredentials(keepers, id, { keepTokens: keepTokens || !hasNewPassword })
-            : {};
-        const detail = { ...onlyGiven(change), passwordChanged: hasNewPassword, ...ended };
-        await audit(c, { action: "user.update", subject: `user ${before.username}`, detail }, keepers);
-        return found(after, `user ${id}`);
-      });
+      const asked = {
+        id,
+        ifMatch: c.req.valid("header")["if-match"],
+        change: onlyGiven(change),
+        passwordHash,
+        keepTokens,
+        audited: auditEntry(c, { action: "user.update", subject: "" }),
+      };
+      const user = inTurn(await store.run(changeUser, asked, adminsLock));
       c.var.consoleAccess.permissionsChanged([id]);
       if (passwordHash !== undefined) c.var.consoleAccess.sessionEnded(id);
       return c.json(withTag(c, userJson(user)), 200);
     })
     .openapi(deleteUser, async (c) => {
       const { id } = c.req.valid("param");
-      await oneByOne(async (keepers) => {
-        const user = found(await keepers.users.byId(id), `user ${id}`);
-        await keepAnAdmin(keepers, user);
-        await keepers.users.delete(id);
-        await audit(c, { action: "user.delete", subject: `user ${user.username}` }, keepers);
-      });
+      const audited = auditEntry(c, { action: "user.delete", subject: "" });
+      inTurn(await store.run(deleteUserOperation, { id, audited }, adminsLock));
       c.var.consoleAccess.permissionsChanged([id]);
       return c.body(null, 204);
     })
@@ -200,10 +181,4 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
       await audit(c, { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } });
       return c.body(null, 204);
     });
-}
-
-async function keepAnAdmin(keepers: Keepers, user: User): Promise<void> {
-  if (user.role !== "admin" || user.disabled) return;
-  if ((await keepers.users.countAdmins()) <= 1)
-    throw new Fault("conflict", "This is the last administrator; make another user admin first.");
 }

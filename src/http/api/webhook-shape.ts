@@ -5,9 +5,10 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
+import { revisionOf } from "../../revision.ts";
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
-import { revision, revisionOf } from "./revision.ts";
+import { revision } from "./revision.ts";
 import { bodyTime, id, text, time } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
 import { actionsBody, actionsShape } from "./task-shape.ts";

@@ -1,11 +1,12 @@
 import type { Clock } from "../../clock.ts";
 import { eventJson } from "../../model/event-json.ts";
 import type { Keepers } from "../../model/store.ts";
+import { refuseIfChanged } from "../../revision.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { whatIf } from "../../webhook/what-if.ts";
-import { auditProject, callerOf, projectOf } from "./context.ts";
+import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import {
   answerShape,
   codeShape,
@@ -17,7 +18,7 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
-import { changedMeanwhile, ifMatch, refuseIfChanged, tagged, withTag } from "./revision.ts";
+import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { newApi, route } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
@@ -192,7 +193,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
       const config = await management.save(
         project.id,
         changeOf(c.req.valid("json")),
-        (inside, changes) => auditProject(c, "webhook.save", project, { ...changes }, inside),
+        (changes) => auditEntry(c, projectChange("webhook.save", project, { ...changes })),
         (before) => refuseIfChanged(c.req.valid("header")["if-match"], webhookRevision(before), "webhook"),
       );
       return c.json(withTag(c, webhookJson(config, management)), 200);
@@ -202,8 +203,9 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
     )
     .openapi(resetKey, async (c) => {
       const project = projectOf(c);
-      const config = await management.resetKey(project.id, (inside) =>
-        auditProject(c, "webhook.reset-key", project, {}, inside),
+      const config = await management.resetKey(
+        project.id,
+        auditEntry(c, projectChange("webhook.reset-key", project)),
       );
       const { url, baseUrlConfigured } = management.addressOf(config);
       return c.json({ key: config.key ?? "", url: url ?? "", baseUrlConfigured }, 200);

@@ -10,13 +10,13 @@ interface AskedProjects {
 }
 
 /** Ids of the projects that pass all three conditions; null stands for every project, and for none at all. */
-export async function askedProjects({ lists }: Scope, asked: AskedProjects): Promise<number[] | null> {
+export async function askedProjects({ db }: Scope, asked: AskedProjects): Promise<number[] | null> {
   const { projectId, groupId, visibleProjectIds } = asked;
   const sets: number[][] = [];
   if (projectId !== undefined) sets.push([projectId]);
   if (visibleProjectIds !== undefined) sets.push(visibleProjectIds);
   if (groupId !== undefined) {
-    const rows = await lists.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
+    const rows = await db.selectFrom("projects").select("id").where("group_id", "=", groupId).execute();
     sets.push(rows.map((row) => row.id));
   }
   const [first, ...others] = sets.map((ids) => new Set(ids));
@@ -45,6 +45,6 @@ export function newestOfProjects<T extends Listed>(
   const ids = scope.dialect.ofEach(projectIds, table, (projectId) =>
     newestIdsOf(sql<SqlBool>`project_id = ${projectId}`),
   );
-  const found = scope.lists.selectFrom(table) as unknown as SelectQueryBuilder<Schema, T, object>;
+  const found = scope.db.selectFrom(table) as unknown as SelectQueryBuilder<Schema, T, object>;
   return found.where(sql<SqlBool>`${sql.ref(`${table}.id`)} in (${ids})`);
 }

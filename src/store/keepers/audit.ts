@@ -15,20 +15,20 @@ const shape = rowShape<AuditEntry, "audit">({
   remoteIp: plain(),
 });
 
-export function buildAuditKeeper({ db, lists }: Scope): AuditKeeper {
+export function buildAuditKeeper({ db }: Scope): AuditKeeper {
   return {
     async add(entry) {
       await db.insertInto("audit").values(shape.insert(entry)).execute();
     },
     async list({ userId, projectId, action, from, to }, request) {
-      let found = lists.selectFrom("audit");
+      let found = db.selectFrom("audit");
       if (userId !== undefined) found = found.where("user_id", "=", userId);
       if (projectId !== undefined) found = found.where("project_id", "=", projectId);
       if (action !== undefined) found = found.where("action", "=", action);
       if (from !== undefined) found = found.where("at", ">=", from.getTime());
       if (to !== undefined) found = found.where("at", "<", to.getTime());
       return pageOf(
-        lists,
+        db,
         found,
         request,
         (query) => query.orderBy("at", "desc").orderBy("id", "desc"),

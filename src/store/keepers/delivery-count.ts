@@ -4,14 +4,14 @@ import type { DeliveryKeeper } from "../../model/delivery.ts";
 import type { Scope } from "../query/scope.ts";
 
 const maxBuckets = 1000;
-/** A million deliveries are counted in steps of this many buckets, so that other lists get their turn between. */
+/** A million deliveries are counted in steps of this many buckets, so that no query runs into the time limit of statements. */
 const bucketsPerQuery = 12;
 
 type CountByStatus = DeliveryKeeper["countByStatus"];
 
 /** Deliveries per status and bucket of time, read from one index that holds all it needs. */
 export async function countByStatus(
-  { lists, dialect }: Scope,
+  { db, dialect }: Scope,
   { visibleProjectIds, from, to, bucketSeconds }: Parameters<CountByStatus>[0],
 ): ReturnType<CountByStatus> {
   const bucketMs = bucketSeconds * 1000;
@@ -22,7 +22,7 @@ export async function countByStatus(
   const stepMs = bucketMs * bucketsPerQuery;
   for (let startMs = firstMs; startMs < to.getTime(); startMs += stepMs) {
     const bucket = sql<number>`created_at - created_at % ${sql.lit(bucketMs)}`;
-    const rows = await lists
+    const rows = await db
       .selectFrom("deliveries")
       .select((eb) => [bucket.as("bucket"), "status", eb.fn.sum<number>("count").as("total")])
       .where("created_at", ">=", Math.max(startMs, from.getTime()))

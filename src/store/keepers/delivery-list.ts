@@ -32,18 +32,18 @@ export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
  * only those few are sorted: never all that match.
  */
 export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
-  const { lists } = scope;
+  const { db } = scope;
   const { projectIds, search } = filter;
   const newestIds = (found: Deliveries) =>
     found.select("deliveries.id").orderBy("created_at", "desc").orderBy("deliveries.id", "desc").limit(count);
   if (search !== undefined && search !== "") {
     const all = { ...filter, search: "" };
     const [first, ...more] = searched(search).map((isFound) =>
-      lists.selectFrom(newestIds(matching(scope, all).where(isFound)).as("part")).select("part.id"),
+      db.selectFrom(newestIds(matching(scope, all).where(isFound)).as("part")).select("part.id"),
     );
     if (first === undefined) return matching(scope, filter);
     const ids = more.reduce((union, part) => union.unionAll(part), first);
-    return lists.selectFrom("deliveries").where("deliveries.id", "in", ids);
+    return db.selectFrom("deliveries").where("deliveries.id", "in", ids);
   }
   if (projectIds === null || projectIds.length === 1) return matching(scope, filter);
   return newestOfProjects(scope, "deliveries", projectIds, (isOfProject) =>
@@ -51,8 +51,8 @@ export function newest(scope: Scope, filter: ResolvedFilter, count: number): Del
   );
 }
 
-function inState({ lists }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
-  let found: Deliveries = lists.selectFrom("deliveries");
+function inState({ db }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {
+  let found: Deliveries = db.selectFrom("deliveries");
   if (status !== undefined) found = found.where(isExactly("status", status));
   // The code of an accepted delivery is its status, which is in the index by time.
   if (code !== undefined) found = found.where(isExactly(code === "accepted" ? "status" : "code", code));

@@ -47,10 +47,7 @@ export async function scanDeliveries(
  * Asked by the index of refs: few are as busy as a project, and "not empty" is stated because that index serves only
  * queries that say so. Branches of forks have names alike, so the whole ref is compared as well.
  */
-export async function overtakenDeliveries(
-  { lists, dialect }: Scope,
-  ids: readonly number[],
-): Promise<number[]> {
+export async function overtakenDeliveries({ db, dialect }: Scope, ids: readonly number[]): Promise<number[]> {
   const wholeRefOf = (table: string) => dialect.textIn(`${table}.normalized`, "rawRef");
   const newer = sql`select 1 from deliveries as newer ${dialect.byIndex("deliveries_ref")}
     where newer.ref = older.ref and newer.ref <> '' and newer.created_at >= older.created_at
@@ -61,6 +58,6 @@ export async function overtakenDeliveries(
         or (newer.code = 'ref_deleted' and newer.remote_ip not in ('test', 'replay')))
       and ${wholeRefOf("newer")} = ${wholeRefOf("older")}`;
   const { rows } = await sql<{ id: number }>`select older.id from deliveries as older
-    where ${dialect.isAmong("older.id", ids)} and exists (${newer})`.execute(lists);
+    where ${dialect.isAmong("older.id", ids)} and exists (${newer})`.execute(db);
   return rows.map(({ id }) => id);
 }

@@ -9,10 +9,10 @@ import { isUnfinished } from "./task-shape.ts";
  * the table's own is needed. Of what stays there are two for each project at most.
  */
 export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
-  const { db, lists, dialect } = scope;
+  const { db, dialect } = scope;
   return {
     async after(afterId, before, limit) {
-      const rows = await lists
+      const rows = await db
         .selectFrom("tasks")
         .select(["id", "created_at"])
         .where("id", ">", afterId)
@@ -21,7 +21,7 @@ export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
         .execute();
       const old = rows.filter((row) => row.created_at < before.getTime()).map((row) => row.id);
       if (old.length === 0) return { ids: [], lastId: null };
-      const found = await lists
+      const found = await db
         .selectFrom("tasks")
         .select("id")
         .where(dialect.isAmong("id", old))

@@ -24,13 +24,13 @@ export function queuedTask(task: NewTask): Omit<Task, "id"> {
 const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;
 
 /** Without the columns that are null in every new task: to hand over a null costs as much as any value. */
-export const insertTask = fixedQuery(
-  taskShape.columns.filter((column) => column !== "id" && start[column] !== null),
-  (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
-    db
-      .insertInto("tasks")
-      .values(row)
-      .$if(!tellsNewIds, (insert) => insert.returning("id")),
+export const newTaskColumns = taskShape.columns.filter((column) => column !== "id" && start[column] !== null);
+
+export const insertTask = fixedQuery(newTaskColumns, (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
+  db
+    .insertInto("tasks")
+    .values(row)
+    .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
 /** Names the delivery that made a task. */

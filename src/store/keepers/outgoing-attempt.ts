@@ -17,26 +17,25 @@ const shape = rowShape<OutgoingAttempt, "outgoing_attempts">({
   response: plain(),
 });
 
-export function buildOutgoingAttemptKeeper(scope: Scope): OutgoingAttemptKeeper {
+export function buildOutgoingAttemptKeeper({ db }: Scope): OutgoingAttemptKeeper {
   return {
-    add: (attempt, keep) =>
-      scope.transact(async ({ db }) => {
-        await db.insertInto("outgoing_attempts").values(shape.insert(attempt)).execute();
-        const surplus = db
-          .selectFrom("outgoing_attempts")
-          .select("id")
-          .where("project_id", "=", attempt.projectId)
-          .orderBy("id", "desc")
-          .limit(1)
-          .offset(keep);
-        await db
-          .deleteFrom("outgoing_attempts")
-          .where("project_id", "=", attempt.projectId)
-          .where("id", "<=", surplus)
-          .execute();
-      }),
+    async add(attempt, keep) {
+      await db.insertInto("outgoing_attempts").values(shape.insert(attempt)).execute();
+      const surplus = db
+        .selectFrom("outgoing_attempts")
+        .select("id")
+        .where("project_id", "=", attempt.projectId)
+        .orderBy("id", "desc")
+        .limit(1)
+        .offset(keep);
+      await db
+        .deleteFrom("outgoing_attempts")
+        .where("project_id", "=", attempt.projectId)
+        .where("id", "<=", surplus)
+        .execute();
+    },
     async ofProject(projectId) {
-      const rows = await scope.db
+      const rows = await db
         .selectFrom("outgoing_attempts")
         .selectAll()
         .where("project_id", "=", projectId)

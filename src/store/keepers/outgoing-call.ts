@@ -24,7 +24,7 @@ const longestWaitMs = 15 * 60_000;
 
 export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
   const { db } = scope;
-  const count = async ({ db }: Scope) => {
+  const count = async () => {
     const { waiting } = await db
       .selectFrom("outgoing_calls")
       .select((eb) => eb.fn.countAll<number>().as("waiting"))
@@ -33,23 +33,22 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
   };
 
   return {
-    add: (call, { total, perTarget }) =>
-      scope.transact(async (inner) => {
-        const replaced = call.subject === null ? [] : await deleteSubject(inner, call.subject);
-        const none = { id: null, dropped: null, replaced };
-        if ((await countOf(inner, call.projectId, call)) >= perTarget) return none;
-        let dropped: OutgoingCall | null = null;
-        if ((await count(inner)) >= total) {
-          dropped = await makePlace(inner, call.projectId);
-          if (dropped === null) return none;
-        }
-        const { id } = await inner.db
-          .insertInto("outgoing_calls")
-          .values(shape.insert(call))
-          .returning("id")
-          .executeTakeFirstOrThrow();
-        return { id, dropped, replaced };
-      }),
+    async add(call, { total, perTarget }) {
+      const replaced = call.subject === null ? [] : await deleteSubject(scope, call.subject);
+      const none = { id: null, dropped: null, replaced };
+      if ((await countOf(scope, call.projectId, call)) >= perTarget) return none;
+      let dropped: OutgoingCall | null = null;
+      if ((await count()) >= total) {
+        dropped = await makePlace(scope, call.projectId);
+        if (dropped === null) return none;
+      }
+      const { id } = await db
+        .insertInto("outgoing_calls")
+        .values(shape.insert(call))
+        .returning("id")
+        .executeTakeFirstOrThrow();
+      return { id, dropped, replaced };
+    },
     async takeDue(now, until, limit, { perProject, except } = { perProject: limit, except: [] }) {
       const isDue = sql<SqlBool>`(next_try_at <= ${now.getTime()} or next_try_at > ${now.getTime() + longestWaitMs})`;
       const ranked = db
@@ -111,7 +110,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
     async delete(id) {
       await db.deleteFrom("outgoing_calls").where("id", "=", id).execute();
     },
-    count: () => count(scope),
+    count,
   };
 }
 

@@ -1,32 +1,11 @@
 import { type SqlBool, sql } from "kysely";
 import { plainExecution } from "../../model/execution.ts";
-import type { Project, ProjectKeeper } from "../../model/project.ts";
+import type { ProjectKeeper } from "../../model/project.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { pageOf } from "../query/page.ts";
-import { flag, json, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
+import { projectShape } from "./project-shape.ts";
 import { deleteLogRows } from "./task-log.ts";
-
-const shape = rowShape<Project, "projects">({
-  id: plain(),
-  name: plain(),
-  groupId: plain(),
-  git: json(),
-  stages: json(),
-  env: json(),
-  notify: json(),
-  commitStatus: json(),
-  labels: json(),
-  supersede: plain(),
-  image: plain(),
-  needsContainer: flag,
-  isolation: plain(),
-  cache: json(),
-  limits: json(),
-  liveTaskId: plain(),
-  sample: flag,
-  createdAt: time,
-});
 
 const tasksPerBatch = 50;
 /** A row is up to a quarter of a megabyte. */
@@ -62,17 +41,19 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     async create(project) {
       const insert = db
         .insertInto("projects")
-        .values(shape.insert({ ...plainExecution, needsContainer: false, ...project, liveTaskId: null }))
+        .values(
+          projectShape.insert({ ...plainExecution, needsContainer: false, ...project, liveTaskId: null }),
+        )
         .returningAll();
-      return shape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
+      return projectShape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
     },
     async byId(id) {
       const [row] = await selectProject(scope, { id });
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : projectShape.read(row);
     },
     async hold(id) {
       const [row] = await selectProjectToChange(scope, { id });
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : projectShape.read(row);
     },
     async list({ ids, groupId, search }, request) {
       let found = db.selectFrom("projects");
@@ -82,20 +63,20 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         const pattern = `%${likePattern(search.toLowerCase())}%`;
         found = found.where(sql<SqlBool>`lower(name) like ${pattern} escape '\\'`);
       }
-      return pageOf(db, found, request, (query) => query.orderBy("name"), shape.read);
+      return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
-      const set = shape.update(change);
+      const set = projectShape.update(change);
       if (Object.keys(set).length === 0) return this.byId(id);
       const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
       const row = await named(change.name, update.executeTakeFirst());
-      return row === undefined ? null : shape.read(row);
+      return row === undefined ? null : projectShape.read(row);
     },
     async setLiveTask(id, taskId) {
       await db.updateTable("projects").set({ live_task_id: taskId }).where("id", "=", id).execute();
     },
+    deleteSomeTasks: (id) => deleteSomeTasks(scope, id),
     async delete(id) {
-      await deleteTasks(scope, id);
       const result = await db.deleteFrom("projects").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
@@ -109,7 +90,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         .orderBy("id")
         .limit(limit)
         .execute();
-      return rows.map(shape.read).filter((project) => project.commitStatus.context === context);
+      return rows.map(projectShape.read).filter((project) => project.commitStatus.context === context);
     },
     secrets: (id) => selectSecrets(scope, { id }),
     secretNames: (ids) =>
@@ -137,32 +118,22 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   };
 }
 
-/**
- * A project may have many tasks with long logs. Deleting them with it in one statement would hold up all who write; so
- * they go before it, a few rows at a time.
- */
-async function deleteTasks({ db, dialect }: Scope, projectId: number): Promise<void> {
-  for (;;) {
-    const some = await db
-      .selectFrom("tasks")
-      .select("id")
-      .where("project_id", "=", projectId)
-      .orderBy("id")
-      .limit(tasksPerBatch)
-      .execute();
-    const ids = some.map(({ id }) => id);
-    if (ids.length === 0) return;
-    while ((await deleteLogRows({ db, dialect }, ids, logRowsPerBatch)) === logRowsPerBatch) await nextTurn();
+/** A few rows at a time: a project may have many tasks with long logs, and other writes run in between. */
+async function deleteSomeTasks({ db, dialect }: Scope, projectId: number): Promise<boolean> {
+  const some = await db
+    .selectFrom("tasks")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .orderBy("id")
+    .limit(tasksPerBatch)
+    .execute();
+  const ids = some.map(({ id }) => id);
+  if (ids.length === 0) return false;
+  if ((await deleteLogRows({ db, dialect }, ids, logRowsPerBatch)) < logRowsPerBatch)
     await db.deleteFrom("tasks").where(dialect.isAmong("id", ids)).execute();
-    await nextTurn();
-  }
+  return true;
 }
 
 function likePattern(text: string): string {
   return text.replaceAll(/[\\%_]/g, "\\$&");
-}
-
-/** Lets other writes run between two batches. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,40 +1,26 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type IsolationLevel, isIsolatedEnough, isolationLevels } from "../../model/execution.ts";
-import type { ClaimRequest, InQueue, Task } from "../../model/task.ts";
-import { clockSlackMs } from "../query/clock-step.ts";
+import type { ClaimRequest, Task } from "../../model/task.ts";
+import { clockSlackMs } from "../query/clock-slack.ts";
 import type { Dialect } from "../query/dialect.ts";
-import { fixedQuery } from "../query/fixed-query.ts";
-import type { Scope } from "../query/scope.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+import { projectIsFree, waitingProjects } from "./queue-order.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
-
-/** Two instances that meet on one project try again; a third meeting in a row is left to the next poll. */
-const maxAttempts = 3;
 
 /**
  * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked and locked ones
  * skipped, so that claimers pass each other; where their snapshots still overlap, the unique index over held tasks of
- * a project refuses the second one. Most claims find nothing, so they look first: that keeps nobody from writing.
+ * a project refuses the second one. Most claims find nothing, so they look before they lock.
  */
 export async function claimTask(scope: Scope, request: ClaimRequest): Promise<Task | null> {
-  if ((await nextFor(scope, request, withoutLock)) === undefined) return null;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await scope.transact((inner) => claimOnce(inner, request));
-    } catch (error) {
-      if (scope.dialect.violationOf(error) !== "duplicate") throw error;
-      if (attempt === maxAttempts) return null;
-    }
-  }
-}
-
-async function claimOnce(scope: Scope, request: ClaimRequest): Promise<Task | null> {
   const { db, dialect } = scope;
+  if ((await nextFor(scope, request, withoutLock)) === undefined) return null;
   // Two claims of one runner cannot both fit: the second waits here.
   if (dialect.hasRowLocks)
     await db.selectFrom("runners").select("id").where("id", "=", request.runnerId).forUpdate().execute();
   const next = await nextFor(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
   if (next === undefined) return null;
-  const row = await db
+  const update = db
     .updateTable("tasks")
     .set((eb) => ({
       state: "dispatched",
@@ -45,8 +31,10 @@ async function claimOnce(scope: Scope, request: ClaimRequest): Promise<Task | nu
     }))
     .where("id", "=", next.id)
     .where("state", "=", "queued")
-    .returningAll()
-    .executeTakeFirst();
+    .returningAll();
+  const row = await orFault(dialect, update.executeTakeFirst(), {
+    duplicate: "Another instance has just handed out a task of the same project.",
+  });
   return row === undefined ? null : taskShape.read(row);
 }
 
@@ -71,23 +59,6 @@ async function heldBy({ db }: Scope, runnerId: number): Promise<number> {
     .executeTakeFirstOrThrow();
   return row.held;
 }
-
-/**
- * The projects that have a queued task, read by stepping from one to the next in the index: a project with ten thousand
- * waiting tasks costs no more than one with a single task.
- */
-const waitingProjects = ({ byIndex }: Dialect) => {
-  const first = (isNext: RawBuilder<SqlBool>) => sql`(select next.project_id from tasks as next
-    ${byIndex("tasks_queued")} where next.state = 'queued' and ${isNext} order by next.project_id limit 1)`;
-  return sql`recursive waiting(project_id) as (
-    select ${first(sql`true`)}
-    union all
-    select ${first(sql`next.project_id > waiting.project_id`)} from waiting where waiting.project_id is not null)`;
-};
-
-const projectIsFree = sql<SqlBool>`not exists (
-  select 1 from tasks as held where held.project_id = waiting.project_id
-  and held.state in ('dispatched', 'running', 'canceling'))`;
 
 /**
  * The current rules of admins. A claim may wait long, and a runner that was bound to other groups or lost a label meanwhile
@@ -132,75 +103,4 @@ async function nextClaimable(
     order by queued.priority desc, queued.id limit 1
     ${lock}`.execute(db);
   return rows[0];
-}
-
-interface Standing {
-  project_id: number;
-  id: number;
-  priority: number;
-  may_start_at: number;
-}
-
-/** The same as columns of a query. */
-type StandingColumns = { [Name in keyof Standing]: RawBuilder<number> };
-
-const isAhead = ({
-  id,
-  priority,
-  may_start_at,
-}: Standing | StandingColumns) => sql<SqlBool>`ahead.state = 'queued'
-  and (ahead.priority > ${priority} or (ahead.priority = ${priority} and ahead.id < ${id}))
-  and (ahead.not_before is null or ahead.not_before <= ${may_start_at})`;
-
-const othersAhead = (
-  task: Standing | StandingColumns,
-) => sql`(select count(*) from waiting where waiting.project_id <> ${task.project_id} and ${projectIsFree}
-  and exists (select 1 from tasks as ahead where ahead.project_id = waiting.project_id and ${isAhead(task)}))`;
-
-const ownAhead = (task: Standing | StandingColumns) =>
-  sql`(select count(*) from tasks as ahead where ahead.project_id = ${task.project_id} and ${isAhead(task)})`;
-
-const countAhead = fixedQuery(
-  ["project_id", "id", "priority", "may_start_at"],
-  (_, task: Standing, dialect) =>
-    sql<{ others: number; own: number }>`with ${waitingProjects(dialect)}
-    select ${othersAhead(task)} as others, ${ownAhead(task)} as own`,
-);
-
-/**
- * What a claim would hand out before this task: the order is the claim's own. Of another project only its first task
- * can be among them, and none while that project is busy: this task would overtake the others.
- */
-export async function aheadOf(
-  scope: Scope,
-  task: InQueue,
-  now: Date,
-): Promise<{ own: number; others: number }> {
-  const [row] = await countAhead(scope, {
-    project_id: task.projectId,
-    id: task.id,
-    priority: task.priority,
-    may_start_at: Math.max(now.getTime(), task.notBefore?.getTime() ?? 0),
-  });
-  return { own: row?.own ?? 0, others: row?.others ?? 0 };
-}
-
-/** One query on the reader thread, so that the positions of a page do not block the event loop. */
-export async function positionsOf(
-  { lists, dialect }: Scope,
-  tasks: readonly InQueue[],
-  now: Date,
-): Promise<Map<number, number>> {
-  const nowMs = now.getTime();
-  const asked: StandingColumns = {
-    project_id: sql.ref("asked.project_id"),
-    id: sql.ref("asked.id"),
-    priority: sql.ref("asked.priority"),
-    may_start_at: sql`case when asked.not_before > ${nowMs} then asked.not_before else ${nowMs} end`,
-  };
-  const ids = tasks.map(({ id }) => id);
-  const { rows } = await sql<{ id: number; ahead: number }>`with ${waitingProjects(dialect)}
-    select asked.id, ${othersAhead(asked)} + ${ownAhead(asked)} as ahead
-    from tasks as asked where ${dialect.isAmong("asked.id", ids)} and asked.state = 'queued'`.execute(lists);
-  return new Map(rows.map(({ id, ahead }) => [id, ahead + 1]));
 }

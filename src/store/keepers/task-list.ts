@@ -19,7 +19,7 @@ export async function listTasks(scope: Scope, filter: TaskFilter, request: PageR
     .limit(pageSize)
     .offset(offset)
     .execute();
-  const total = await cappedCount(scope.lists, matching(scope, filter, projectIds));
+  const total = await cappedCount(scope.db, matching(scope, filter, projectIds));
   return { items: rows.map(taskShape.read), total, page, pageSize };
 }
 
@@ -35,8 +35,8 @@ function matching(scope: Scope, filter: TaskFilter, projectIds: number[] | null)
   return projectIds === null ? found : found.where(isOfProjects(scope, projectIds));
 }
 
-function inState({ lists }: Scope, { state, ref }: TaskFilter): Tasks {
-  let found: Tasks = lists.selectFrom("tasks");
+function inState({ db }: Scope, { state, ref }: TaskFilter): Tasks {
+  let found: Tasks = db.selectFrom("tasks");
   if (state !== undefined) found = found.where(isInState(state));
   if (ref !== undefined) found = found.where("ref", "=", ref);
   return found;

@@ -1,11 +1,11 @@
 import { type TaskKeeper, type TaskState, taskStates } from "../../model/task.ts";
 import type { Database } from "../query/dialect.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
-import { newIdIn } from "../query/made-unit.ts";
 import { cappedCount } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { insertTask, noProject, queuedTask } from "./new-task.ts";
-import { aheadOf, claimTask, positionsOf } from "./task-claim.ts";
+import { positionsOf } from "./queue-order.ts";
+import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
 import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
@@ -19,23 +19,14 @@ const selectUnfinished = fixedQuery(["project_id"], (db, { project_id }: { proje
   ofProject(db, project_id).where(isQueued).unionAll(ofProject(db, project_id).where(isHeld)).orderBy("id"),
 );
 
-const held = (db: Database) =>
-  db
-    .selectFrom("tasks")
-    .select((eb) => eb.fn.countAll<number>().as("held"))
-    .where(isHeld);
-const countHeld = fixedQuery([], held);
-const countHeldOfProject = fixedQuery(["project_id"], (db, { project_id }: { project_id: number }) =>
-  held(db).where("project_id", "=", project_id),
-);
 export function buildTaskKeeper(scope: Scope): TaskKeeper {
   const { db, dialect } = scope;
   return {
     ...buildTaskLogKeeper(scope),
     async create(task) {
       const queued = queuedTask(task);
-      const insert = scope.execute(insertTask.made(scope, taskShape.insert(queued)));
-      return { ...queued, id: newIdIn(await orFault(dialect, insert, noProject(task))) };
+      const insert = insertTask.newId(scope, taskShape.insert(queued));
+      return { ...queued, id: await orFault(dialect, insert, noProject(task)) };
     },
     async byId(id) {
       const [row] = await selectTask(scope, { id });
@@ -87,7 +78,6 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
       return row === undefined || row.at === null ? null : new Date(row.at);
     },
     positions: (tasks, now) => positionsOf(scope, tasks, now),
-    ahead: (task, now) => aheadOf(scope, task, now),
     async leases() {
       const rows = await db
         .selectFrom("tasks")
@@ -100,20 +90,10 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
         leaseUntil: new Date(lease_until ?? 0),
       }));
     },
-    async countHeld(projectId) {
-      const [row] =
-        projectId === undefined
-          ? await countHeld(scope, {})
-          : await countHeldOfProject(scope, { project_id: projectId });
-      return row?.held ?? 0;
-    },
     async countByState() {
       const counts = {} as Record<TaskState, number>;
       for (const state of taskStates)
-        counts[state] = await cappedCount(
-          scope.lists,
-          scope.lists.selectFrom("tasks").where(isInState(state)),
-        );
+        counts[state] = await cappedCount(scope.db, scope.db.selectFrom("tasks").where(isInState(state)));
       return counts;
     },
   };

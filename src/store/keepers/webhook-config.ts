@@ -39,7 +39,7 @@ const selectByKey = fixedQuery(["key"], (db, { key }: { key: string }) =>
 );
 
 export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
-  const { db, lists, dialect } = scope;
+  const { db, dialect } = scope;
   return {
     async ofProject(projectId) {
       const [row] = await selectOfProject(scope, { project_id: projectId });
@@ -49,9 +49,9 @@ export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
       const [row] = await selectByKey(scope, { key });
       return row === undefined ? null : shape.read(row);
     },
-    save: (config) => scope.transact((inner) => save(inner, config)),
+    save: (config) => save(scope, config),
     async unsigned(visibleProjectIds, limit) {
-      const found = lists
+      const found = db
         .selectFrom("webhook_configs")
         .innerJoin("projects", "projects.id", "webhook_configs.project_id")
         .where("webhook_configs.enabled", "=", 1)

@@ -1,12 +1,12 @@
-import { Kysely, type SqlBool, sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import { Fault } from "../../errors.ts";
 import { type Task, unfinishedStates } from "../../model/task.ts";
 import { taskShape } from "../keepers/task-shape.ts";
 import { lastMigration, migrate, migrationTables, schemas } from "../migrations/migrate.ts";
 import type { Database } from "../query/dialect.ts";
-import { dialectOver } from "../query/kysely-dialect.ts";
+import { databaseOver } from "../query/kysely-dialect.ts";
 import type { StoredRow } from "../query/row.ts";
-import { type BackupTable, backupTables, type Schema, transientTables } from "../query/schema.ts";
+import { type BackupTable, backupTables, transientTables } from "../query/schema.ts";
 import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-file.ts";
 import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
 
@@ -60,7 +60,7 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
     await file.write(header);
     let rows = 0;
     for (const table of backupTables) {
-      for await (const batch of batchesOf(databaseOver(connection), table)) {
+      for await (const batch of batchesOf(databaseOver(connection.dialect, connection.execute), table)) {
         await file.write({ table, rows: batch });
         rows += batch.length;
       }
@@ -118,7 +118,7 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
   const connection = await openBulkConnection(databaseUrl);
   try {
     await connection.beginWriting();
-    const db = databaseOver(connection);
+    const db = databaseOver(connection.dialect, connection.execute);
     await refuseUnlessEmpty(db);
     let rows = 0;
     for await (const line of readBackupFile(path)) {
@@ -164,7 +164,7 @@ async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTa
 
 /** Replaces the empty tables of this version by those of an earlier version. */
 async function returnToSchema(connection: BulkConnection, schema: string): Promise<void> {
-  const db = databaseOver(connection);
+  const db = databaseOver(connection.dialect, connection.execute);
   for (const table of [...transientTables, ...backupTables.toReversed(), ...migrationTables])
     await sql`drop table ${sql.table(table)}`.execute(db);
   await migrate(db, connection.dialect, schema);
@@ -188,8 +188,4 @@ function checkHeader(header: BackupHeader, path: string): void {
       "invalid",
       `The backup was made by a version with the schema ${header.schema}, this one has ${lastMigration}: restore it with that version, then upgrade.`,
     );
-}
-
-function databaseOver({ dialect, execute }: BulkConnection): Database {
-  return new Kysely<Schema>({ dialect: dialectOver(dialect.name, execute) });
 }

@@ -26,7 +26,7 @@ export async function openBulkConnection(databaseUrl: string): Promise<BulkConne
 
 function openSqlite(file: string): BulkConnection {
   if (!existsSync(file)) throw new Fault("not_found", `There is no database ${file}; is data.dir right?`);
-  const connection = connectSqlite(file, { readonly: false });
+  const connection = connectSqlite(file);
   for (const pragma of ["busy_timeout = 5000", "foreign_keys = on", "synchronous = full"])
     connection.run(`pragma ${pragma}`);
   return {

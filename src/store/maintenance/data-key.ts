@@ -1,15 +1,14 @@
 import { link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
-import type { MetaKeeper, Store } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import { buildSecrets, decodeKey, keyBytes, randomToken, type Secrets } from "../../secrets.ts";
+import { checkName, keepKeyCheck } from "./key-operations.ts";
 
 export const keyFileName = "slipway.key";
 /** Stands beside the key file while a rotation is under way. */
 export const nextKeyFileName = "slipway.key.next";
-const checkName = "encryption-key-check";
 const checkPurpose = "encryption key check";
-const lockWaitMs = 10_000;
 
 export interface DataKeyOptions {
   dataDir: string;
@@ -30,27 +29,16 @@ export interface DataKey {
  */
 export async function loadDataKey(
   { dataDir, encryptionKey }: DataKeyOptions,
-  store: Pick<Store, "withLock">,
+  store: Pick<Store, "run" | "meta">,
 ): Promise<DataKey> {
-  const loaded = await store.withLock("encryption key", lockWaitMs, async (locked) => {
-    const check = await locked.meta.get(checkName);
-    if (encryptionKey !== undefined) {
-      const secrets = buildSecrets(parseKey(encryptionKey, "data.encryptionKey"));
-      await confirm(locked, secrets, check, "data.encryptionKey");
-      return { secrets, file: null, warnings: [] };
-    }
-    return loadKeyFile(dataDir, locked, check);
-  });
-  if (loaded === "timeout")
-    throw new Fault("unavailable", "Another instance holds the encryption key of this database; try again.");
-  return loaded;
+  if (encryptionKey === undefined) return loadKeyFile(dataDir, store);
+  const secrets = buildSecrets(parseKey(encryptionKey, "data.encryptionKey"));
+  await confirm(store, secrets, "data.encryptionKey");
+  return { secrets, file: null, warnings: [] };
 }
 
-async function loadKeyFile(
-  dataDir: string,
-  store: Pick<Store, "meta">,
-  check: string | null,
-): Promise<DataKey> {
+async function loadKeyFile(dataDir: string, store: Pick<Store, "run" | "meta">): Promise<DataKey> {
+  const check = await store.meta.get(checkName);
   const file = join(dataDir, keyFileName);
   await finishRotation(dataDir, check);
   const text = await readText(file);
@@ -61,28 +49,22 @@ async function loadKeyFile(
     );
   const key = text === null ? await makeKeyFile(file) : parseKey(text, file);
   const secrets = buildSecrets(key);
-  await confirm(store, secrets, check, file);
+  await confirm(store, secrets, file);
   return { secrets, file, warnings: await permissionWarnings(file) };
 }
 
-/** Compares with the value that the database remembers, or lets it remember one. */
-async function confirm(
-  store: Pick<Store, "meta">,
-  secrets: Secrets,
-  check: string | null,
-  source: string,
-): Promise<void> {
-  if (check === null) return rememberKey(store.meta, secrets);
-  if (opensCheck(secrets, check)) return;
+/** Compares with the value that the database remembers, or lets it remember one: of two first starts one wins. */
+async function confirm(store: Pick<Store, "run">, secrets: Secrets, source: string): Promise<void> {
+  if (opensCheck(secrets, await store.run(keepKeyCheck, { sealed: keyCheckOf(secrets) }))) return;
   throw new Fault(
     "invalid",
     `The key in ${source} is not the one that the secrets in this database were sealed with. Give the right key, or restore the backup that both belong to.`,
   );
 }
 
-/** Lets the database remember which key its secrets are sealed with. */
-export function rememberKey(meta: MetaKeeper, secrets: Secrets): Promise<void> {
-  return meta.set(checkName, secrets.seal(checkPurpose, "right"));
+/** The value by which the database remembers which key its secrets are sealed with. */
+export function keyCheckOf(secrets: Secrets): string {
+  return secrets.seal(checkPurpose, "right");
 }
 
 function opensCheck(secrets: Secrets, check: string): boolean {

@@ -18,6 +18,7 @@ import { replacedDeliveries } from "./0008-replaced-deliveries.ts";
 import { runnerRights } from "./0009-runner-rights.ts";
 import { notifications } from "./0010-notifications.ts";
 import { execution } from "./0011-execution.ts";
+import { bodyCompression } from "./0012-body-compression.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -31,6 +32,7 @@ const migrations = {
   "0009-runner-rights": () => runnerRights,
   "0010-notifications": notifications,
   "0011-execution": () => execution,
+  "0012-body-compression": bodyCompression,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -43,9 +43,19 @@ function nameOf(text: string): string | undefined {
   return name;
 }
 
-export async function run<R>(target: Queryable, { sql, parameters }: Query): Promise<QueryAnswer<R>> {
+/** Without `timeoutMs` a silent server is waited for. */
+export async function run<R>(
+  target: Queryable,
+  { sql, parameters }: Query,
+  timeoutMs?: number,
+): Promise<QueryAnswer<R>> {
   const name = nameOf(sql);
-  const query = { text: sql, values: [...storable(parameters)], ...(name === undefined ? {} : { name }) };
+  const query = {
+    text: sql,
+    values: [...storable(parameters)],
+    ...(name === undefined ? {} : { name }),
+    ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+  };
   try {
     const { rows, rowCount } = await (target as pg.ClientBase).query(query);
     return { rows: (rows ?? []) as R[], changes: rowCount ?? 0, newId: 0 };

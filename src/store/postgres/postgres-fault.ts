@@ -29,6 +29,11 @@ export function wasLost(error: unknown): boolean {
   return lostCodes.includes(codeOf(thrown)) || lostMessages.test(messageOf(thrown));
 }
 
+/** Whether a lock was not free within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === "55P03";
+}
+
 /** Full disk, disk failure, read-only server. */
 const unwritableCodes = ["53100", "58030", "25006"];
 

@@ -1,20 +1,29 @@
-import type { Scope } from "./scope.ts";
+import type { AnyOperation, OperationLock } from "../../model/store.ts";
 
-/** What a kind of database must bring; the keepers and the rest of the store stand on it alone. */
+/**
+ * How a call of a keeper runs. `read`: short. `list`: may take seconds, so it must not delay short reads. `write`: one
+ * statement. `change`: several statements in one transaction.
+ */
+export type CallKind = "read" | "list" | "write" | "change";
+
+/** A call of a keeper's method, by name. */
+export interface KeeperCall {
+  kind: CallKind;
+  noun: string;
+  method: string;
+  parameters: readonly unknown[];
+}
+
+/** A kind of database: it executes calls of keepers and operations next to the data. */
 export interface Engine {
-  /** For single statements outside of a transaction. */
-  scope: Scope;
+  call(call: KeeperCall): Promise<unknown>;
+  /** See Store. */
+  run(operation: AnyOperation, input: unknown, lock: OperationLock | undefined): Promise<unknown>;
   /** For people: which database this is, without credentials. */
   description: string;
-  /** See Store. */
-  version(): number | null;
-  now(): Promise<Date>;
+  isShared: boolean;
+  now(): Date;
   /** See Store. */
   check(): Promise<string | null>;
-  /**
-   * Runs `work` while it holds `name` over all other instances; "timeout" when `waitMs` passed first. `work` uses only
-   * the scope that it is given: where there are other instances, that is the transaction which holds the lock.
-   */
-  runLocked<T>(name: string, waitMs: number, work: (scope: Scope) => Promise<T>): Promise<T | "timeout">;
   close(): Promise<void>;
 }

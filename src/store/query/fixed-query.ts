@@ -1,7 +1,6 @@
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Dialect } from "./dialect.ts";
-import type { Query } from "./kysely-dialect.ts";
-import type { IdOf } from "./made-unit.ts";
+import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import type { Scope } from "./scope.ts";
 
 /** Stands for a value while the text of a query is made. */
@@ -18,8 +17,8 @@ export const onlyOne = sql.lit(1);
 /** A query of the hot path, whose text is made once per database; after that a use only brings its values by name. */
 export interface FixedQuery<Values extends object, Row> {
   (scope: Scope, values: Values): Promise<Row[]>;
-  /** The query itself, for a unit of several; a value may be the id of a row that an earlier one of them makes. */
-  made(scope: Scope, values: { [Name in keyof Values]: Values[Name] | IdOf }): Query;
+  /** The id of the row that an insert made. */
+  newId(scope: Scope, values: Values): Promise<number>;
 }
 
 /**
@@ -43,14 +42,22 @@ export function fixedQuery<Values extends object, Row>(
     templates.set(dialect.name, { sql, parameters });
     return { sql, parameters };
   };
-  const made = (scope: Scope, values: object): Query => {
+  const execute = (scope: Scope, values: object): Promise<QueryAnswer<Row>> => {
     const { sql, parameters } = templateOf(scope);
     const given = values as Record<string, unknown>;
-    return {
+    return scope.execute<Row>({
       sql,
       parameters: parameters.map((value) => (value instanceof Slot ? (given[value.name] ?? null) : value)),
-    };
+    });
   };
-  const run = async (scope: Scope, values: Values) => (await scope.execute<Row>(made(scope, values))).rows;
-  return Object.assign(run, { made });
+  const run = async (scope: Scope, values: Values) => (await execute(scope, values)).rows;
+  const newId = async (scope: Scope, values: Values) => newIdIn(await execute(scope, values));
+  return Object.assign(run, { newId });
+}
+
+function newIdIn({ rows, newId }: QueryAnswer): number {
+  const [row] = rows as { id: number }[];
+  const id = row?.id ?? newId;
+  if (id === 0) throw new Error("The database answered no id for a new row.");
+  return id;
 }

@@ -2,6 +2,7 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   type Driver,
+  Kysely,
   type Dialect as KyselyDialect,
   PostgresAdapter,
   PostgresIntrospector,
@@ -10,7 +11,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Database, Dialect } from "./dialect.ts";
+import type { Schema } from "./schema.ts";
 
 export type Query = Pick<CompiledQuery, "sql" | "parameters">;
 
@@ -25,11 +27,16 @@ export interface QueryAnswer<R = unknown> {
 
 export type Execute = <R>(query: Query) => Promise<QueryAnswer<R>>;
 
+/** A query builder whose queries go wherever `execute` sends them. */
+export function databaseOver({ name }: Pick<Dialect, "name">, execute: Execute): Database {
+  return new Kysely<Schema>({ dialect: dialectOver(name, execute) });
+}
+
 /**
  * A Kysely dialect whose queries go wherever `execute` sends them. Connections and transactions are the engine's:
  * Kysely builds the queries, and nothing else.
  */
-export function dialectOver(name: Dialect["name"], execute: Execute): KyselyDialect {
+function dialectOver(name: Dialect["name"], execute: Execute): KyselyDialect {
   const connection: DatabaseConnection = {
     async executeQuery<R>(query: Query) {
       const { rows, changes, newId } = await execute<R>(query);
@@ -40,7 +47,7 @@ export function dialectOver(name: Dialect["name"], execute: Execute): KyselyDial
     },
   };
   const refuse = async () => {
-    throw new Error("A transaction is opened by the store's transact.");
+    throw new Error("Transactions are opened by the store.");
   };
   const driver: Driver = {
     init: async () => {},

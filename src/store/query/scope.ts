@@ -1,25 +1,13 @@
 import { Fault } from "../../errors.ts";
 import type { Database, Dialect, Violation } from "./dialect.ts";
-import type { Execute, Query, QueryAnswer } from "./kysely-dialect.ts";
+import type { Execute } from "./kysely-dialect.ts";
 
-/** Queries that are one: all of them or none. Nothing of them depends on an answer but the ids of new rows. */
-export type MadeUnit = readonly Query[];
-
-/**
- * Where a keeper runs its queries: the whole database, or one open transaction of it. A single statement on `db` is
- * durable by itself once it has answered (outside of a transaction), several belong into `transact`.
- */
+/** Where keepers run their queries: an open transaction, or connections on which every statement is its own. */
 export interface Scope {
   db: Database;
-  /** For lists and counts, which may take long: they must not hold the loop. */
-  lists: Database;
-  /** Runs a query whose text is already made. */
+  /** Runs a query whose text is already compiled. */
   execute: Execute;
-  /** Runs queries whose texts and values are already made: all of them or none. */
-  executeTogether(unit: MadeUnit): Promise<QueryAnswer[]>;
   dialect: Dialect;
-  /** Runs `work` in one transaction; inside of another, as a part of it that is undone alone. */
-  transact<T>(work: (inner: Scope) => Promise<T>): Promise<T>;
 }
 
 /** Turns a broken rule of the schema into the sentence that its caller should read. */

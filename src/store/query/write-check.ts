@@ -1,12 +1,7 @@
-import type { Scope } from "./scope.ts";
-
 /** Minimum time between probes while writes fail; a probe runs only on a readiness check. */
 const failingProbeEveryMs = 1_000;
 /** With little space left, a probe is valid for this long, so that readiness checks do not wear out the disk. */
 const scarceProbeEveryMs = 5_000;
-/** About the size of a large delivery. */
-const probeLength = 128 * 1024;
-const probeName = "write probe";
 
 /** Detects whether the database accepts writes: a database that answers may still have a full disk. */
 export interface WriteCheck {
@@ -60,15 +55,4 @@ export function buildWriteCheck({ isRefusal, space, probe }: WriteCheckOptions):
       return isFailing ? unwritable : null;
     },
   };
-}
-
-/** Writes as much as a large delivery, and deletes it. */
-export async function probeWrite({ db }: Scope): Promise<void> {
-  const value = "x".repeat(probeLength);
-  await db
-    .insertInto("meta")
-    .values({ name: probeName, value })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
-    .execute();
-  await db.deleteFrom("meta").where("name", "=", probeName).execute();
 }

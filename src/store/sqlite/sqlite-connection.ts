@@ -5,30 +5,43 @@ import { storable } from "../query/row.ts";
 /** The queries of the product are a few hundred texts; beyond this the oldest prepared one is dropped. */
 const maxStatements = 500;
 
+const writesNothing = /^(?:select|with|pragma|begin|commit|rollback|savepoint|release)\b/;
+
 type Parameter = string | number | null;
 
-/** One connection to the file. Every call is synchronous and short; the caller decides what runs where. */
+/** One connection to the file. Every call blocks its thread. */
 export interface SqliteConnection {
   execute<R>(query: Query): QueryAnswer<R>;
   /** For statements that are no queries: pragmas, begin, commit. */
   run(sql: string): void;
   /** False once SQLite has undone a transaction by itself, as it does when the disk is full. */
   isInTransaction(): boolean;
+  /** How many statements that write have succeeded. */
+  writes(): number;
   close(): void;
 }
 
-export function connect(path: string, options: { readonly: boolean }): SqliteConnection {
-  const file = new SqliteFile(
-    path,
-    options.readonly ? { readonly: true } : { create: true, readwrite: true },
-  );
-  const statements = new Map<string, { statement: Statement; isReader: boolean }>();
+interface Prepared {
+  statement: Statement;
+  hasRows: boolean;
+  isWrite: boolean;
+}
+
+export function connect(path: string): SqliteConnection {
+  const file = new SqliteFile(path, { create: true, readwrite: true });
+  const statements = new Map<string, Prepared>();
+  let writes = 0;
 
   const prepare = (sql: string) => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
     const statement = file.prepare(sql);
-    const prepared = { statement, isReader: statement.columnNames.length > 0 };
+    const hasRows = statement.columnNames.length > 0;
+    const prepared = {
+      statement,
+      hasRows,
+      isWrite: !writesNothing.test(sql),
+    };
     statements.set(sql, prepared);
     if (statements.size > maxStatements) dropOldest();
     return prepared;
@@ -42,21 +55,34 @@ export function connect(path: string, options: { readonly: boolean }): SqliteCon
   };
 
   function execute<R>({ sql, parameters }: Query): QueryAnswer<R> {
-    const { statement, isReader } = prepare(sql);
+    const { statement, hasRows, isWrite } = prepare(sql);
     const values = storable(parameters) as Parameter[];
-    if (isReader) return { rows: statement.all(...values) as R[], changes: 0, newId: 0 };
-    const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], changes, newId: Number(lastInsertRowid) };
+    const answer = hasRows
+      ? { rows: statement.all(...values) as R[], changes: 0, newId: 0 }
+      : answerOf<R>(statement.run(...values));
+    if (isWrite) writes++;
+    return answer;
   }
 
   return {
     execute,
     run: (sql) => void execute({ sql, parameters: [] }),
     isInTransaction: () => file.inTransaction,
+    writes: () => writes,
     close() {
       for (const { statement } of statements.values()) statement.finalize();
       statements.clear();
       file.close(false);
     },
   };
+}
+
+function answerOf<R>({
+  changes,
+  lastInsertRowid,
+}: {
+  changes: number;
+  lastInsertRowid: number | bigint;
+}): QueryAnswer<R> {
+  return { rows: [], changes, newId: Number(lastInsertRowid) };
 }

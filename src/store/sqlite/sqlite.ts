@@ -1,174 +1,116 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { open, statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { Kysely } from "kysely";
 import type { Clock } from "../../clock.ts";
-import { Fault, messageOf } from "../../errors.ts";
+import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { migrate } from "../migrations/migrate.ts";
-import { buildStoreTime, moveWaiting } from "../query/clock-step.ts";
-import { codeOf, type Database, sqliteDialect } from "../query/dialect.ts";
+import { codeOf } from "../query/dialect.ts";
 import type { Engine } from "../query/engine.ts";
-import { dialectOver, type Execute, type Query, type QueryAnswer } from "../query/kysely-dialect.ts";
-import { runMadeUnit } from "../query/made-unit.ts";
-import type { Schema } from "../query/schema.ts";
-import type { MadeUnit, Scope } from "../query/scope.ts";
-import { buildWriteCheck, probeWrite } from "../query/write-check.ts";
-import { buildGroupWriter } from "./group-writer.ts";
-import { buildSqliteBackground } from "./sqlite-background.ts";
-import { connect, type SqliteConnection } from "./sqlite-connection.ts";
-import { buildCheckpoints, cutLog } from "./sqlite-log.ts";
-import { buildSqliteThread } from "./sqlite-thread.ts";
-import { begin } from "./work-group.ts";
-
-/**
- * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
- * file whole at any crash. What FULL adds, a sync of the WAL at every commit before it is acknowledged, is done by the
- * writers themselves: SQLite's own stops whoever commits for as long as the disk takes, and syncs the file's times too.
- * Acknowledged therefore means on disk, exactly as with FULL.
- */
-const commonPragmas = [
-  "pragma synchronous = normal",
-  "pragma foreign_keys = on",
-  // Checkpoints run in the background. Only what they leave behind under steady writing, which never lets the WAL start
-  // anew, is finished by a writer, every 125 MiB.
-  "pragma wal_autocheckpoint = 16000",
-  // Size limit of the log when it restarts under steady writes.
-  "pragma journal_size_limit = 16777216",
-  "pragma cache_size = -65536",
-  "pragma temp_store = memory",
-];
-const threadPragmas = [...commonPragmas, "pragma busy_timeout = 5000"];
-const writerPragmas = [
-  // Of a new file: a delivery with its body takes fewer pages to write.
-  "pragma page_size = 8192",
-  "pragma journal_mode = wal",
-  ...commonPragmas,
-  "pragma busy_timeout = 100",
-];
-const readerPragmas = [
-  "pragma busy_timeout = 100",
-  "pragma cache_size = -65536",
-  "pragma temp_store = memory",
-];
-
-/** With less space left than this, the next write may fail. */
-const littleBytes = 16 * 1024 * 1024;
-/** A large delivery no longer fits. */
-const noBytes = 512 * 1024;
+import { buildWriteCheck } from "../query/write-check.ts";
+import { buildCheckpoints } from "./sqlite-log.ts";
+import { buildStoreThread, type StoreThread } from "./store-thread.ts";
+import { buildStoreTime } from "./store-time.ts";
+import { failedSync } from "./thread-message.ts";
 
 export interface SqliteOptions {
   path: string;
   log: Log;
   clock: Clock;
-  /** A transaction that takes longer is undone. */
-  unitTimeoutMs?: number;
+  /** Calls `serveSqliteThread` with all operations. */
+  threadProgram: string | URL;
 }
 
-/** All else is read: a write that begins otherwise is refused by the reader, and does not go unnoticed. */
-const changes = /^(?:insert|update|delete) /;
-const changesConfiguration =
-  /^(?:insert into|update|delete from) "(?:projects|project_secrets|webhook_configs)"/;
+/**
+ * The event loop never opens the file. One thread writes: operations and calls in order of arrival, many in one
+ * transaction. One thread reads, and one runs lists, so that a short read does not wait for a long list.
+ */
+const threads = {
+  writer: { role: "writer", noun: "write", maxCalls: 512, maxGroups: 4, maxWaiting: 10_000 },
+  reader: { role: "reader", noun: "read", maxCalls: 64, maxGroups: 4, maxWaiting: 10_000 },
+  lister: {
+    role: "reader",
+    noun: "list",
+    maxCalls: 1,
+    maxGroups: 1,
+    maxWaiting: 1_000,
+    // A call that has waited this long is refused: its caller waits no longer for the answer.
+    maxWaitMs: 60_000,
+    timeoutMs: 30_000,
+  },
+} as const;
 
-/** Counts committed changes of projects, their secrets and webhooks: this process is the only one that writes the file. */
-function buildVersion() {
-  let current = 0;
-  let isTouched = false;
-  return {
-    current: () => current,
-    watch: (connection: SqliteConnection): SqliteConnection => ({
-      ...connection,
-      execute(query) {
-        if (changesConfiguration.test(query.sql)) isTouched = true;
-        return connection.execute(query);
-      },
-    }),
-    /** Not before the commit: what a reader saw until then was the old version. */
-    committed(written: MadeUnit[]) {
-      if (isTouched || written.some((unit) => unit.some(({ sql }) => changesConfiguration.test(sql))))
-        current++;
-      isTouched = false;
-    },
-  };
-}
-
-export async function openSqlite(options: SqliteOptions): Promise<Engine> {
-  const { path, log, clock, unitTimeoutMs = 10_000 } = options;
+export async function openSqlite({ path, log, clock, threadProgram }: SqliteOptions): Promise<Engine> {
   const file = resolve(path);
-  const connection = openWriter(file);
-  await migrateAlone(connection);
-  cutLog(connection, log);
-  const reader = connect(file, { readonly: true });
-  for (const pragma of readerPragmas) reader.run(pragma);
-  const wal = await open(`${file}-wal`, "r+");
-
-  const background = buildSqliteBackground(file);
-  const checkpoints = buildCheckpoints(background, async () => (await wal.stat()).size, log);
-  const version = buildVersion();
-  const writer = version.watch(connection);
-  let inside = buildInnerScope(writer);
-  const thread = buildSqliteThread({ file, pragmas: threadPragmas });
-  const group = buildGroupWriter({
-    connection: writer,
-    async write(units) {
-      const outcomes = await thread.write(units);
-      checkpoints.written();
-      return outcomes;
-    },
-    async sync() {
-      await wal.datasync();
-      checkpoints.written();
-    },
-    onCommit: version.committed,
-    unitTimeoutMs,
-    onUnitTimeout() {
-      inside.end();
-      inside = buildInnerScope(writer);
+  let broken: Error | null = null;
+  const nowMs = buildStoreTime(
+    clock,
+    async (ms) => void (await writer.callNext("upkeep.shiftPendingTimes", [ms])),
+    log,
+  );
+  const common = { program: threadProgram, file, nowMs };
+  const writer = buildStoreThread({
+    ...common,
+    ...threads.writer,
+    onAnswer(answer) {
+      if ("outcomes" in answer) {
+        if (answer.hasWritten) checkpoints.written();
+      } else if (answer.failure.code === failedSync)
+        broken ??= new Fault("unavailable", answer.failure.message);
     },
   });
-  const execute: Execute = async <R>(query: Query) => {
-    if (!changes.test(query.sql)) return reader.execute<R>(query);
-    const [answer] = await writes.watch(group.write([query]));
-    return answer as QueryAnswer<R>;
-  };
+  const reader = buildStoreThread({ ...common, ...threads.reader });
+  const lister = buildStoreThread({ ...common, ...threads.lister });
+  const checkpoints = buildCheckpoints(
+    (mode) => lister.call("upkeep.checkpoint", [mode]),
+    async () => (await stat(`${file}-wal`)).size,
+    log,
+  );
 
-  const scope: Scope = {
-    db: databaseOver(execute),
-    lists: databaseOver((query) => background.execute(query)),
-    execute,
-    executeTogether: (unit) => writes.watch(group.write(unit)),
-    dialect: sqliteDialect,
-    transact: (work) => writes.watch(group.run(() => work(inside.scope))),
-  };
+  async function write(name: string, parameters: readonly unknown[], waitMs?: number): Promise<unknown> {
+    if (broken !== null) throw broken;
+    return writer.call(name, parameters, waitMs);
+  }
   const writes = buildWriteCheck({
     isRefusal,
     space: () => spaceOf(dirname(file)),
-    probe: () => probeWrite(scope),
+    probe: async () => void (await write("upkeep.probeWrite", [])),
   });
-  const time = buildStoreTime(clock, (ms) => scope.transact((inner) => moveWaiting(inner, ms)), log);
+  const threadOf: Record<"read" | "list", StoreThread> = { read: reader, list: lister };
+
+  // The writer opens the file at its first call, and brings the schema up to date.
+  await writer.call("upkeep.ping", []).catch(async (error: unknown) => {
+    await writer.close();
+    throw error;
+  });
   return {
-    scope,
     description: `SQLite ${file}`,
-    version: version.current,
-    now: async () => time.now(),
+    isShared: false,
+    call({ kind, noun, method, parameters }) {
+      const name = `${noun}.${method}`;
+      return kind === "read" || kind === "list"
+        ? threadOf[kind].call(name, parameters)
+        : writes.watch(write(name, parameters));
+    },
+    // Operations run one after the other, so that only the wait of a lock is left to do.
+    run: ({ name }, input, lock) => writes.watch(write(name, [input], lock?.waitMs)),
+    now: () => new Date(nowMs()),
     async check() {
-      group.check();
-      reader.execute({ sql: "select 1", parameters: [] });
+      if (broken !== null) throw broken;
+      await reader.call("upkeep.ping", []);
       return writes.problem();
     },
-    runLocked: (_name, _waitMs, work) => time.during(() => work(scope)),
     async close() {
+      broken ??= new Fault("unavailable", "The database is closed.");
       checkpoints.close();
-      await group.close();
-      await thread.stop("The database is closed.");
-      await background.close();
-      reader.close();
-      cutLog(connection, log);
-      await wal.close();
-      writer.close();
+      // The writer is the last: it truncates the log that the others read.
+      for (const thread of [lister, reader, writer]) await thread.close();
     },
   };
 }
+
+/** With less space left than this, the next write may fail. */
+const littleBytes = 16 * 1024 * 1024;
+/** A large delivery no longer fits. */
+const noBytes = 512 * 1024;
 
 /** Some file systems reserve space for root, so only the space available to all users counts. */
 async function spaceOf(folder: string): Promise<"enough" | "little" | "none"> {
@@ -182,73 +124,4 @@ const refusals = /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN)/;
 
 function isRefusal(error: unknown): boolean {
   return refusals.test(codeOf(error)) || (error instanceof Fault && refusals.test(codeOf(error.cause)));
-}
-
-function databaseOver(execute: Execute): Database {
-  return new Kysely<Schema>({ dialect: dialectOver(sqliteDialect.name, execute) });
-}
-
-/** The scope of the unit that the writer runs now: there is never more than one. */
-function buildInnerScope(writer: SqliteConnection): { scope: Scope; end(): void } {
-  let isOver = false;
-  /** Also what a nested part ends with: by now another unit may have one of the same name. */
-  const stillOpen = (): SqliteConnection => {
-    if (isOver) throw new Fault("internal", "This transaction is over.");
-    return writer;
-  };
-  const execute: Execute = async (query) => stillOpen().execute(query);
-  const db = databaseOver(execute);
-  const scope: Scope = {
-    db,
-    lists: db,
-    execute,
-    executeTogether: (unit) => runMadeUnit(scope, unit),
-    dialect: sqliteDialect,
-    async transact(work) {
-      stillOpen().run("savepoint part");
-      try {
-        const value = await work(scope);
-        stillOpen().run("release part");
-        return value;
-      } catch (error) {
-        stillOpen().run("rollback to part");
-        stillOpen().run("release part");
-        throw error;
-      }
-    },
-  };
-  return {
-    scope,
-    end() {
-      isOver = true;
-    },
-  };
-}
-
-/** The write lock is taken before the first look, so that a second process waits for the first and finds the work done. */
-async function migrateAlone(writer: SqliteConnection): Promise<void> {
-  const db = databaseOver(async (query) => writer.execute(query));
-  await begin(writer);
-  try {
-    await migrate(db, sqliteDialect);
-    writer.run("commit");
-  } catch (error) {
-    writer.run("rollback");
-    throw error;
-  }
-}
-
-function openWriter(file: string): SqliteConnection {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Hashes of passwords and tokens are for the owner alone; SQLite gives its other files the mode of this one.
-    closeSync(openSync(file, "a", 0o600));
-    const writer = connect(file, { readonly: false });
-    for (const pragma of writerPragmas) writer.run(pragma);
-    return writer;
-  } catch (error) {
-    throw new Fault("unavailable", `The database ${file} cannot be opened: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
 }

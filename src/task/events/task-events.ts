@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { Project, TaskEvent } from "../../model/project.ts";
+import type { TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task, TaskState } from "../../model/task.ts";
 import { commitStatusCall } from "../notify/commit-status.ts";
@@ -8,7 +8,7 @@ import type { Notifier } from "../notify/notifier.ts";
 import type { Outbox } from "../notify/outbox.ts";
 import type { StatusState } from "../notify/status-hosts.ts";
 import type { HasStatusToken } from "../notify/status-tokens.ts";
-import type { TaskAnnouncer } from "../queue/queue.ts";
+import type { Enqueued, TaskAnnouncer } from "../queue/queue.ts";
 import type { Live } from "./live.ts";
 import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
@@ -43,6 +43,8 @@ export interface TaskEventsParts {
   log: Log;
 }
 
+type KnownProject = Pick<Enqueued, "project" | "hasStatusToken">;
+
 const endings: Partial<Record<TaskState, TaskEvent>> = {
   success: "task.succeeded",
   failed: "task.failed",
@@ -56,12 +58,12 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   /** The last event of each project that is being told: what happened first is told first. */
   const telling = new Map<number, Promise<void>>();
 
-  function tell(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
+  function tell(event: TaskEvent | "task.changed", task: Task, known?: KnownProject): void {
     live.task(event, task);
     tellLater(event, task, known);
   }
 
-  function tellLater(event: TaskEvent | "task.changed", task: Task, known?: Project): void {
+  function tellLater(event: TaskEvent | "task.changed", task: Task, known?: KnownProject): void {
     later(task, event, () => tellOutside(event, task, known));
   }
 
@@ -78,16 +80,20 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     telling.set(task.projectId, told);
   }
 
-  async function tellOutside(event: TaskEvent | "task.changed", task: Task, known?: Project): Promise<void> {
-    const project = known ?? (await keepers.projects.byId(task.projectId));
+  async function tellOutside(
+    event: TaskEvent | "task.changed",
+    task: Task,
+    known?: KnownProject,
+  ): Promise<void> {
+    const project = known?.project ?? (await keepers.projects.byId(task.projectId));
     if (!project) return;
     if (event !== "task.changed") await notify(event, task, project);
     if (event === "task.queued") await noteWaiting(task, project);
-    await report(task, project);
+    await report(task, project, known?.hasStatusToken);
   }
 
   /** A notification that fails does not keep the commit from its status. */
-  async function notify(event: TaskEvent, task: Task, project: Project): Promise<void> {
+  async function notify(event: TaskEvent, task: Task, project: Enqueued["project"]): Promise<void> {
     try {
       await parts.notifier.tell(event, task, project);
     } catch (error) {
@@ -98,16 +104,17 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   /** Reports the commit's status to the Git host. */
   async function report(
     task: Pick<Task, "id" | "commit" | "reason"> & { state: StatusState },
-    project: Project,
+    project: Enqueued["project"],
+    isTokenKnown?: boolean,
   ): Promise<void> {
-    if (!(await parts.hasStatusToken(project.id))) return;
+    if (!(isTokenKnown ?? (await parts.hasStatusToken(project.id)))) return;
     const provider = (await keepers.webhookConfigs.ofProject(project.id))?.provider ?? "generic";
     const taskUrl = `${parts.consoleUrl()}/tasks/${task.id}`;
     const call = commitStatusCall(task, project, provider, taskUrl);
     if (call) parts.outbox.send(call);
   }
 
-  async function noteWaiting(task: Task, project: Project): Promise<void> {
+  async function noteWaiting(task: Task, project: Enqueued["project"]): Promise<void> {
     const line = await parts.noteWaiting(task, project);
     if (line) live.log(task, [line]);
   }
@@ -127,8 +134,8 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   return {
-    enqueued({ task, project, superseded }) {
-      tell("task.queued", task, project);
+    enqueued({ task, superseded, ...known }) {
+      tell("task.queued", task, known);
       for (const older of superseded) {
         if (older.state === "canceled") finished(older);
         else changed(older);

@@ -1,6 +1,6 @@
 import type { Log } from "../../log.ts";
 import type { Project } from "../../model/project.ts";
-import type { Store } from "../../model/store.ts";
+import { operation, type Store } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
 import type { WaitingOf } from "../queue/waiting.ts";
@@ -9,22 +9,43 @@ import type { WaitingOf } from "../queue/waiting.ts";
 export type NoteWaiting = (task: Task, project: Project) => Promise<LogLine | null>;
 
 export interface WaitingNoteParts {
-  store: Pick<Store, "transaction" | "now" | "runners" | "groups">;
+  store: Pick<Store, "run" | "now" | "runners" | "groups">;
   waitingOf: WaitingOf;
   log: Log;
 }
 
+/** A reason that holds up every task of a project is logged this often. */
+const loggedEveryMs = 60_000;
+/** Projects whose reason is remembered; beyond it all start anew. */
+const maxProjects = 10_000;
+
 export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): NoteWaiting {
+  const logged = new Map<number, { text: string; untilMs: number }>();
+
+  function warn(task: Task, project: Project, text: string): void {
+    const last = logged.get(project.id);
+    const nowMs = performance.now();
+    if (last?.text === text && nowMs < last.untilMs) return;
+    if (logged.size >= maxProjects) logged.clear();
+    logged.set(project.id, { text, untilMs: nowMs + loggedEveryMs });
+    log.warn({ taskId: task.id, projectId: project.id, project: project.name }, text);
+  }
+
   return async (task, project) => {
-    const now = await store.now();
+    const now = store.now();
     const waiting = await waitingOf(store, project, now);
     if (waiting === null) return null;
-    log.warn({ taskId: task.id, projectId: project.id, project: project.name }, waiting.text);
+    warn(task, project, waiting.text);
     if (!waiting.isLasting) return null;
-    return store.transaction(async (keepers) => {
-      // A runner that takes the task meanwhile numbers its lines from the end of the log.
-      const queued = await keepers.tasks.change(task.id, { whileIn: ["queued"], set: { state: "queued" } });
-      return queued && appendSystemLine(keepers, { id: task.id, reason: waiting.text }, now);
-    });
+    return store.run(noteLastingWait, { taskId: task.id, text: waiting.text });
   };
 }
+
+/** A runner that takes the task meanwhile numbers its lines from the end of the log, so then none is added. */
+export const noteLastingWait = operation(
+  "noteLastingWait",
+  async (keepers, { taskId, text }: { taskId: number; text: string }): Promise<LogLine | null> => {
+    const queued = await keepers.tasks.change(taskId, { whileIn: ["queued"], set: { state: "queued" } });
+    return queued && appendSystemLine(keepers, { id: taskId, reason: text }, keepers.now());
+  },
+);

@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { labelsOf, type Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import type { Task, ClaimRequest as TaskClaim } from "../../model/task.ts";
 import {
   type ClaimRequest,
   claimWaitMs,
@@ -13,9 +13,8 @@ import {
 import { hashToken, randomToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
-import { endStages } from "../queue/stages.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
+import { refuseTask } from "./refuse-task.ts";
 
 /** Hands queued tasks to runners that ask for work. */
 export interface Dispatch {
@@ -37,6 +36,7 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers"> {
 /** Other instances tell us nothing when they enqueue, so a waiting claim looks by itself this often. */
 const lookEveryMs = 1000;
 const leaseBytes = 24;
+const maxMeetings = 3;
 
 export function buildDispatch(parts: DispatchParts): Dispatch {
   const { store, wakeups, limits } = parts;
@@ -44,8 +44,8 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
 
   async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
     const lease = randomToken(leaseBytes);
-    const now = await store.now();
-    const task = await store.tasks.claim({
+    const now = store.now();
+    const task = await claimTask({
       runnerId: runner.id,
       labels: offered(runner, request),
       isolation: request.isolation,
@@ -76,21 +76,22 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     }
   }
 
+  /** Two instances that meet on one project try again; a third meeting in a row is left to the next poll. */
+  async function claimTask(claim: TaskClaim): Promise<Task | null> {
+    for (let attempt = 1; attempt <= maxMeetings; attempt++) {
+      try {
+        return await store.tasks.claim(claim);
+      } catch (error) {
+        if (!(error instanceof Fault && error.code === "conflict")) throw error;
+      }
+    }
+    return null;
+  }
+
   /** A task that cannot be given to anybody ends here instead of going round for ever. */
   async function refuse(task: Task, reason: string): Promise<void> {
     parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
-    const now = await store.now();
-    const set = {
-      state: "failed",
-      reason,
-      stages: endStages(task.stages, "failed", now),
-      leaseUntil: null,
-      finishedAt: now,
-    } as const;
-    const failed = await store.transaction(async (keepers) => {
-      const changed = await keepers.tasks.change(task.id, { whileIn: ["dispatched"], set });
-      return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
-    });
+    const failed = await store.run(refuseTask, { task, reason });
     if (!failed) return;
     parts.events.logged(failed.task, [failed.line]);
     parts.events.finished(failed.task);
@@ -117,7 +118,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
     const { concurrency, version, alsoUnlabelled, isolated, isolation, containers } = request;
     await store.runners.update(runner.id, {
-      lastSeenAt: await store.now(),
+      lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),
       ...{ concurrency, version, alsoUnlabelled, isolated, isolation, containers },
     });
@@ -150,7 +151,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   };
 
   async function untilNotBefore(): Promise<number> {
-    const now = await store.now();
+    const now = store.now();
     const next = await store.tasks.nextNotBefore(now);
     return next ? next.getTime() - now.getTime() : lookEveryMs;
   }

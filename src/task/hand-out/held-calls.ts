@@ -2,8 +2,8 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { defaultSettleSeconds, type Project } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
-import type { Keepers, Store } from "../../model/store.ts";
-import { isFinished, type LogLine, type Task, type TaskStage } from "../../model/task.ts";
+import type { Store } from "../../model/store.ts";
+import { isFinished, type Task, type TaskStage } from "../../model/task.ts";
 import type {
   BeatRequest,
   FinishRequest,
@@ -15,8 +15,12 @@ import type {
 import { hashToken } from "../../secrets.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
-import { endStages, hasSideEffects, isSideEffect, setStage } from "../queue/stages.ts";
+import { hasSideEffects } from "../queue/stages.ts";
+import { appendLog } from "./append-log.ts";
+import { finishTask } from "./finish-task.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
+import { type HeldLease, renewLease } from "./lease.ts";
+import { reportStage } from "./report-stage.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
 /** The calls of a runner about a task it holds. All are idempotent; all renew the lease; all say whether to go on. */
@@ -37,7 +41,6 @@ export interface HeldCallsParts {
   clock: Pick<Clock, "elapsed">;
 }
 
-const heldStates = ["dispatched", "running", "canceling"] as const;
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
 /** A cancel by another instance is seen by looking this often. */
 const lookEveryMs = 1000;
@@ -45,31 +48,24 @@ const lookEveryMs = 1000;
 const seenEveryMs = 10_000;
 /** The runner keeps the time of a stage; this much later the server says so itself. */
 const timeoutSlackMs = 15_000;
-/** A runner cuts the log at its limit; what a faulty one sends beyond it is acknowledged and dropped. */
-const logSlackBytes = 1024 * 1024;
 /** SIGTERM and SIGKILL of a previous service. */
 const endingMs = 60_000;
-
-type Change = Partial<Omit<Task, "id" | "projectId" | "createdAt">>;
 
 export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts): HeldCalls {
   const watch = buildSilenceWatch(clock.elapsed);
   const released = new AbortController();
 
-  /** Renews the lease and applies `set`, only while the caller still holds the task. */
-  async function renew(keepers: Keepers, runner: Runner, held: Held, set: Change = {}): Promise<Task | null> {
-    const now = await store.now();
-    const task = await keepers.tasks.change(held.taskId, {
-      whileIn: heldStates,
-      leaseHash: hashToken(held.lease),
-      set: { leaseUntil: new Date(now.getTime() + limits.leaseMs), ...set },
-    });
-    return task && task.runnerId === runner.id && task.attempt === held.attempt ? task : null;
-  }
+  const leaseOf = (runner: Runner, { taskId, attempt, lease }: Held): HeldLease => ({
+    taskId,
+    attempt,
+    runnerId: runner.id,
+    leaseHash: hashToken(lease),
+    leaseMs: limits.leaseMs,
+  });
 
   /** A runner whose places are all taken does not ask for work, but it is there. */
   async function seen({ id, lastSeenAt }: Runner): Promise<void> {
-    const now = await store.now();
+    const now = store.now();
     if (lastSeenAt !== null && Math.abs(now.getTime() - lastSeenAt.getTime()) < seenEveryMs) return;
     await store.runners.update(id, { lastSeenAt: now });
   }
@@ -101,7 +97,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       const isOver = AbortSignal.any([signal, released.signal]);
       const endsAt = performance.now() + request.waitMs;
       await seen(runner);
-      let task = await renew(store, runner, request);
+      let task = await store.run(renewLease, leaseOf(runner, request));
       while (task) {
         const answer = await answerFor(task);
         const leftMs = endsAt - performance.now();
@@ -114,77 +110,29 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async log(runner, request) {
-      const logged = await store.transaction(async (keepers) => {
-        const task = await renew(keepers, runner, request);
-        if (!task) return null;
-        const end = request.from + request.lines.length;
-        if ((await keepers.tasks.logBytes(task.id)) > limits.logMaxBytes + logSlackBytes)
-          return { task, fresh: [], ack: end };
-        const before = await keepers.tasks.nextLogIndex(task.id);
-        const lines = request.lines.map((line, offset) => ({
-          ...line,
-          index: request.from + offset,
-          at: new Date(line.at),
-        }));
-        const ack = await keepers.tasks.appendLog(task.id, lines);
-        return { task, fresh: lines.filter((line) => line.index >= before && line.index < ack), ack };
+      const { from, lines } = request;
+      const logged = await store.run(appendLog, {
+        held: leaseOf(runner, request),
+        lines: lines.map((line, offset) => ({ ...line, index: from + offset, at: new Date(line.at) })),
+        end: from + lines.length,
+        logMaxBytes: limits.logMaxBytes,
       });
       if (!logged) return leaseLost;
-      if (logged.fresh.length > 0) events.logged(logged.task, logged.fresh satisfies LogLine[]);
+      if (logged.fresh.length > 0) events.logged(logged.task, logged.fresh);
       return { ...(await answerFor(logged.task)), ack: logged.ack };
     },
 
     async stage(runner, request) {
-      const done = await store.transaction(async (keepers) => {
-        const held = await renew(keepers, runner, request);
-        if (!held || (held.state === "canceling" && request.state === "running"))
-          return held && { task: held, what: "changed" as const };
-        const now = await store.now();
-        const { commit, message } = request;
-        const isStart = held.startedAt === null;
-        const task = await keepers.tasks.change(held.id, {
-          whileIn: [held.state],
-          set: {
-            stages: setStage(held.stages, request, now),
-            ...(held.state === "dispatched" ? { state: "running" } : {}),
-            ...(isStart ? { startedAt: now } : {}),
-            ...(commit ? { commit } : {}),
-            ...(message && held.message === "" ? { message } : {}),
-          },
-        });
-        if (request.endsPrevious) await keepers.projects.setLiveTask(held.projectId, null);
-        const isResolved = commit !== undefined && held.commit === null;
-        const what = isStart ? "started" : isResolved ? "resolved" : "changed";
-        return task && ({ task, what } as const);
-      });
+      const { taskId: _taskId, attempt: _attempt, lease: _lease, ...report } = request;
+      const done = await store.run(reportStage, { held: leaseOf(runner, request), request: report });
       if (!done) return leaseLost;
-      events[done.what](done.task);
+      events[done.event](done.task);
       return answerFor(done.task);
     },
 
     async finish(runner, request) {
-      const done = await store.transaction(async (keepers) => {
-        const held = await renew(keepers, runner, request);
-        if (!held) return null;
-        const now = await store.now();
-        // A cancel keeps its own words: who did it, or what superseded it.
-        const reason = request.state === "canceled" && held.reason ? held.reason : request.reason;
-        const task = await keepers.tasks.change(held.id, {
-          whileIn: [held.state],
-          set: {
-            state: request.state,
-            reason: held.state === "canceling" && request.state === "success" ? "" : reason,
-            stages: endStages(held.stages, request.state, now),
-            leaseUntil: null,
-            startedAt: held.startedAt ?? now,
-            finishedAt: now,
-          },
-        });
-        // A task that failed or was ended after its deploy is not a version to return to.
-        if (task?.state === "success" && hasDeployed(task))
-          await keepers.projects.setLiveTask(task.projectId, task.id);
-        return task;
-      });
+      const { state, reason } = request;
+      const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason });
       if (!done) return leaseLost;
       events.finished(done);
       return { continue: false };
@@ -198,8 +146,4 @@ function afterScriptMs({ stages: { start } }: Project, { name }: TaskStage, scri
   if (name !== "start") return 0;
   const seconds = start.healthCheck?.timeoutSeconds ?? start.settleSeconds ?? defaultSettleSeconds;
   return seconds * 1000 + (start.switch ? scriptMs : 0) + endingMs;
-}
-
-function hasDeployed({ stages }: Task): boolean {
-  return stages.some(({ name, state }) => isSideEffect(name) && state === "success");
 }

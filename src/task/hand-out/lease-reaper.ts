@@ -2,10 +2,9 @@ import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../model/store.ts";
-import type { Lease, Task } from "../../model/task.ts";
+import type { Lease } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
+import { endLease } from "./end-lease.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
 /** Decides about tasks whose runner has been silent for a whole lease. */
@@ -24,9 +23,6 @@ export interface LeaseReaperParts {
   log: Log;
 }
 
-/** The first attempt, and once more. */
-const maxAttempts = 2;
-
 /**
  * A lease expires when it was not renewed for its whole term while this process watched. Only elapsed time counts: the
  * stored end of a lease is compared with its earlier value, never with a clock.
@@ -39,25 +35,14 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
-  async function decide({ id, leaseHash, leaseUntil }: Lease): Promise<void> {
-    const now = await store.now();
-    const task = await store.tasks.byId(id);
-    if (task === null) return;
-    const done = await store.transaction(async (keepers) => {
-      const changed = await keepers.tasks.change(task.id, {
-        whileIn: [task.state],
-        leaseHash,
-        leaseUntil,
-        set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
-      });
-      return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
-    });
+  async function decide(lease: Lease): Promise<void> {
+    const done = await store.run(endLease, lease);
     if (!done) return;
-    const { task: decided, line } = done;
-    events.logged(decided, [line]);
-    log.warn({ taskId: task.id, attempt: task.attempt, state: decided.state }, "a runner lost its lease");
-    if (decided.state === "queued") events.requeued(decided);
-    else events.finished(decided);
+    const { task, line } = done;
+    events.logged(task, [line]);
+    log.warn({ taskId: task.id, attempt: task.attempt, state: task.state }, "a runner lost its lease");
+    if (task.state === "queued") events.requeued(task);
+    else events.finished(task);
   }
 
   async function reap(): Promise<void> {
@@ -90,34 +75,5 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
       isStopped = true;
       clearTimeout(timer);
     },
-  };
-}
-
-/** Before deploy: once more. After: nobody knows what happened, and a second deploy could make it worse. */
-function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
-  const isTouched = hasSideEffects(task.stages);
-  if (task.state === "canceling" && !isTouched)
-    return {
-      state: "canceled",
-      reason: task.reason || "canceled",
-      stages: endStages(task.stages, "canceled", now),
-      finishedAt: now,
-    };
-  if (!isTouched && task.attempt < maxAttempts)
-    return {
-      state: "queued",
-      reason: "The runner vanished before deploy began; the task was queued once more.",
-      stages: resetStages(task.stages),
-      runnerId: null,
-      startedAt: null,
-    };
-  const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
-  return {
-    state: "lost",
-    reason: isTouched
-      ? `The runner vanished during ${during}. How far it came is not known, so it is not run again by itself.`
-      : "The runner vanished a second time; the task is not run again by itself.",
-    stages: endStages(task.stages, "lost", now),
-    finishedAt: now,
   };
 }

@@ -8,7 +8,7 @@ const keptAttempts = 50;
 
 export function buildAttemptRecord(parts: {
   attempts: OutgoingAttemptKeeper;
-  now(): Promise<Date>;
+  now(): Date;
   log: Log;
 }): OutboxOptions["record"] {
   return async (call, attempt, { isDelivered, status, fault, response }) => {

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import type { NotifyTarget } from "../../model/project.ts";
+import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
 import { targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import { randomToken, type Secrets } from "../../secrets.ts";
@@ -125,18 +125,15 @@ export function heldAddresses(
   );
 }
 
-/** Stores the addresses of a change, encrypted, and deletes those of removed targets. */
-export async function storeAddresses(
-  projects: Pick<Keepers["projects"], "setSecret" | "deleteSecret">,
+/** The sealed addresses of a change, and the names of those of removed targets. */
+export function changedSecrets(
   secrets: Secrets,
   projectId: number,
   before: NotifyTarget[],
   addresses: ReadonlyMap<string, TargetAddress>,
-): Promise<void> {
-  for (const [id, address] of addresses) {
-    const { name, ciphertext } = sealAddress(secrets, projectId, id, address);
-    await projects.setSecret(projectId, name, ciphertext);
-  }
-  for (const { id } of before)
-    if (!addresses.has(id)) await projects.deleteSecret(projectId, targetSecretName(id));
+): { stored: ProjectSecret[]; removed: string[] } {
+  return {
+    stored: [...addresses].map(([id, address]) => sealAddress(secrets, projectId, id, address)),
+    removed: before.filter(({ id }) => !addresses.has(id)).map(({ id }) => targetSecretName(id)),
+  };
 }

@@ -21,7 +21,7 @@ export interface Outbox {
 export interface OutboxOptions extends AttemptOptions {
   calls: OutgoingCallKeeper;
   /** The database's time, on which all instances agree. */
-  now(): Promise<Date>;
+  now(): Date;
   log: Log;
   counted(kind: string, result: "delivered" | "failed"): void;
   /** Keeps what came of an attempt, for the project's managers. Never throws. */
@@ -72,7 +72,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   /** Stores a call that this instance holds; null where the database is away. */
   async function remember(call: NewOutgoingCall): Promise<OutgoingCall | "too many" | null> {
     try {
-      const createdAt = await options.now();
+      const createdAt = options.now();
       const held = { ...call, attempts: 1, nextTryAt: after(createdAt, holdMs), createdAt };
       const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
       const { id, dropped, replaced } = await calls.add(held, limits);
@@ -101,7 +101,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     if (closing.signal.aborted) return void (await calls.putOff(stored, stored.createdAt));
     // Behind slow ones its time may have run out: whoever took it meanwhile makes it.
     const mayBeTaken = performance.now() - sentAt > holdMs / 2;
-    if (mayBeTaken && !(await calls.putOff(stored, after(await options.now(), holdMs)))) return;
+    if (mayBeTaken && !(await calls.putOff(stored, after(options.now(), holdMs)))) return;
     await tryStored(stored);
   }
 
@@ -124,7 +124,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
       options.counted(call.kind, "delivered");
       // Sent again when every other attempt must have ended, so that the newest state arrives last.
       triedHere.delete(call.id);
-      if (unsure.delete(call.id)) return void (await calls.putOff(call, after(await options.now(), holdMs)));
+      if (unsure.delete(call.id)) return void (await calls.putOff(call, after(options.now(), holdMs)));
       return calls.delete(call.id);
     }
     const waitMs = result.isFinal ? undefined : retryAfterMs[call.attempts - 1];
@@ -136,7 +136,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     }
     const about = { kind: call.kind, host: hostOf(call.url), fault: result.fault, nextTryInMs: waitMs };
     log.debug(about, "an outgoing call was not taken");
-    await calls.putOff(call, after(await options.now(), waitMs));
+    await calls.putOff(call, after(options.now(), waitMs));
     rouse.abort();
   }
 
@@ -152,7 +152,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   }
 
   async function takeDue(): Promise<void> {
-    const now = await options.now();
+    const now = options.now();
     const busy = [...retriesOf].filter(([, running]) => running >= maxRetriesPerProject).map(([id]) => id);
     const share = { perProject: maxRetriesPerProject, except: busy };
     const due = await calls.takeDue(now, after(now, holdMs), maxRetriesAtOnce - retries.size, share);
@@ -169,7 +169,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     triedHere.set(call.id, call.attempts);
     await inLane(laneOf(call), async () => {
       // A newer call of its subject may have replaced it while it waited.
-      if (await calls.putOff(call, after(await options.now(), holdMs))) await tryStored(call);
+      if (await calls.putOff(call, after(options.now(), holdMs))) await tryStored(call);
     });
   }
 
@@ -191,7 +191,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
       try {
         if (retries.size < maxRetriesAtOnce) await takeDue();
         const next = await calls.nextDue();
-        if (next) waitMs = Math.min(next.getTime() - (await options.now()).getTime(), lookEveryMs);
+        if (next) waitMs = Math.min(next.getTime() - options.now().getTime(), lookEveryMs);
       } catch (error) {
         log.debug({ error: messageOf(error) }, "outgoing calls could not be looked at");
       }

@@ -34,7 +34,7 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
 
   async function look(): Promise<void> {
     if (clock.elapsed() - startedAtMs < graceMs) return;
-    const now = await store.now();
+    const now = store.now();
     const { items: runners } = await store.runners.list({ page: 1, pageSize: maxRunners });
     for (const runner of runners) {
       const { lastSeenAt } = runner;

@@ -1,13 +1,12 @@
 import type { Log } from "../../log.ts";
-import type { NotifyTarget } from "../../model/project.ts";
-import type { Keepers, Store } from "../../model/store.ts";
+import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
+import { operation, type Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import { newTargetId } from "./change-targets.ts";
 import { sealAddress, shownAddress } from "./target-address.ts";
 
 /** Remembers that all addresses are encrypted. A restored backup of an earlier version does not have it. */
 const doneName = "notification targets are encrypted";
-const lockWaitMs = 60_000;
 const projectsPerPage = 200;
 
 /** As earlier versions stored a target. */
@@ -16,40 +15,55 @@ type EarlierTarget = Pick<NotifyTarget, "url" | "events"> & Partial<NotifyTarget
 /** Encrypts the addresses of notification targets that an earlier version stored as text. */
 export async function sealEarlierTargets(store: Store, secrets: Secrets, log: Log): Promise<void> {
   if ((await store.meta.get(doneName)) !== null) return;
-  const done = await store.withLock("notification targets", lockWaitMs, async (locked) => {
-    if ((await locked.meta.get(doneName)) !== null) return 0;
-    let sealed = 0;
-    for (let page = 1; ; page++) {
-      const { items } = await locked.projects.list({}, { page, pageSize: projectsPerPage });
-      for (const { id, notify } of items) sealed += await sealProject(locked, secrets, id, notify);
-      if (items.length < projectsPerPage) break;
+  let targets = 0;
+  for (let page = 1; ; page++) {
+    const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
+    for (const { id, notify } of items) {
+      const sealed = sealedTargets(secrets, id, notify);
+      if (sealed && (await store.run(sealTargets, sealed))) targets += sealed.addresses.length;
     }
-    await locked.outgoingCalls.deleteUnassigned();
-    await locked.meta.set(doneName, "yes");
-    return sealed;
-  });
-  if (done !== "timeout" && done > 0) log.info({ targets: done }, "notification addresses were encrypted");
+    if (items.length < projectsPerPage) break;
+  }
+  await store.run(finishSealing, null);
+  if (targets > 0) log.info({ targets }, "notification addresses were encrypted");
 }
 
-async function sealProject(
-  keepers: Pick<Keepers, "projects" | "outgoingCalls">,
-  secrets: Secrets,
-  projectId: number,
-  targets: EarlierTarget[],
-): Promise<number> {
-  const earlier = targets.filter(({ id }) => id === undefined);
-  if (earlier.length === 0) return 0;
-  const notify: NotifyTarget[] = [];
-  for (const target of targets) {
-    const id = target.id ?? newTargetId();
-    const shown = shownAddress(target.url);
-    if (target.id === undefined) {
-      const { name, ciphertext } = sealAddress(secrets, projectId, id, { url: target.url, secret: null });
-      await keepers.projects.setSecret(projectId, name, ciphertext);
-      await keepers.outgoingCalls.assign(projectId, target.url, id);
-    }
-    notify.push({ format: "slipway", logLines: 0, hasSecret: false, ...target, id, url: shown });
-  }
-  await keepers.projects.update(projectId, { notify });
-  return earlier.length;
+interface SealedTargets {
+  projectId: number;
+  /** As they were read. */
+  before: EarlierTarget[];
+  notify: NotifyTarget[];
+  addresses: { id: string; url: string; sealed: ProjectSecret }[];
 }
+
+function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarget[]): SealedTargets | null {
+  const addresses: SealedTargets["addresses"] = [];
+  const notify = before.map((target): NotifyTarget => {
+    const { url } = target;
+    const id = target.id ?? newTargetId();
+    if (target.id === undefined)
+      addresses.push({ id, url, sealed: sealAddress(secrets, projectId, id, { url, secret: null }) });
+    return { format: "slipway", logLines: 0, hasSecret: false, ...target, id, url: shownAddress(url) };
+  });
+  return addresses.length === 0 ? null : { projectId, before, notify, addresses };
+}
+
+/** False: another instance sealed them first. */
+export const sealTargets = operation(
+  "sealTargets",
+  async (keepers, { projectId, before, notify, addresses }: SealedTargets): Promise<boolean> => {
+    const current = await keepers.projects.hold(projectId);
+    if (JSON.stringify(current?.notify) !== JSON.stringify(before)) return false;
+    for (const { id, url, sealed } of addresses) {
+      await keepers.projects.setSecret(projectId, sealed.name, sealed.ciphertext);
+      await keepers.outgoingCalls.assign(projectId, url, id);
+    }
+    await keepers.projects.update(projectId, { notify });
+    return true;
+  },
+);
+
+export const finishSealing = operation("finishSealing", async (keepers): Promise<void> => {
+  await keepers.outgoingCalls.deleteUnassigned();
+  await keepers.meta.set(doneName, "yes");
+});

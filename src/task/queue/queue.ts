@@ -1,9 +1,9 @@
 import { Fault } from "../../errors.ts";
+import type { QueueSituation } from "../../model/delivery.ts";
 import type { Project, StageName } from "../../model/project.ts";
 import { stageNames } from "../../model/project.ts";
-import { isSeen } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { InQueue, NewTask, Task, TaskStage } from "../../model/task.ts";
+import type { NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
 import { endStages, hasSideEffects } from "./stages.ts";
 
@@ -18,6 +18,8 @@ export interface Enqueued {
   project: Project;
   /** Older tasks of the same ref that gave way: canceled (they were queued) or canceling (they run). */
   superseded: Task[];
+  /** Whether the project has a token for commit statuses, if that is already known. */
+  hasStatusToken?: boolean;
 }
 
 /** Tells runners, browsers and people what a committed transaction did. */
@@ -30,7 +32,7 @@ export interface TaskAnnouncer {
 const manualPriority = 10;
 
 /** Manual runs go first: somebody is waiting for them. */
-const priorityOf = { manual: manualPriority, webhook: 0 } as const;
+export const priorityOf = { manual: manualPriority, webhook: 0 } as const;
 
 /** The task that an order makes. Throws Fault "invalid" when the order leaves no stage to run. */
 export function newTaskOf({ project, ...asked }: TaskOrder, now: Date): NewTask {
@@ -114,32 +116,10 @@ export interface QueuePlace {
   position: number;
 }
 
-/** Where a task will stand that is about to be made: behind all that are there. */
-export function placeAtTheEnd(
-  keepers: Pick<Keepers, "tasks" | "runners">,
-  task: NewTask,
-  now: Date,
-): Promise<QueuePlace> {
-  return placeInQueue(keepers, { ...task, id: Number.MAX_SAFE_INTEGER, state: "queued" }, now);
-}
-
 /** Tasks of its own project always delay a task; those of other projects only where they take the runners' last places. */
-export async function placeInQueue(
-  keepers: Pick<Keepers, "tasks" | "runners">,
-  task: InQueue & Pick<Task, "state">,
-  now: Date,
-): Promise<QueuePlace> {
-  if (task.state !== "queued") return { queued: false, position: 1 };
-  const { own, others } = await keepers.tasks.ahead(task, now);
+export function placeAtTheEnd({ own, others, heldOwn, held, capacity }: QueueSituation): QueuePlace {
   const position = own + others + 1;
-  if (own > 0 || (await keepers.tasks.countHeld(task.projectId)) > 0) return { queued: true, position };
-  const before = (await keepers.tasks.countHeld()) + others;
-  return { queued: before > 0 && before >= (await capacity(keepers, now)), position };
-}
-
-async function capacity(keepers: Pick<Keepers, "runners">, now: Date): Promise<number> {
-  const runners = await keepers.runners.list({ page: 1, pageSize: 200 });
-  return runners.items
-    .filter((runner) => !runner.disabled && isSeen(runner, now))
-    .reduce((sum, runner) => sum + runner.concurrency, 0);
+  if (own > 0 || heldOwn > 0) return { queued: true, position };
+  const before = held + others;
+  return { queued: before > 0 && before >= capacity, position };
 }

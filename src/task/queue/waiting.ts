@@ -26,12 +26,21 @@ const maxRunners = 200;
 /** Reads the runners at most once a second, because many deliveries may arrive, unless no runner is allowed. */
 export function buildWaiting(elapsedMs: () => number = () => performance.now()): WaitingOf {
   let kept: { runners: Runner[]; readAtMs: number } | null = null;
+  let reading: Promise<Runner[]> | null = null;
 
-  async function read(keepers: Readers): Promise<Runner[]> {
+  async function read({ runners }: Readers): Promise<Runner[]> {
     const readAtMs = elapsedMs();
-    const { items } = await keepers.runners.list({ page: 1, pageSize: maxRunners });
+    const { items } = await runners.list({ page: 1, pageSize: maxRunners });
     kept = { runners: items, readAtMs };
     return items;
+  }
+
+  /** Those that ask while another reads share its answer. */
+  function readOnce(keepers: Readers): Promise<Runner[]> {
+    reading ??= read(keepers).finally(() => {
+      reading = null;
+    });
+    return reading;
   }
 
   return async (keepers, project, now) => {
@@ -43,7 +52,8 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
       const waiting = waitingFor(project, group, kept.runners, now);
       if (!waiting?.isLasting) return waiting;
     }
-    return waitingFor(project, group, await read(keepers), now);
+    const isOld = kept === null || elapsedMs() - kept.readAtMs >= keptMs;
+    return waitingFor(project, group, await (isOld ? readOnce(keepers) : read(keepers)), now);
   };
 }
 

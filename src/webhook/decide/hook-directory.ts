@@ -2,7 +2,7 @@ import { BoundedMap } from "../../bounded-map.ts";
 import { Fault } from "../../errors.ts";
 import type { Project } from "../../model/project.ts";
 import { sealedPurpose } from "../../model/sealed.ts";
-import type { Store } from "../../model/store.ts";
+import type { Keepers } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type Rules, rulesOf } from "./rules.ts";
@@ -11,8 +11,6 @@ import { type Rules, rulesOf } from "./rules.ts";
 export interface Hook {
   config: WebhookConfig;
   project: Project;
-  /** Of the store, when it was read; null: it has to be looked at again. */
-  version: number | null;
   rules: Rules;
   /** Opened at the first use. Throws when a stored secret does not open: that is a failure, never "no secret". */
   secrets(): HookSecrets;
@@ -25,25 +23,23 @@ export interface HookSecrets {
   ended(nowMs: number): string[];
 }
 
-/** Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. */
+/**
+ * Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. They may
+ * be outdated: acceptDelivery compares their version with the database, and a refusal is based on `current`.
+ */
 export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
-  /** The cached hook, which may be outdated; null when it is not cached. */
+  /** The cached hook; null when it is not cached. */
   remembered(key: string): Hook | null;
-  /**
-   * The hook as stored now, read through `keepers` if given; keeps the same `config` object if unchanged. Null, and removed
-   * from the cache, when the key or project no longer exists.
-   */
-  current(hook: Hook, keepers?: HookKeepers): Promise<Hook | null>;
+  /** The hook as stored now, with the same `config` object if that is unchanged. Null when key or project are gone. */
+  current(hook: Hook): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
 }
 
 const maxHooks = 10_000;
 
-type HookKeepers = Pick<Store, "webhookConfigs" | "projects">;
-
 export interface HookDirectoryOptions {
-  store: HookKeepers & Pick<Store, "version">;
+  store: Pick<Keepers, "webhookConfigs" | "projects">;
   secrets: Secrets;
   /** webhook.debounceSeconds, for projects that set none. */
   debounceSeconds: number;
@@ -52,12 +48,11 @@ export interface HookDirectoryOptions {
 export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions): HookDirectory {
   const hooks = new BoundedMap<string, Hook>(maxHooks);
 
-  const hookOf = (config: WebhookConfig, project: Project, version: number | null = null): Hook => {
+  const hookOf = (config: WebhookConfig, project: Project): Hook => {
     let opened: HookSecrets | null = null;
     return {
       config,
       project,
-      version,
       rules: rulesOf(config, debounceSeconds),
       secrets() {
         opened ??= openSecrets(config, secrets);
@@ -67,38 +62,26 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
   };
 
   /** What was opened and compiled of `earlier` is kept while its configuration is the same. */
-  async function read(
-    key: string,
-    earlier: Hook | undefined,
-    { webhookConfigs, projects }: HookKeepers,
-  ): Promise<Hook | null> {
-    // Taken before the first read: a change during it makes the hook old, never the other way round.
-    const version = store.version();
-    const config = await webhookConfigs.byKey(key);
-    const project = config === null ? null : await projects.byId(config.projectId);
+  async function read(key: string, earlier: Hook | undefined): Promise<Hook | null> {
+    const config = await store.webhookConfigs.byKey(key);
+    const project = config === null ? null : await store.projects.byId(config.projectId);
     hooks.delete(key);
     if (config === null || project === null) return null;
     const isSame = earlier?.config.updatedAt.getTime() === config.updatedAt.getTime();
-    const hook = earlier && isSame ? { ...earlier, project, version } : hookOf(config, project, version);
+    const hook = earlier && isSame ? { ...earlier, project } : hookOf(config, project);
     hooks.set(key, hook);
     return hook;
   }
 
   return {
-    async byKey(key) {
-      const known = hooks.get(key);
-      return known && (known.version === null || known.version === store.version())
-        ? known
-        : read(key, known, store);
-    },
+    byKey: async (key) => hooks.get(key) ?? read(key, undefined),
     remembered: (key) => hooks.get(key) ?? null,
-    async current(hook, keepers = store) {
+    async current(hook) {
       const { key } = hook.config;
       // Without a key it was never enabled, and no delivery is judged by it.
-      if (key === null || (hook.version !== null && hook.version === store.version())) return hook;
-      return read(key, hook, keepers);
+      return key === null ? hook : read(key, hook);
     },
-    hookOf: (config, project) => hookOf(config, project),
+    hookOf,
   };
 }
 

@@ -2,23 +2,24 @@ import type { Clock } from "../../clock.ts";
 import { Fault, messageOf as textOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
-import type { Store, Unit } from "../../model/store.ts";
+import type { Store } from "../../model/store.ts";
 import type { TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
+import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
 import type { Reading } from "./incoming.ts";
 import { type Answer, answerOf, type Outcome } from "./outcome.ts";
-import { bucketOf, overSharedRate } from "./project-rate.ts";
+import { bucketOf, buildSharedCounts } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
 import { type Known, recordOf, summaryOf } from "./record.ts";
 import { chooseRef } from "./ref-choice.ts";
 import { withReplacement } from "./replacement.ts";
-import { type Decision, debounce, giveWay, type InHand, start } from "./task-steps.ts";
-import type { Trace } from "./trace.ts";
+import type { Decision, HookRules } from "./task-steps.ts";
+import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
-import { carryOut, effectsOf, isProjectGone, type Written } from "./written.ts";
+import { effectsOf, isProjectGone, type Written } from "./written.ts";
 
 /** A delivery that may be decided: located, read, verified as far as its way in asks for it. */
 export interface Arrived extends Reading {
@@ -44,7 +45,7 @@ export interface Judged {
 }
 
 export interface Pipeline {
-  /** Decides under the project's lock, records, and tells the others once that is on disk. Never throws. */
+  /** Decides under the project's lock, records, and notifies once that is on disk. Never throws. */
   decide(arrived: Arrived): Promise<Answer>;
   /** The decision alone: no record, no task. */
   preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Judged>;
@@ -68,83 +69,77 @@ export interface PipelineOptions {
 }
 
 export const lockWaitMs = 5_000;
-/** A decision is made anew when the task that it counted on was claimed meanwhile. */
+/** A delivery is judged anew when its hook was changed meanwhile. */
 const maxAttempts = 3;
 
 export function buildPipeline(options: PipelineOptions): Pipeline {
-  const { store, hooks, clock, log, metrics, announcer, onDelivery } = options;
+  const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
+  const places = buildQueuePlaces();
+  const sharedCounts = buildSharedCounts(limitPerMinute);
 
-  const outlook = { placeOf: buildQueuePlaces(), waitingOf: options.waitingOf };
-
-  /** The decision, in the order of the seed. */
-  async function judge(keepers: Unit, arrived: InHand): Promise<Judged> {
-    const { event, aside } = chooseRef(arrived.event, arrived.hook.rules, arrived.way, arrived.trace);
-    const decision = await decideOn(keepers, { ...arrived, event });
-    return { event, decision: aside === "" ? decision : withAside(decision, aside) };
-  }
-
-  async function decideOn(keepers: Unit, hand: InHand): Promise<Decision> {
-    const filtered = filter(hand.event, hand.hook.rules, hand.way, hand.trace);
-    if (filtered) return { outcome: filtered };
-    return (
-      (await debounce(keepers, hand)) ??
-      (await giveWay(keepers, hand)) ??
-      (await start(keepers, hand, outlook))
+  async function accept(first: Arrived): Promise<Answer> {
+    let arrived = first;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const { known, hook } = arrived;
+      const refusal = refusalOf(arrived, first);
+      if (refusal) return refuse(known, refusal);
+      const lock = { name: `webhook ${hook.config.projectId}`, waitMs: options.lockWaitMs };
+      const written = await store.run(acceptDelivery, asData(arrived), lock);
+      if (written === "timeout") return refuse(known, lockTimeout(options.lockWaitMs));
+      if (written !== "changed") {
+        const { counted } = written;
+        if (counted) sharedCounts.counted(known.projectId, counted.bucket, counted.count);
+        return answerTo(written);
+      }
+      const current = await hooks.current(hook);
+      if (current === null) return refuseGone(arrived);
+      arrived = { ...arrived, ...arrived.sent?.readBy(current), hook: current };
+    }
+    throw new Fault(
+      "unavailable",
+      `The webhook of project ${first.known.projectId} changes too fast to decide.`,
     );
   }
 
-  /** Inside the project's lock: nothing else decides for it, but its tasks may be claimed meanwhile. */
-  async function decideAlone(locked: Unit, arrived: Arrived): Promise<Written | "gone"> {
-    const now = await store.now();
-    const { trace, projectId } = arrived.known;
-    const steps = trace.steps.length;
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const hook = await hooks.current(arrived.hook, locked);
-      if (hook === null) return "gone";
-      const seen = seenBy(hook, arrived);
-      const { event, decision } = await judgeSeen(locked, seen, now);
-      const written = await carryOut(locked, { ...seen.known, event }, decision, hook.project, now);
-      if (written !== null) return written;
-      trace.cutAt(steps);
-    }
-    throw new Fault("unavailable", `The tasks of project ${projectId} change too fast to decide.`);
+  function asData({ way, hook, known, problem }: Arrived): ArrivedDelivery {
+    const { event, trace, ...rest } = known;
+    const { projectId } = rest;
+    const bucket = bucketOf(event, hook.rules);
+    const isCounted = store.isShared && way.rate && sharedCounts.mustCount(projectId, bucket);
+    return {
+      way,
+      rules: hookRulesOf(hook),
+      known: rest,
+      steps: trace.steps,
+      filtered: event === null ? unreadable(problem) : filtered(hook, event, way),
+      sharedLimit: isCounted ? { bucket, perMinute: limitPerMinute } : null,
+      countsPlace: way.task && places.mustCount(projectId, store.now()),
+    };
   }
 
-  async function judgeSeen(
-    locked: Unit,
-    seen: Seen,
-    now: Date,
-  ): Promise<Judged | { event: null; decision: Decision }> {
-    const { way, hook, known } = seen;
-    const { event, trace } = known;
-    const refusal = seen.refusal ?? (isShared() ? await overRate(locked, seen, now) : null);
-    if (refusal) return { event, decision: { outcome: refusal } };
-    if (event === null) return { event, decision: { outcome: invalidPayload(seen) } };
-    return judge(locked, { way, hook, event, trace, now });
+  async function answerTo(written: Written): Promise<Answer> {
+    const { id, outcome, enqueued, place = null } = written;
+    notify(written);
+    if (!enqueued) return answerOf(outcome, id, effectsOf(written, null, null));
+    const { project, task } = enqueued;
+    const now = store.now();
+    // The task is on disk whatever happens to this question.
+    const waiting = await options.waitingOf(store, project, now).catch(() => null);
+    return answerOf(outcome, id, effectsOf(written, places.placeOf(task.projectId, place, now), waiting));
   }
 
-  /** Where other instances take deliveries too, this one's own count of the project's rate is only a part. */
-  const isShared = () => store.version() === null;
-
-  async function overRate(locked: Unit, { way, hook, known }: Seen, now: Date): Promise<Outcome | null> {
-    if (!way.rate) return null;
-    const { projectId, event, trace } = known;
-    const delivery = { projectId, bucket: bucketOf(event, hook.rules), trace };
-    return overSharedRate(locked.deliveries, delivery, options.limitPerMinute, now);
-  }
-
-  function tell({ id, record, enqueued, moved, replacedBy = null }: Written): void {
+  function notify({ id, record, enqueued, moved, replacedBy = null }: Written): void {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
     if (moved) announcer.moved(moved.task, moved.from);
-    onDelivery(withReplacement(summaryOf({ ...record, id, repeat_of: null, replaced_by: replacedBy })));
+    onDelivery(withReplacement({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
   }
 
   async function refuse(known: Known, outcome: Outcome): Promise<Answer> {
     try {
       const record = recordOf(known, outcome, known.arrivedAt);
       const id = await store.deliveries.create(record);
-      tell({ id, record, outcome });
+      notify({ id, record: summaryOf(record), outcome });
       return answerOf(outcome, id);
     } catch (error) {
       log.error(
@@ -174,50 +169,63 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   return {
     async decide(arrived) {
       const startedAtMs = performance.now();
-      const { known, hook } = arrived;
       try {
-        const written = await store.withLock(
-          `webhook ${hook.config.projectId}`,
-          options.lockWaitMs,
-          (locked) => decideAlone(locked, arrived),
-        );
-        if (written === "timeout") return await refuse(known, lockTimeout(options.lockWaitMs));
-        if (written === "gone") return await refuseGone(arrived);
-        tell(written);
-        return answerOf(written.outcome, written.id, effectsOf(written));
+        return await accept(arrived);
       } catch (error) {
-        return isProjectGone(error) ? refuseGone(arrived) : fail(known, error);
+        return isProjectGone(error) ? refuseGone(arrived) : fail(arrived.known, error);
       } finally {
         metrics.decided((performance.now() - startedAtMs) / 1000);
       }
     },
-    preview: (hook, event, way, trace) =>
-      judge(store, { way, hook, event, trace, now: new Date(clock.now()) }),
+    async preview(hook, event, way, trace) {
+      const now = new Date(clock.now());
+      const judged = filtered(hook, event, way);
+      const asked = {
+        way,
+        rules: hookRulesOf(hook),
+        filtered: judged,
+        sharedLimit: null,
+        countsPlace: false,
+      };
+      const situation = await store.deliveries.situation(requestOf(asked, now));
+      if (situation === null) throw new Fault("not_found", "The project was deleted meanwhile.");
+      const decision = await decide(store, { ...asked, situation, trace, now });
+      return { event: judged.event ?? event, decision };
+    },
     refuse,
     fail,
   };
 }
 
-/** A delivery as the hook of this moment sees it. */
-interface Seen extends Arrived {
-  refusal: Outcome | null;
+function hookRulesOf({ config, rules }: Hook): HookRules {
+  const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
+  const { debounceSeconds } = rules;
+  return { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt, debounceSeconds };
 }
 
-/** Switch, secret and provider may have changed while the delivery waited for the lock, or on another instance. */
-function seenBy(hook: Hook, arrived: Arrived): Seen {
-  const { way, known, sent } = arrived;
-  const isChanged = hook.config !== arrived.hook.config;
-  const reading = isChanged ? sent?.readBy(hook) : undefined;
-  const seen: Seen = { ...arrived, ...reading, hook, refusal: null };
-  if (way.enabled && !hook.config.enabled) return { ...seen, refusal: notEnabled(known.trace) };
-  if (isChanged && sent?.isVerifiedBy(hook) === false)
-    return { ...seen, refusal: secretChanged(known.trace) };
-  return seen;
+/** Filters depend on the hook alone, so they need no lock. */
+function filtered({ rules }: Hook, arrived: NormalizedEvent, way: WayIn): Filtered {
+  const trace = newTrace();
+  const { event, aside } = chooseRef(arrived, rules, way, trace);
+  return { event, aside, outcome: filter(event, rules, way, trace), steps: trace.steps };
 }
 
-function invalidPayload({ problem, known }: Seen): Outcome {
-  known.trace.add("payload", "stop", "", "a JSON object", problem);
-  return { code: "invalid_payload", reason: problem };
+function unreadable(problem: string): Filtered {
+  const trace = newTrace();
+  trace.add("payload", "stop", "", "a JSON object", problem);
+  return {
+    event: null,
+    aside: "",
+    outcome: { code: "invalid_payload", reason: problem },
+    steps: trace.steps,
+  };
+}
+
+/** Switch and secret may have changed since the delivery was read. */
+function refusalOf({ way, hook, known, sent }: Arrived, first: Arrived): Outcome | null {
+  if (way.enabled && !hook.config.enabled) return notEnabled(known.trace);
+  const isChanged = hook.config !== first.hook.config;
+  return isChanged && sent?.isVerifiedBy(hook) === false ? secretChanged(known.trace) : null;
 }
 
 export function notEnabled(trace: Trace): Outcome {
@@ -247,9 +255,4 @@ function lockTimeout(waitMs: number): Outcome {
     reason: `Deliveries are too dense: the project was busy with others for ${seconds} s. Replay this one later.`,
     retryAfterSeconds: seconds,
   };
-}
-
-function withAside(decision: Decision, aside: string): Decision {
-  const { outcome } = decision;
-  return { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
 }

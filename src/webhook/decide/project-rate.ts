@@ -1,4 +1,4 @@
-import type { DeliveryKeeper, NormalizedEvent, RateBucket } from "../../model/delivery.ts";
+import type { NormalizedEvent, RateBucket, Situation, SituationRequest } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
@@ -46,19 +46,48 @@ export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Tr
   trace.add("rate", "pass", "", `${limitPerMinute} a minute`, detail);
 }
 
-/**
- * The limit over all instances, from the records themselves. Asked inside the project's lock, so that two instances
- * cannot both see the last free place. Each instance alone has counted before, in memory, at no cost.
- */
-export async function overSharedRate(
-  deliveries: Pick<DeliveryKeeper, "countedSince">,
-  delivery: { projectId: number; bucket: RateBucket; trace: Trace },
+/** What the database is asked for the limit over all instances. */
+export function countedRequest(
+  bucket: RateBucket,
   limitPerMinute: number,
   now: Date,
-): Promise<Outcome | null> {
-  const { projectId, bucket, trace } = delivery;
-  const since = new Date(now.getTime() - windowMs);
-  const { count, oldest } = await deliveries.countedSince(projectId, { since, now }, limitPerMinute, bucket);
-  if (count < limitPerMinute || oldest === null) return null;
-  return rateLimited(limitPerMinute, bucket, oldest.getTime() + windowMs - now.getTime(), trace);
+): SituationRequest["counted"] {
+  return { bucket, since: new Date(now.getTime() - windowMs), limit: limitPerMinute };
+}
+
+/**
+ * The limit over all instances, from the records themselves, counted with the project's lock held, so that two instances
+ * cannot both see the last free place. Each instance alone has counted before, in memory, at no cost.
+ */
+export function overSharedRate(
+  { count, oldest }: Situation["counted"],
+  limit: { bucket: RateBucket; perMinute: number },
+  trace: Trace,
+  now: Date,
+): Outcome | null {
+  if (count < limit.perMinute || oldest === null) return null;
+  return rateLimited(limit.perMinute, limit.bucket, oldest.getTime() + windowMs - now.getTime(), trace);
+}
+
+/** No project gets more deliveries than this, over all instances. */
+const mostPerMs = 10;
+const longestPauseMs = 10_000;
+const maxProjects = 10_000;
+
+/** Leaves out the count over all instances for as long as the limit cannot be reached. */
+export interface SharedCounts {
+  mustCount(projectId: number, bucket: RateBucket): boolean;
+  counted(projectId: number, bucket: RateBucket, count: number): void;
+}
+
+export function buildSharedCounts(limitPerMinute: number): SharedCounts {
+  const freeUntilMs = new Map<string, number>();
+  return {
+    mustCount: (projectId, bucket) => performance.now() >= (freeUntilMs.get(`${projectId} ${bucket}`) ?? 0),
+    counted(projectId, bucket, count) {
+      if (freeUntilMs.size >= maxProjects) freeUntilMs.clear();
+      const pauseMs = Math.min((limitPerMinute - count) / mostPerMs, longestPauseMs);
+      freeUntilMs.set(`${projectId} ${bucket}`, performance.now() + pauseMs);
+    },
+  };
 }

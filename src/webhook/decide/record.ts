@@ -1,4 +1,4 @@
-import type { Delivery, DeliverySummary, NewDelivery, NormalizedEvent } from "../../model/delivery.ts";
+import type { NewDelivery, NormalizedEvent } from "../../model/delivery.ts";
 import type { ProviderName } from "../../model/webhook-config.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes, shortReason } from "./outcome.ts";
@@ -105,7 +105,9 @@ function fieldOf(text: string): string {
 }
 
 /** The form that lists show. */
-export function summaryOf(delivery: Delivery): DeliverySummary {
+export function summaryOf<D extends NewDelivery>(
+  delivery: D,
+): Omit<D, "body" | "headers" | "normalized" | "trace"> {
   const { body: _body, headers: _headers, normalized: _normalized, trace: _trace, ...summary } = delivery;
   return summary;
 }

@@ -1,20 +1,19 @@
-import type { NormalizedEvent } from "../../model/delivery.ts";
+import type { NormalizedEvent, Situation } from "../../model/delivery.ts";
 import { isCommit, toFullRef, toShortRef } from "../../model/git-ref.ts";
+import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task } from "../../model/task.ts";
-import { newTaskOf, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
-import type { Waiting, WaitingOf } from "../../task/queue/waiting.ts";
-import type { Hook } from "./hook-directory.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
+import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
-import type { PlaceOf } from "./queue-places.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
 /** What is to be done about a delivery. Deciding reads only: it is carried out in one write (written.ts). */
 export interface Decision {
   outcome: Outcome;
-  /** The task to make, and where it will stand. */
-  start?: { task: NewTask; place: QueuePlace; waiting: Waiting | null };
+  /** The task to make, and where it will stand; null: that was not counted. */
+  start?: { task: NewTask; place: QueuePlace | null };
   /**
    * The queued task that takes over what the delivery asks for; `order` null: it keeps what it has. `isDisplaced`: it keeps
    * another ref than the delivery's.
@@ -28,36 +27,43 @@ export type BuildOrder = Pick<
   "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"
 >;
 
-/** A delivery in hand, inside its project's lock. */
+/** What the steps need of a hook. */
+export interface HookRules
+  extends Pick<
+    WebhookConfig,
+    "projectId" | "debounceScope" | "queuePolicy" | "refSource" | "actions" | "updatedAt"
+  > {
+  /** The project's own, or the installation's. */
+  debounceSeconds: number;
+}
+
+/** A delivery that passed the filters, and the state of its project. */
 export interface InHand {
   way: WayIn;
-  hook: Hook;
+  rules: HookRules;
   event: NormalizedEvent;
   trace: Trace;
   now: Date;
+  situation: Situation;
 }
 
-type TaskKeepers = Pick<Keepers, "tasks" | "deliveries" | "runners" | "groups">;
-
 /** Filter step 5: inside the window of an accepted delivery the task that waits takes over what is newer. */
-export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Decision | null> {
-  const { way, hook, event, trace, now } = hand;
-  const windowSeconds = hook.rules.debounceSeconds;
+export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): Promise<Decision | null> {
+  const { way, rules, trace } = hand;
+  const windowSeconds = rules.debounceSeconds;
   const shown = `${windowSeconds} s`;
   if (!way.debounce || windowSeconds === 0) {
     trace.add("debounce", "skipped", "", shown, windowSeconds === 0 ? "Debounce is off." : "Not debounced.");
     return null;
   }
-  const since = new Date(now.getTime() - windowSeconds * 1000);
-  const scopeRef = hook.config.debounceScope === "ref" ? event.rawRef : undefined;
-  const first = await keepers.deliveries.lastAccepted(hook.config.projectId, { since, now }, scopeRef);
+  const first = hand.situation.windowTask;
   if (first === null) {
     trace.add("debounce", "pass", "", shown, "No delivery was accepted inside the window.");
     return null;
   }
-  const task = await keepers.tasks.byId(first.task_id);
+  const task = first.state === "queued" ? await keepers.tasks.byId(first.id) : null;
   if (task === null || task.state !== "queued") {
-    trace.add("debounce", "pass", `task ${first.task_id}`, shown, "The task of the window can take no more.");
+    trace.add("debounce", "pass", `task ${first.id}`, shown, "The task of the window can take no more.");
     return null;
   }
   if (way.debounce === "shown") {
@@ -67,8 +73,8 @@ export async function debounce(keepers: TaskKeepers, hand: InHand): Promise<Deci
   return mergeInto(hand, task, shown);
 }
 
-function mergeInto({ hook, event, trace }: InHand, into: Task, shown: string): Decision {
-  const order = orderOf(hook, event);
+function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown: string): Decision {
+  const order = orderOf(rules, situation.project, event);
   // A delivery without a commit (a host's `create`) never erases the one that is known.
   const keeps = order.commit === null && into.commit !== null;
   const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
@@ -89,15 +95,14 @@ function displacement(task: Task, order: { ref: string }, keeps: boolean): strin
 }
 
 /** Filter step 6: with queuePolicy skip, a project that has an unfinished task takes no further one. */
-export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decision | null> {
-  const { way, hook, trace } = hand;
-  const { projectId, queuePolicy } = hook.config;
+export function applyQueuePolicy({ way, rules, trace, situation }: InHand): Decision | null {
+  const { queuePolicy } = rules;
   if (queuePolicy === "always") {
     trace.add("queue", "pass", "", queuePolicy, "Tasks queue up.");
     return null;
   }
-  const [busy] = await keepers.tasks.unfinishedOfProject(projectId);
-  if (busy === undefined) {
+  const busy = situation.unfinished;
+  if (busy === null) {
     trace.add("queue", "pass", "", queuePolicy, "The project has no unfinished task.");
     return null;
   }
@@ -112,41 +117,41 @@ export async function giveWay(keepers: TaskKeepers, hand: InHand): Promise<Decis
   return way.queuePolicy === "shown" ? null : { outcome: { code: "queue_busy", reason } };
 }
 
-/** The queue position of a new task, and the reason if no runner may take it. */
-export interface Outlook {
-  placeOf: PlaceOf;
-  waitingOf: WaitingOf;
-}
-
-export async function start(keepers: TaskKeepers, hand: InHand, outlook: Outlook): Promise<Decision> {
-  const { way, hook, event, trace, now } = hand;
+export function startTask({ way, rules, event, trace, now, situation }: InHand): Decision {
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
   const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
   if (!way.task) {
     trace.add("task", "pass", event.rawRef, "", "A task would be created.");
     return { outcome };
   }
-  const waitSeconds = way.debounce ? hook.rules.debounceSeconds : 0;
+  const { project, queue } = situation;
   const order: TaskOrder = {
-    ...orderOf(hook, event),
-    project: hook.project,
+    ...orderOf(rules, project, event),
+    project,
     triggerType: "webhook",
-    actions: hook.config.actions,
+    actions: rules.actions,
     deliveryId: null,
     rerunOf: null,
-    notBefore: waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000),
+    notBefore: startOf(way, rules, now),
   };
-  const task = newTaskOf(order, now);
   trace.add("task", "pass", order.ref, "", "A task was created.");
-  const waiting = await outlook.waitingOf(keepers, hook.project, now);
-  return { outcome, start: { task, place: await outlook.placeOf(keepers, task, now), waiting } };
+  return {
+    outcome,
+    start: { task: newTaskOf(order, now), place: queue === null ? null : placeAtTheEnd(queue) },
+  };
 }
 
-function orderOf({ config, project }: Hook, event: NormalizedEvent): BuildOrder {
+/** When a task of a delivery may start; null: at once. */
+export function startOf(way: WayIn, { debounceSeconds }: HookRules, now: Date): Date | null {
+  const waitSeconds = way.debounce ? debounceSeconds : 0;
+  return waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000);
+}
+
+function orderOf(rules: HookRules, project: Project, event: NormalizedEvent): BuildOrder {
   const who = { message: event.message, author: event.author, triggeredBy: event.author || "webhook" };
   // Git needs the whole name to fetch a commit; a short one stands in the record alone.
   const commit = event.commit !== null && isCommit(event.commit) ? event.commit.toLowerCase() : null;
-  if (config.refSource === "webhook")
+  if (rules.refSource === "webhook")
     return { ...who, ref: event.rawRef, commit, causeRef: null, causeCommit: null };
   const ref = toFullRef(project.git.ref);
   return {

@@ -7,19 +7,15 @@ const maxTextLength = 300;
 export interface Trace {
   readonly steps: TraceStep[];
   add(step: string, result: TraceResult, value: string, pattern: string, detail: string): void;
-  /** Forgets the steps after the first `count`. */
-  cutAt(count: number): void;
 }
 
-export function newTrace(): Trace {
-  const steps: TraceStep[] = [];
+/** A trace that goes on after the steps of another. */
+export function newTrace(before: readonly TraceStep[] = []): Trace {
+  const steps: TraceStep[] = [...before];
   return {
     steps,
     add(step, result, value, pattern, detail) {
       steps.push({ step, result, value: cut(value), pattern: cut(pattern), detail: cut(detail) });
-    },
-    cutAt(count) {
-      steps.length = count;
     },
   };
 }

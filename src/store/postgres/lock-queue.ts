@@ -1,4 +1,4 @@
-import { Fault } from "../errors.ts";
+import { Fault } from "../../errors.ts";
 
 /** Waiters of one name; more are refused at once, as if their wait had passed. */
 const maxWaiters = 10_000;
@@ -8,13 +8,13 @@ interface Waiter {
 }
 
 /** Lets one holder per name through at a time, in order of arrival, within this process. */
-export interface NamedLock {
+export interface LockQueue {
   /** Answers the function that hands the lock on; null when `waitMs` passed first. */
   acquire(name: string, waitMs: number): Promise<(() => void) | null>;
   close(): void;
 }
 
-export function buildNamedLock(): NamedLock {
+export function buildLockQueue(): LockQueue {
   /** A name is present while it is held; its list are those who wait. */
   const held = new Map<string, Waiter[]>();
   const timers = new Set<ReturnType<typeof setTimeout>>();

@@ -1,0 +1,21 @@
+import { Fault } from "../errors.ts";
+import { type Group, groupRevision } from "../model/group.ts";
+import { operation } from "../model/store.ts";
+import { refuseIfChanged } from "../revision.ts";
+
+interface GroupChange {
+  id: number;
+  ifMatch?: string | undefined;
+  change: Partial<Pick<Group, "name" | "labels">>;
+}
+
+export const changeGroup = operation(
+  "changeGroup",
+  async ({ groups }, { id, ifMatch, change }: GroupChange): Promise<Group> => {
+    const before = await groups.hold(id);
+    if (before) refuseIfChanged(ifMatch, groupRevision(before), "group");
+    const after = before && (await groups.update(id, change));
+    if (!after) throw new Fault("not_found", `There is no group ${id}.`);
+    return after;
+  },
+);

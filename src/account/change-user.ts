@@ -1,0 +1,62 @@
+import { Fault } from "../errors.ts";
+import type { AuditEntry } from "../model/audit.ts";
+import { type Keepers, operation } from "../model/store.ts";
+import { type Role, type User, userRevision } from "../model/user.ts";
+import { refuseIfChanged } from "../revision.ts";
+import { endCredentials } from "./end-credentials.ts";
+
+/** Changes of who is admin are made one at a time, or two could each leave the other as the last one. */
+export const adminsLock = { name: "admins", waitMs: 5_000 } as const;
+
+/** Who did it and from where; the operation adds what was done to whom. */
+type Audited = Omit<AuditEntry, "id" | "subject" | "detail">;
+
+interface UserChange {
+  id: number;
+  ifMatch?: string | undefined;
+  change: { role?: Role; disabled?: boolean };
+  passwordHash?: string | undefined;
+  keepTokens: boolean;
+  audited: Audited;
+}
+
+export const changeUser = operation(
+  "changeUser",
+  async (keepers, { id, ifMatch, change, passwordHash, keepTokens, audited }: UserChange): Promise<User> => {
+    const before = await existing(keepers, id);
+    refuseIfChanged(ifMatch, userRevision(before), "user");
+    if (change.disabled === true || change.role === "user") await keepAnAdmin(keepers, before);
+    const hasNewPassword = passwordHash !== undefined;
+    const after = await keepers.users.update(id, { ...change, ...(hasNewPassword ? { passwordHash } : {}) });
+    // Tokens of a disabled user are refused; they work again when the user is enabled.
+    const ended =
+      hasNewPassword || change.disabled
+        ? await endCredentials(keepers, id, { keepTokens: keepTokens || !hasNewPassword })
+        : {};
+    const detail = { ...change, passwordChanged: hasNewPassword, ...ended };
+    await keepers.audit.add({ ...audited, subject: `user ${before.username}`, detail });
+    return after ?? existing(keepers, id);
+  },
+);
+
+export const deleteUser = operation(
+  "deleteUser",
+  async (keepers, { id, audited }: { id: number; audited: Audited }): Promise<void> => {
+    const user = await existing(keepers, id);
+    await keepAnAdmin(keepers, user);
+    await keepers.users.delete(id);
+    await keepers.audit.add({ ...audited, subject: `user ${user.username}`, detail: {} });
+  },
+);
+
+async function existing({ users }: Pick<Keepers, "users">, id: number): Promise<User> {
+  const user = await users.byId(id);
+  if (!user) throw new Fault("not_found", `There is no user ${id}.`);
+  return user;
+}
+
+async function keepAnAdmin({ users }: Pick<Keepers, "users">, user: User): Promise<void> {
+  if (user.role !== "admin" || user.disabled) return;
+  if ((await users.countAdmins()) <= 1)
+    throw new Fault("conflict", "This is the last administrator; make another user admin first.");
+}

@@ -1,0 +1,27 @@
+import { Fault } from "../errors.ts";
+import { operation } from "../model/store.ts";
+import type { ApiToken } from "../model/user.ts";
+import { buildCredentials } from "./credential.ts";
+
+/** Enough for every machine of a person; a list that grows beyond is a script gone wrong. */
+const maxPerUser = 200;
+
+interface NewToken {
+  token: Omit<ApiToken, "id" | "lastUsedAt">;
+  /** The credential of the caller. */
+  credential: string;
+}
+
+export const createToken = operation(
+  "createToken",
+  async (keepers, { token, credential }: NewToken): Promise<ApiToken> => {
+    const { userId } = token;
+    await keepers.users.hold(userId);
+    // A new password may have revoked the caller's credential meanwhile; then no token may be created.
+    await buildCredentials(keepers, { now: () => token.createdAt.getTime() }).callerOf(credential);
+    const { total } = await keepers.apiTokens.list({ userId }, { page: 1, pageSize: 1 });
+    if (total >= maxPerUser)
+      throw new Fault("conflict", `You have ${total} tokens; revoke one before you make another.`);
+    return keepers.apiTokens.create(token);
+  },
+);

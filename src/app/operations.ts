@@ -1,0 +1,50 @@
+import { changeGroup } from "../account/change-group.ts";
+import { changeUser, deleteUser } from "../account/change-user.ts";
+import { createToken } from "../account/create-token.ts";
+import { createFirstUser } from "../account/first-admin.ts";
+import { changePassword, openSession } from "../account/open-session.ts";
+import { rescue } from "../account/rescue.ts";
+import type { AnyOperation } from "../model/store.ts";
+import { keepKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
+import { changeProject } from "../task/change-project.ts";
+import { changeRunner } from "../task/change-runner.ts";
+import { noteLastingWait } from "../task/events/waiting-note.ts";
+import { appendLog } from "../task/hand-out/append-log.ts";
+import { endLease } from "../task/hand-out/end-lease.ts";
+import { finishTask } from "../task/hand-out/finish-task.ts";
+import { renewLease } from "../task/hand-out/lease.ts";
+import { refuseTask } from "../task/hand-out/refuse-task.ts";
+import { reportStage } from "../task/hand-out/report-stage.ts";
+import { finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
+import { cancelTask, startTask } from "../task/trigger.ts";
+import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
+import { saveWebhook } from "../webhook/save-webhook.ts";
+
+/** Every operation of the product. SQLite's threads find them here by name. */
+export const operations: readonly AnyOperation[] = [
+  acceptDelivery,
+  saveWebhook,
+  startTask,
+  cancelTask,
+  noteLastingWait,
+  renewLease,
+  appendLog,
+  reportStage,
+  finishTask,
+  refuseTask,
+  endLease,
+  changeProject,
+  sealTargets,
+  finishSealing,
+  changeRunner,
+  openSession,
+  changePassword,
+  createToken,
+  createFirstUser,
+  changeUser,
+  deleteUser,
+  rescue,
+  changeGroup,
+  keepKeyCheck,
+  replaceSealed,
+];

@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import { Fault } from "./errors.ts";
+
+const revisionLength = 22;
+
+/**
+ * A revision identifies the state of an editable resource. It is derived only from the editable fields: a deploy or a
+ * heartbeat changes nothing that an editor could overwrite.
+ */
+export function revisionOf(editable: object): string {
+  return createHash("sha256").update(JSON.stringify(editable)).digest("base64url").slice(0, revisionLength);
+}
+
+/**
+ * Throws unless the condition, an If-Match header, contains the current revision. Call it in the transaction of the
+ * change. A compressing proxy turns the tag into a weak one (`W/"…"`), which means the same revision.
+ */
+export function refuseIfChanged(condition: string | undefined, current: string, noun: string): void {
+  if (condition === undefined) return;
+  const named = condition.split(",").map((tag) => tag.trim().replace(/^W\//, "").replaceAll('"', ""));
+  if (named.includes("*") || named.includes(current)) return;
+  throw new Fault(
+    "changed_meanwhile",
+    `The ${noun} was changed since you read it. Read it again, or omit If-Match to overwrite the saved changes.`,
+  );
+}

@@ -1,0 +1,168 @@
+import type { Keepers } from "../../model/store.ts";
+import type { CallKind, KeeperCall } from "../query/engine.ts";
+
+type Kinds = { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallKind } };
+
+/** `hold` locks a row until a transaction ends, so only operations have a use for it. */
+const kinds: Kinds = {
+  users: {
+    create: "write",
+    byId: "read",
+    byUsername: "read",
+    hold: "read",
+    list: "list",
+    update: "write",
+    delete: "write",
+    count: "read",
+    countAdmins: "read",
+  },
+  sessions: {
+    create: "write",
+    byTokenHash: "read",
+    listOfUser: "read",
+    touch: "write",
+    delete: "write",
+    deleteOfUser: "write",
+    deleteExpired: "write",
+  },
+  apiTokens: {
+    create: "write",
+    byTokenHash: "read",
+    list: "list",
+    byId: "read",
+    touch: "write",
+    delete: "write",
+    deleteOfUser: "write",
+  },
+  attempts: { count: "write", giveBack: "write", forget: "write", deleteEnded: "write" },
+  groups: {
+    create: "write",
+    byId: "read",
+    hold: "read",
+    list: "list",
+    update: "write",
+    delete: "write",
+    members: "read",
+    setMember: "write",
+    removeMember: "write",
+  },
+  projects: {
+    create: "write",
+    byId: "read",
+    hold: "read",
+    list: "list",
+    update: "write",
+    setLiveTask: "write",
+    deleteSomeTasks: "change",
+    delete: "write",
+    withStatusContext: "list",
+    secrets: "read",
+    secretNames: "read",
+    setSecret: "write",
+    deleteSecret: "write",
+  },
+  permissions: {
+    ofProject: "read",
+    ofGroup: "read",
+    visibleProjectIds: "read",
+    visibleGroupIds: "read",
+    managedProjectIds: "read",
+    managedGroupIds: "read",
+    hasOtherManagers: "read",
+    viewersOfProject: "read",
+    membersOfProject: "read",
+    setProjectMember: "write",
+    removeProjectMember: "write",
+  },
+  webhookConfigs: {
+    ofProject: "read",
+    byKey: "read",
+    save: "change",
+    unsigned: "list",
+    formerProjectOf: "read",
+  },
+  deliveries: {
+    create: "write",
+    createWithTask: "change",
+    byId: "read",
+    situation: "read",
+    list: "list",
+    latest: "list",
+    scan: "list",
+    overtaken: "list",
+    builtBy: "read",
+    replace: "write",
+    addToCount: "write",
+    countByStatus: "list",
+    deleteOfProject: "write",
+    deleteOlderThan: "write",
+  },
+  tasks: {
+    create: "write",
+    byId: "read",
+    list: "list",
+    lastOfProjects: "list",
+    unfinishedOfProject: "read",
+    change: "write",
+    claim: "change",
+    nextNotBefore: "read",
+    positions: "list",
+    leases: "read",
+    countByState: "list",
+    appendLog: "change",
+    nextLogIndex: "read",
+    log: "read",
+    logBytes: "read",
+  },
+  expiredTasks: { after: "list", deleteLogs: "write", delete: "write" },
+  runners: {
+    create: "write",
+    byId: "read",
+    hold: "read",
+    byTokenHash: "read",
+    localOne: "read",
+    list: "read",
+    update: "write",
+    markGone: "write",
+    delete: "write",
+  },
+  audit: { add: "write", list: "list" },
+  pushCodes: { create: "write", consume: "write", deleteOfUser: "write", deleteExpired: "write" },
+  outgoingCalls: {
+    add: "change",
+    takeDue: "write",
+    putOff: "write",
+    nextDue: "read",
+    assign: "write",
+    deleteUnassigned: "write",
+    delete: "write",
+    count: "read",
+  },
+  outgoingAttempts: { add: "change", ofProject: "read" },
+  meta: { get: "read", set: "write" },
+};
+
+/** Keepers whose every call goes to `execute`. */
+export function keepersOver(execute: (call: KeeperCall) => Promise<unknown>): Keepers {
+  const nouns = Object.entries(kinds).map(([noun, methods]) => {
+    const calls = Object.entries(methods).map(([method, kind]: [string, CallKind]) => [
+      method,
+      (...parameters: unknown[]) => execute({ kind, noun, method, parameters }),
+    ]);
+    return [noun, Object.fromEntries(calls)];
+  });
+  return Object.fromEntries(nouns) as Keepers;
+}
+
+type Callable = Record<string, Record<string, (...parameters: readonly unknown[]) => Promise<unknown>>>;
+
+/** Executes a call on the keepers that it names. */
+export function callKeeper(
+  keepers: object,
+  { noun, method, parameters }: Omit<KeeperCall, "kind">,
+): Promise<unknown> {
+  const keeper = (keepers as Callable)[noun];
+  const found = keeper?.[method];
+  if (keeper === undefined || found === undefined) throw new Error(`There is no ${noun}.${method}.`);
+  return found.apply(keeper, parameters as unknown[]);
+}

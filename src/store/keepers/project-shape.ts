@@ -1,0 +1,23 @@
+import type { Project } from "../../model/project.ts";
+import { flag, json, plain, rowShape, time } from "../query/row.ts";
+
+export const projectShape = rowShape<Project, "projects">({
+  id: plain(),
+  name: plain(),
+  groupId: plain(),
+  git: json(),
+  stages: json(),
+  env: json(),
+  notify: json(),
+  commitStatus: json(),
+  labels: json(),
+  supersede: plain(),
+  image: plain(),
+  needsContainer: flag,
+  isolation: plain(),
+  cache: json(),
+  limits: json(),
+  liveTaskId: plain(),
+  sample: flag,
+  createdAt: time,
+});

@@ -1,0 +1,193 @@
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import {
+  type DeliveryCode,
+  type RateBucket,
+  type Situation,
+  type SituationRequest,
+  uncountedCodes,
+  unlistedCodes,
+} from "../../model/delivery.ts";
+import { seenWithinMs } from "../../model/runner.ts";
+import { reservedSecrets } from "../../model/sealed.ts";
+import type { TaskState } from "../../model/task.ts";
+import { clockSlackMs } from "../query/clock-slack.ts";
+import type { Dialect } from "../query/dialect.ts";
+import { type FixedQuery, fixedQuery } from "../query/fixed-query.ts";
+import type { Scope } from "../query/scope.ts";
+import { projectShape } from "./project-shape.ts";
+import { othersAhead, ownAhead, waitingProjects } from "./queue-order.ts";
+import { isHeld } from "./task-shape.ts";
+
+interface Values {
+  project_id: number;
+  status_secret: string;
+  /** Records after `until` were made before a clock was set back. */
+  until: number;
+  counted_since: number;
+  limit: number;
+  window_since: number;
+  raw_ref: string;
+  id: number;
+  priority: number;
+  may_start_at: number;
+  seen_since: number;
+}
+const names: (keyof Values)[] = [
+  "project_id",
+  "status_secret",
+  "until",
+  "counted_since",
+  "limit",
+  "window_since",
+  "raw_ref",
+  "id",
+  "priority",
+  "may_start_at",
+  "seen_since",
+];
+
+/** Columns of the answer beside those of the project; those that were not asked for are missing. */
+interface Row {
+  status_tokens: number;
+  config_updated_at: number | null;
+  counted?: number;
+  oldest?: number | null;
+  window_task_id?: number | null;
+  window_task_state?: TaskState | null;
+  unfinished_id?: number | null;
+  unfinished_state?: TaskState | null;
+  own?: number;
+  others?: number;
+  held_own?: number;
+  held?: number;
+  capacity?: number;
+}
+
+/** Which parts a query has. Each combination is a query of its own, prepared at its first use. */
+interface Parts {
+  counted: RateBucket | null;
+  window: "project" | "ref" | null;
+  unfinished: boolean;
+  queued: boolean;
+}
+
+const queries = new Map<string, FixedQuery<Values, Row>>();
+
+/** One statement, because every further one is a round trip to PostgreSQL with the project's lock held. */
+export async function situationOf(scope: Scope, request: SituationRequest): Promise<Situation | null> {
+  const { counted, window, queued, now } = request;
+  const parts: Parts = {
+    counted: counted?.bucket ?? null,
+    window: window === null ? null : window.rawRef === null ? "project" : "ref",
+    unfinished: request.unfinished,
+    queued: queued !== null,
+  };
+  const key = JSON.stringify(parts);
+  const query =
+    queries.get(key) ??
+    fixedQuery<Values, Row>(names, (_, values, dialect) => textOf(parts, values, dialect));
+  queries.set(key, query);
+  const [row] = await query(scope, {
+    project_id: request.projectId,
+    status_secret: reservedSecrets.status,
+    until: now.getTime() + clockSlackMs,
+    counted_since: counted?.since.getTime() ?? 0,
+    limit: counted?.limit ?? 0,
+    window_since: window?.since.getTime() ?? 0,
+    raw_ref: window?.rawRef ?? "",
+    id: Number.MAX_SAFE_INTEGER,
+    priority: queued?.priority ?? 0,
+    may_start_at: Math.max(now.getTime(), queued?.notBefore?.getTime() ?? 0),
+    seen_since: now.getTime() - seenWithinMs,
+  });
+  return row === undefined ? null : read(row);
+}
+
+function read(row: Row): Situation {
+  const { window_task_id, unfinished_id, unfinished_state, config_updated_at, oldest = null } = row;
+  return {
+    project: projectShape.read(row),
+    hasStatusToken: row.status_tokens > 0,
+    configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
+    counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },
+    windowTask: window_task_id ? { id: window_task_id, state: row.window_task_state ?? null } : null,
+    unfinished: unfinished_id && unfinished_state ? { id: unfinished_id, state: unfinished_state } : null,
+    queue:
+      row.capacity === undefined
+        ? null
+        : {
+            own: row.own ?? 0,
+            others: row.others ?? 0,
+            heldOwn: row.held_own ?? 0,
+            held: row.held ?? 0,
+            capacity: row.capacity,
+          },
+  };
+}
+
+function textOf(
+  { counted, window, unfinished, queued }: Parts,
+  values: Values,
+  dialect: Dialect,
+): RawBuilder<Row> {
+  const { project_id } = values;
+  const columns = [
+    sql`projects.*`,
+    sql`webhook_configs.updated_at as config_updated_at`,
+    sql`(select count(*) from project_secrets where project_secrets.project_id = projects.id
+      and project_secrets.name = ${values.status_secret}) as status_tokens`,
+  ];
+  const joins = [sql`left join webhook_configs on webhook_configs.project_id = projects.id`];
+  if (counted !== null) {
+    columns.push(sql`counted.counted, counted.oldest`);
+    joins.push(sql`cross join (select count(*) as counted, min(created_at) as oldest
+      from (${countedIn(counted, values)}) as newest) as counted`);
+  }
+  if (window !== null) {
+    columns.push(sql`opened.task_id as window_task_id, window_task.state as window_task_state`);
+    joins.push(
+      sql`left join deliveries as opened on opened.id = (${windowOpenedBy(window, values)})`,
+      sql`left join tasks as window_task on window_task.id = opened.task_id`,
+    );
+  }
+  if (unfinished) {
+    columns.push(sql`unfinished.id as unfinished_id, unfinished.state as unfinished_state`);
+    joins.push(sql`left join tasks as unfinished on unfinished.id = (select min(id) from (
+      select id from tasks where project_id = ${project_id} and state = 'queued' union all
+      select id from tasks where project_id = ${project_id} and ${isHeld}) as candidates)`);
+  }
+  if (queued)
+    columns.push(
+      sql`${ownAhead(values)} as own, ${othersAhead(values)} as others,
+      (select count(*) from tasks where project_id = ${project_id} and ${isHeld}) as held_own,
+      (select count(*) from tasks where ${isHeld}) as held,
+      (select coalesce(sum(concurrency), 0) from runners where disabled = 0 and last_seen_at > ${values.seen_since}) as capacity`,
+    );
+  const first = queued ? sql`with ${waitingProjects(dialect)} select` : sql`select`;
+  return sql<Row>`${first} ${sql.join(columns)} from projects ${sql.join(joins, sql` `)} where projects.id = ${project_id}`;
+}
+
+/** Values of remote_ip that mark a delivery as no live one. */
+const isLive = sql<SqlBool>`remote_ip not in ('test', 'replay')`;
+
+function windowOpenedBy(window: "project" | "ref", { project_id, window_since, until, raw_ref }: Values) {
+  const isOfRef = sql<SqlBool>`exists (select 1 from tasks where tasks.id = deliveries.task_id
+    and coalesce(tasks.cause_ref, tasks.ref) = ${raw_ref})`;
+  return sql`select deliveries.id from deliveries where deliveries.project_id = ${project_id}
+    and deliveries.status = 'accepted' and deliveries.created_at > ${window_since}
+    and deliveries.created_at <= ${until} and ${isLive} and ${window === "ref" ? isOfRef : sql`true`}
+    order by deliveries.created_at desc, deliveries.id desc limit 1`;
+}
+
+/**
+ * An unreadable body may be anybody's: half a request carries no proof. What was verified and is no JSON is counted by
+ * each instance alone.
+ */
+const uncounted: readonly DeliveryCode[] = [...uncountedCodes, "invalid_payload", ...unlistedCodes];
+
+function countedIn(bucket: RateBucket, { project_id, counted_since, until, limit }: Values) {
+  const codes = sql.join((bucket === "listed" ? uncounted : unlistedCodes).map((code) => sql.lit(code)));
+  return sql`select created_at from deliveries where project_id = ${project_id} and created_at > ${counted_since}
+    and created_at <= ${until} and ${isLive} and code ${bucket === "listed" ? sql`not in` : sql`in`} (${codes})
+    order by created_at desc, id desc limit ${limit}`;
+}

@@ -1,0 +1,71 @@
+import { sql } from "kysely";
+import type { Scope } from "../query/scope.ts";
+
+/** About the size of a large delivery. */
+const probeLength = 128 * 1024;
+const probeName = "write probe";
+
+/** What the store itself does with its database. */
+export interface Upkeep {
+  ping(): Promise<void>;
+  /** Writes as much as a large delivery, and deletes it. */
+  probeWrite(): Promise<void>;
+  /**
+   * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls) and the times
+   * at which runners were last seen. Leases and timeouts use elapsed time and need no shift.
+   */
+  shiftPendingTimes(ms: number): Promise<void>;
+  /** SQLite only: moves the log into the database file. `truncate` also makes the log empty. */
+  checkpoint(mode: "passive" | "truncate"): Promise<void>;
+}
+
+export function buildUpkeep({ db }: Scope): Upkeep {
+  return {
+    async ping() {
+      await sql`select 1`.execute(db);
+    },
+    async probeWrite() {
+      const value = "x".repeat(probeLength);
+      await db
+        .insertInto("meta")
+        .values({ name: probeName, value })
+        .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+        .execute();
+      await db.deleteFrom("meta").where("name", "=", probeName).execute();
+    },
+    async shiftPendingTimes(ms) {
+      const shift = Math.round(ms);
+      const inWindow = db
+        .selectFrom("tasks")
+        .where("state", "=", "queued")
+        .where("not_before", "is not", null);
+      await db
+        .updateTable("deliveries")
+        .set((eb) => ({ created_at: eb("created_at", "+", shift) }))
+        .where("id", "in", inWindow.select("delivery_id").where("delivery_id", "is not", null))
+        .execute();
+      await db
+        .updateTable("tasks")
+        .set((eb) => ({ not_before: eb("not_before", "+", shift), created_at: eb("created_at", "+", shift) }))
+        .where("id", "in", inWindow.select("id"))
+        .execute();
+      await db
+        .updateTable("runners")
+        .set((eb) => ({
+          last_seen_at: eb("last_seen_at", "+", shift),
+          gone_since: eb("gone_since", "+", shift),
+        }))
+        .execute();
+      await db
+        .updateTable("outgoing_calls")
+        .set((eb) => ({
+          next_try_at: eb("next_try_at", "+", shift),
+          created_at: eb("created_at", "+", shift),
+        }))
+        .execute();
+    },
+    async checkpoint(mode) {
+      await sql.raw(`pragma wal_checkpoint(${mode})`).execute(db);
+    },
+  };
+}

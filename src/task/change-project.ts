@@ -1,0 +1,32 @@
+import { Fault } from "../errors.ts";
+import { type Project, type ProjectChange, type ProjectSecret, projectRevision } from "../model/project.ts";
+import { operation } from "../model/store.ts";
+
+interface ProjectUpdate {
+  id: number;
+  /** The revision that `change` was made from. */
+  revision: string;
+  change: ProjectChange;
+  /** Sealed values to store. */
+  secrets: ProjectSecret[];
+  /** Names of secrets that do not belong to the changed project. */
+  forget: string[];
+}
+
+/** The project and the names of the secrets that were deleted; null: another change came first. */
+export const changeProject = operation(
+  "changeProject",
+  async (
+    { projects },
+    { id, revision, change, secrets, forget }: ProjectUpdate,
+  ): Promise<{ project: Project; forgotten: string[] } | null> => {
+    const before = await projects.hold(id);
+    if (!before) throw new Fault("not_found", `There is no project ${id}.`);
+    if (projectRevision(before) !== revision) return null;
+    const project = (await projects.update(id, change)) ?? before;
+    for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);
+    const forgotten: string[] = [];
+    for (const name of forget) if (await projects.deleteSecret(id, name)) forgotten.push(name);
+    return { project, forgotten };
+  },
+);

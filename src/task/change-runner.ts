@@ -1,0 +1,31 @@
+import { Fault } from "../errors.ts";
+import { type Runner, runnerRevision } from "../model/runner.ts";
+import { operation } from "../model/store.ts";
+import { refuseIfChanged } from "../revision.ts";
+
+interface RunnerChange {
+  id: number;
+  ifMatch?: string | undefined;
+  change: Partial<Pick<Runner, "name" | "labels" | "groupIds" | "disabled">>;
+  /** Whether the labels of the local runner are a setting. */
+  hasLocalLabels: boolean;
+}
+
+export const changeRunner = operation(
+  "changeRunner",
+  async (
+    { runners },
+    { id, ifMatch, change, hasLocalLabels }: RunnerChange,
+  ): Promise<{ before: Runner; runner: Runner }> => {
+    const before = await runners.hold(id);
+    if (before) refuseIfChanged(ifMatch, runnerRevision(before), "runner");
+    if (before?.local && change.labels && hasLocalLabels)
+      throw new Fault(
+        "conflict",
+        "The labels of the local runner come from the setting runner.labels; change them there.",
+      );
+    const runner = before && (await runners.update(id, change));
+    if (!runner) throw new Fault("not_found", `There is no runner ${id}.`);
+    return { before, runner };
+  },
+);

@@ -1,0 +1,54 @@
+import { operation } from "../../model/store.ts";
+import type { Lease, Task } from "../../model/task.ts";
+import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
+import { appendSystemLine } from "../queue/system-line.ts";
+import type { DecidedTask } from "./refuse-task.ts";
+
+/** The first attempt, and once more. */
+const maxAttempts = 2;
+
+/** Decides about a task whose runner was silent for a whole lease; null when it was renewed or ended meanwhile. */
+export const endLease = operation(
+  "endLease",
+  async (keepers, { id, leaseHash, leaseUntil }: Lease): Promise<DecidedTask | null> => {
+    const now = keepers.now();
+    const task = await keepers.tasks.byId(id);
+    if (task === null) return null;
+    const changed = await keepers.tasks.change(task.id, {
+      whileIn: [task.state],
+      leaseHash,
+      leaseUntil,
+      set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
+    });
+    return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
+  },
+);
+
+/** Before deploy: once more. After: nobody knows what happened, and a second deploy could make it worse. */
+function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
+  const isTouched = hasSideEffects(task.stages);
+  if (task.state === "canceling" && !isTouched)
+    return {
+      state: "canceled",
+      reason: task.reason || "canceled",
+      stages: endStages(task.stages, "canceled", now),
+      finishedAt: now,
+    };
+  if (!isTouched && task.attempt < maxAttempts)
+    return {
+      state: "queued",
+      reason: "The runner vanished before deploy began; the task was queued once more.",
+      stages: resetStages(task.stages),
+      runnerId: null,
+      startedAt: null,
+    };
+  const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
+  return {
+    state: "lost",
+    reason: isTouched
+      ? `The runner vanished during ${during}. How far it came is not known, so it is not run again by itself.`
+      : "The runner vanished a second time; the task is not run again by itself.",
+    stages: endStages(task.stages, "lost", now),
+    finishedAt: now,
+  };
+}

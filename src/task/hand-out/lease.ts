@@ -1,0 +1,27 @@
+import { type OperationKeepers, operation } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+
+/** A runner's claim to hold a task, as its calls present it. */
+export interface HeldLease {
+  taskId: number;
+  attempt: number;
+  runnerId: number;
+  leaseHash: string;
+  /** How long the lease is renewed for. */
+  leaseMs: number;
+}
+
+const heldStates = ["dispatched", "running", "canceling"] as const;
+
+/** Renews the lease; null when the caller no longer holds the task. */
+export async function renew(keepers: OperationKeepers, held: HeldLease): Promise<Task | null> {
+  const { taskId, attempt, runnerId, leaseHash, leaseMs } = held;
+  const task = await keepers.tasks.change(taskId, {
+    whileIn: heldStates,
+    leaseHash,
+    set: { leaseUntil: new Date(keepers.now().getTime() + leaseMs) },
+  });
+  return task && task.runnerId === runnerId && task.attempt === attempt ? task : null;
+}
+
+export const renewLease = operation("renewLease", renew);

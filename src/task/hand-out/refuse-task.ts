@@ -1,0 +1,22 @@
+import { operation } from "../../model/store.ts";
+import type { LogLine, Task } from "../../model/task.ts";
+import { endStages } from "../queue/stages.ts";
+import { appendSystemLine } from "../queue/system-line.ts";
+
+/** A task and the line of its log that says why the server decided about it. */
+export interface DecidedTask {
+  task: Task;
+  line: LogLine;
+}
+
+/** Ends a task that cannot be given to any runner, in place of handing it out again and again. */
+export const refuseTask = operation(
+  "refuseTask",
+  async (keepers, { task, reason }: { task: Task; reason: string }): Promise<DecidedTask | null> => {
+    const now = keepers.now();
+    const stages = endStages(task.stages, "failed", now);
+    const set = { state: "failed", reason, stages, leaseUntil: null, finishedAt: now } as const;
+    const failed = await keepers.tasks.change(task.id, { whileIn: ["dispatched"], set });
+    return failed && { task: failed, line: await appendSystemLine(keepers, failed, now) };
+  },
+);

@@ -1,0 +1,136 @@
+import { Fault } from "../../errors.ts";
+import type {
+  NormalizedEvent,
+  RateBucket,
+  Situation,
+  SituationRequest,
+  TraceStep,
+} from "../../model/delivery.ts";
+import { type Keepers, operation } from "../../model/store.ts";
+import { priorityOf } from "../../task/queue/queue.ts";
+import type { Outcome } from "./outcome.ts";
+import { countedRequest, overSharedRate } from "./project-rate.ts";
+import type { Known } from "./record.ts";
+import {
+  applyQueuePolicy,
+  type Decision,
+  debounce,
+  type HookRules,
+  startOf,
+  startTask,
+} from "./task-steps.ts";
+import { newTrace, type Trace } from "./trace.ts";
+import type { WayIn } from "./ways-in.ts";
+import { carryOut, type Written } from "./written.ts";
+
+/** A delivery that is located, read, verified and filtered, as far as its way in asks for it. */
+export interface ArrivedDelivery {
+  way: WayIn;
+  rules: HookRules;
+  known: Omit<Known, "event" | "trace">;
+  /** The steps so far. */
+  steps: TraceStep[];
+  filtered: Filtered;
+  /** The limit over all instances; null where this instance alone counts. */
+  sharedLimit: { bucket: RateBucket; perMinute: number } | null;
+  /** Whether the task's place in the queue has to be counted. */
+  countsPlace: boolean;
+}
+
+/** What the filters of the hook say. */
+export interface Filtered {
+  /** Of a push that names several refs, the one that was chosen; null where the payload holds none. */
+  event: NormalizedEvent | null;
+  /** A sentence about refs left aside. */
+  aside: string;
+  /** Null: passed. */
+  outcome: Outcome | null;
+  steps: TraceStep[];
+}
+
+export interface Accepted extends Written {
+  /** What counted against the limit over all instances before; null: it was not counted. */
+  counted: ({ bucket: RateBucket } & Situation["counted"]) | null;
+}
+
+/** A decision is made anew when the task that it counted on was claimed meanwhile. */
+const maxAttempts = 3;
+
+/**
+ * Decides about a delivery and records it. It runs with the project's lock held: nothing else decides for the project,
+ * but its tasks may be claimed meanwhile. "changed": the hook by which the delivery was judged is outdated.
+ */
+export const acceptDelivery = operation(
+  "acceptDelivery",
+  async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed"> => {
+    const now = keepers.now();
+    const { known, rules, filtered, sharedLimit } = arrived;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const situation = await keepers.deliveries.situation(requestOf(arrived, now));
+      if (situation?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
+      const trace = newTrace(arrived.steps);
+      const decision = await decide(keepers, { ...arrived, situation, trace, now });
+      const written = await carryOut(
+        keepers,
+        { ...known, event: filtered.event, trace },
+        decision,
+        situation,
+        now,
+      );
+      if (written !== null)
+        return { ...written, counted: sharedLimit && { bucket: sharedLimit.bucket, ...situation.counted } };
+    }
+    throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
+  },
+);
+
+type Deciding = Pick<ArrivedDelivery, "way" | "rules" | "filtered" | "sharedLimit"> & {
+  situation: Situation;
+  trace: Trace;
+  now: Date;
+};
+
+/** The decision, in the order of the specification. */
+export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding): Promise<Decision> {
+  const { situation, trace, now, sharedLimit, filtered } = deciding;
+  const limited = sharedLimit && overSharedRate(situation.counted, sharedLimit, trace, now);
+  if (limited) return { outcome: limited };
+  for (const step of filtered.steps) trace.steps.push(step);
+  const { event, aside } = filtered;
+  if (filtered.outcome || event === null) return withAside({ outcome: filtered.outcome ?? noEvent }, aside);
+  const hand = { ...deciding, event };
+  return withAside((await debounce(keepers, hand)) ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
+}
+
+const noEvent: Outcome = { code: "invalid_payload", reason: "The payload holds no event." };
+
+function withAside(decision: Decision, aside: string): Decision {
+  const { outcome } = decision;
+  return aside === ""
+    ? decision
+    : { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
+}
+
+/** Only what the decision may look at. */
+export function requestOf(
+  { way, rules, filtered, sharedLimit, countsPlace }: Omit<ArrivedDelivery, "known" | "steps">,
+  now: Date,
+): SituationRequest {
+  const { event } = filtered;
+  const passes = event !== null && filtered.outcome === null;
+  const hasWindow = passes && way.debounce !== false && rules.debounceSeconds > 0;
+  return {
+    projectId: rules.projectId,
+    now,
+    counted: sharedLimit && countedRequest(sharedLimit.bucket, sharedLimit.perMinute, now),
+    window: hasWindow
+      ? {
+          since: new Date(now.getTime() - rules.debounceSeconds * 1000),
+          rawRef: rules.debounceScope === "ref" ? event.rawRef : null,
+        }
+      : null,
+    unfinished: passes && rules.queuePolicy !== "always",
+    queued:
+      passes && countsPlace ? { priority: priorityOf.webhook, notBefore: startOf(way, rules, now) } : null,
+  };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "bun:test";
+import { operations } from "../../src/app/operations.ts";
+import { operation } from "../../src/model/store.ts";
+import { availableDatabases } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
+import { deliverTo } from "../support/hook.ts";
+import { startHookServer } from "../support/hook-server.ts";
+import { appendSlowly, echo, setValues } from "../support/store-operations.ts";
+import { setUpStore } from "../support/store-setup.ts";
+
+describe.each(await availableDatabases())("operations on $name", async ({ name, make }) => {
+  const { store, database } = await setUpStore(make);
+
+  test("do all of their work or none of it", async () => {
+    expect(await store.run(setValues, { names: ["a", "b"], value: "set" })).toBe(2);
+    expect([await store.meta.get("a"), await store.meta.get("b")]).toEqual(["set", "set"]);
+    const failing = store.run(setValues, { names: ["c", "d"], value: "set", failure: "no" });
+    expect(String(await failureOf(failing))).toContain("no");
+    expect([await store.meta.get("c"), await store.meta.get("d")]).toEqual([null, null]);
+  });
+
+  test("of many at once only the failing ones are undone", async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, each) =>
+        store.run(setValues, {
+          names: [`together-${each}`, `and-${each}`],
+          value: "set",
+          ...(each % 10 === 3 ? { failure: `operation ${each}` } : {}),
+        }),
+      ),
+    );
+    for (const [each, outcome] of outcomes.entries()) {
+      const isFailing = each % 10 === 3;
+      expect(outcome.status).toBe(isFailing ? "rejected" : "fulfilled");
+      expect(await store.meta.get(`and-${each}`)).toBe(isFailing ? null : "set");
+    }
+  });
+
+  test("take and answer plain data of every kind, whole", async () => {
+    const input = {
+      text: `"quoted" \\ Ω 𝒳\n`.repeat(2_000),
+      marks: ["\0", "\0L", "\0U", "\0D5", "$date"],
+      at: new Date(1_234),
+      nothing: null,
+      list: [1, -0.5, true, [], {}],
+      deep: { __proto: { x: "y".repeat(100) }, "": "empty name" },
+    };
+    const { input: answer, now } = await store.run(echo, input);
+    expect(answer).toEqual(input);
+    expect(Math.abs(now.getTime() - store.now().getTime())).toBeLessThan(5_000);
+  });
+
+  test("keep the fault that they throw", async () => {
+    const failure = await failureOf(store.projects.setSecret(987_654, "A", "x"));
+    expect(failure).toMatchObject({ name: "Fault", code: "not_found" });
+  });
+
+  test("of one lock run one at a time, in order of arrival", async () => {
+    await Promise.all(
+      Array.from({ length: 20 }, (_, each) =>
+        store.run(
+          appendSlowly,
+          { name: "fifo", text: String.fromCharCode(65 + each), ms: 1 },
+          { name: "fifo", waitMs: 5_000 },
+        ),
+      ),
+    );
+    expect(await store.meta.get("fifo")).toBe("ABCDEFGHIJKLMNOPQRST");
+  });
+
+  test("whose lock is not free in time answer timeout and never run", async () => {
+    const held = store.run(
+      appendSlowly,
+      { name: "slow", text: "x", ms: 1_500 },
+      { name: "slow", waitMs: 1_000 },
+    );
+    await Bun.sleep(100);
+    const late = { names: ["late"], value: "ran" };
+    expect(await store.run(setValues, late, { name: "slow", waitMs: 200 })).toBe("timeout");
+    await held;
+    await Bun.sleep(100);
+    expect(await store.meta.get("late")).toBeNull();
+    expect(await store.run(setValues, late, { name: "slow", waitMs: 1_000 })).toBe(1);
+  });
+
+  test("a lock is free again after an operation that failed", async () => {
+    const lock = { name: "failing", waitMs: 1_000 };
+    const failing = store.run(setValues, { names: ["x"], value: "y", failure: "inside" }, lock);
+    expect(String(await failureOf(failing))).toContain("inside");
+    expect(await store.run(setValues, { names: ["x"], value: "y" }, lock)).toBe(1);
+  });
+
+  test("what they write is seen by others only once they have ended, and reads do not wait for them", async () => {
+    const slow = store.run(appendSlowly, { name: "hidden", text: "yes", ms: 800 });
+    await Bun.sleep(100);
+    const startedAt = performance.now();
+    expect(await store.meta.get("hidden")).toBeNull();
+    expect((await store.deliveries.list({}, { page: 1, pageSize: 20 })).total).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(600);
+    await slow;
+    expect(await store.meta.get("hidden")).toBe("yes");
+  });
+
+  test("64 deliveries to a project whose lock is held do not slow those of another project", async () => {
+    const server = await startHookServer(store);
+    const push = { payload: { event: "push", ref: "refs/heads/main" } };
+    const [held, other] = [
+      await server.project({ debounceSeconds: 0 }),
+      await server.project({ debounceSeconds: 0 }),
+    ];
+    const slowest = async () => {
+      const times: number[] = [];
+      for (let each = 0; each < 20; each++) {
+        const startedAt = performance.now();
+        expect((await deliverTo(other.url, push)).status).toBe(202);
+        times.push(performance.now() - startedAt);
+      }
+      return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+    };
+    const freeMs = await slowest();
+    // SQLite has one order for all: there the others of the project are all that can stand in the way.
+    const lock = { name: `webhook ${held.id}`, waitMs: 1_000 };
+    const holder =
+      name === "SQLite"
+        ? Promise.resolve()
+        : (await database.open()).run(appendSlowly, { name: "holder", text: "x", ms: 3_000 }, lock);
+    await Bun.sleep(200);
+    const waiting = Array.from({ length: 64 }, () => deliverTo(held.url, push));
+    await Bun.sleep(200);
+    expect(await slowest()).toBeLessThan(Math.max(5 * freeMs, 100));
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    // What had to wait for the holder is accepted after it, or was refused in time; the rate limit is 60 a minute.
+    for (const status of statuses) expect([202, 429]).toContain(status);
+    await holder;
+    await server.stop();
+  }, 60_000);
+
+  if (name === "SQLite")
+    test("that are not registered are refused by name", async () => {
+      const unknown = operation("unknownOperation", async () => 1);
+      expect(String(await failureOf(store.run(unknown, null)))).toContain(
+        "unknownOperation is not registered",
+      );
+    });
+
+  test("the database tells its own time and what it is, without credentials", async () => {
+    expect(Math.abs(store.now().getTime() - Date.now())).toBeLessThan(60_000);
+    expect(await store.check()).toBeNull();
+    expect(store.describe()).toStartWith(name);
+    expect(store.describe()).not.toContain("slipway:slipway");
+  });
+});
+
+test("no two operations have the same name", () => {
+  const names = operations.map((each) => each.name);
+  expect(new Set(names).size).toBe(names.length);
+});

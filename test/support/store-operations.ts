@@ -1,0 +1,39 @@
+import { operation } from "../../src/model/store.ts";
+import { sampleDelivery, sampleTask } from "./samples.ts";
+
+/** Sets values one after the other, then fails if told to. */
+export const setValues = operation(
+  "testSetValues",
+  async ({ meta }, { names, value, failure }: { names: string[]; value: string; failure?: string }) => {
+    for (const name of names) await meta.set(name, value);
+    if (failure !== undefined) throw new Error(failure);
+    return names.length;
+  },
+);
+
+/** Appends to a value and keeps the others of its lock waiting meanwhile. */
+export const appendSlowly = operation(
+  "testAppendSlowly",
+  async ({ meta }, { name, text, ms }: { name: string; text: string; ms: number }) => {
+    const before = (await meta.get(name)) ?? "";
+    await Bun.sleep(ms);
+    await meta.set(name, before + text);
+    return before;
+  },
+);
+
+/** Answers what it is given, and the time that it sees. */
+export const echo = operation("testEcho", async ({ now }, input: unknown) => ({ input, now: now() }));
+
+/** Ends the thread that executes it. */
+export const crash = operation("testCrash", async () => process.exit(3));
+
+/** A delivery and its task, by two calls of keepers. */
+export const recordPair = operation("testRecordPair", async (keepers, projectId: number) => {
+  const task = await keepers.tasks.create(sampleTask({ projectId }));
+  const delivery = sampleDelivery({ project_id: projectId, task_id: task.id, created_at: keepers.now() });
+  return { deliveryId: await keepers.deliveries.create(delivery), taskId: task.id };
+});
+
+/** The operations of tests, beside those of the product. */
+export const testOperations = [setValues, appendSlowly, echo, crash, recordPair];
