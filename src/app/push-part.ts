@@ -45,7 +45,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
   const maxConnections = Math.min(config["push.max-connections"], socketLimit());
   const steady = clock === systemClock ? steadyClock : clock;
-  const keyFile = bus.name === "local" ? keyFileOf(context, steady) : null;
+  const keyFile = keyFileOf(context, steady);
   const gateway = new Gateway(
     { ...gatewayOptions(config, maxConnections, ownCodes === null), node },
     {
@@ -84,7 +84,7 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     },
     async close() {
       gateway.stop();
-      keyFile?.close();
+      keyFile.close();
       await gateway.presence.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },

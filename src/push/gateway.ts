@@ -60,7 +60,7 @@ export interface GatewayParts {
   /** Whether client messages are written to `outbound`. */
   queuesClientMessages: boolean;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
-  /** Keeps idempotency keys across a restart; null: the bus recalls them. */
+  /** Keeps idempotency keys across a restart; null: only the bus recalls them. */
   keyFile: KeyFile | null;
   /** The time of messages and events. */
   clock: Clock;
@@ -107,9 +107,11 @@ export class Gateway {
     this.node = node;
     this.#clock = clock;
     this.#steady = steady;
-    this.#idempotency = new Idempotency(idempotencyDefaults, parts.keyFile);
+    const isShared = bus.name !== "local";
+    this.#idempotency = new Idempotency({ ...idempotencyDefaults, isShared }, parts.keyFile);
+    // A message whose acknowledgement was lost with the process arrives once more, and is then delivered.
     for (const [key, record] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
-      this.#idempotency.recall(key, record, steady.now());
+      this.#idempotency.recall(key, { ...record, isRecalled: isShared }, steady.now());
     this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
     this.ring = new ResumeRing({ ...options.resume, originId: bootTag });
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
@@ -122,7 +124,7 @@ export class Gateway {
       sendBuffers,
       counters,
       clock: steady,
-      isShared: bus.name !== "local",
+      isShared,
     });
     const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {

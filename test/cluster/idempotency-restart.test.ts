@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { Connection } from "rabbitmq-client";
 import { freshPrefix } from "../support/buses.ts";
 import { eventually } from "../support/eventually.ts";
 import { PushClient } from "../support/push-client.ts";
@@ -104,3 +105,40 @@ describe.each(signals)("a key that was published before %s", (signal) => {
     }, 90_000);
   });
 });
+
+const [rabbitmq] = brokers.filter(({ name }) => name === "RabbitMQ");
+
+describe.each(rabbitmq ? [rabbitmq] : [])("a key over $name whose copies the broker lost", ({ url = "" }) => {
+  test("is known by an instance that delivered it before its restart", async () => {
+    const prefix = freshPrefix();
+    const settings = {
+      "push-cluster-enabled": "true",
+      "push-queue-url": url,
+      "push-queue-prefix": prefix,
+    };
+    const [one, two] = await Promise.all([startInstance("one", settings), startInstance("two", settings)]);
+    const waiting = await connect(two);
+    const first = await publish(one, "order-7");
+    await eventually("the message arrives on the other instance", () => waiting.frames.length === 1);
+    waiting.close();
+    await Promise.all([one.end("SIGKILL"), two.end("SIGKILL")]);
+    await deleteQueue(url, `${prefix}.keyed`);
+    await Promise.all([one.start(), two.start()]);
+    for (const instance of [one, two]) {
+      const client = await connect(instance);
+      expect(await publish(instance, "order-7")).toEqual(first);
+      await receivesNoRepeat(instance, client);
+      client.close();
+    }
+  }, 60_000);
+});
+
+async function deleteQueue(url: string, queue: string): Promise<void> {
+  const connection = new Connection(url);
+  try {
+    const { messageCount } = await connection.queueDelete(queue);
+    expect(messageCount).toBe(1);
+  } finally {
+    await connection.close();
+  }
+}

@@ -29,7 +29,7 @@ function live(file: string, clock = manualClock(1_000_000_000), faults: string[]
     machine: null,
     onFault: (reason) => faults.push(reason),
   });
-  const keys = new Idempotency({ windowMs, maxKeys: 1000 }, journal);
+  const keys = new Idempotency({ windowMs, isShared: false, maxKeys: 1000 }, journal);
   for (const [key, record] of journal.load(windowMs)) keys.recall(key, record, clock.now());
   const publish = (key: string, id: string, receivers = 1) => {
     const isFirst = keys.remember(key, id, print, clock.now());

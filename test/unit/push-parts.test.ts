@@ -53,7 +53,7 @@ describe("allowed-origins", () => {
 
 describe("idempotency keys", () => {
   test("a key is known for five minutes, however the two maps rotate", () => {
-    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    const keys = new Idempotency({ windowMs: 300_000, isShared: false, maxKeys: 1000 });
     const print = fingerprintOf("all", "", "x");
     expect(keys.remember("a", "id-a", print, 1000)).toBe(true);
     for (let at = 1000; at <= 300_000; at += 1000) {
@@ -65,7 +65,7 @@ describe("idempotency keys", () => {
   });
 
   test("the number of keys is bounded: the older half is dropped first", () => {
-    const keys = new Idempotency({ windowMs: 300_000, maxKeys: 1000 });
+    const keys = new Idempotency({ windowMs: 300_000, isShared: false, maxKeys: 1000 });
     for (let index = 0; index < 5000; index++) keys.remember(`k${index}`, "id", 0n, 1);
     expect(keys.size).toBeLessThanOrEqual(1000);
     expect(keys.find("k4999", 2)).toBeDefined();

@@ -11,6 +11,8 @@ export interface KeyRecord {
 
 export interface IdempotencyOptions {
   windowMs: number;
+  /** Whether other instances publish too: then a key is stored when its message is delivered here. */
+  isShared: boolean;
   /** Beyond this the older half is forgotten before its time. */
   maxKeys: number;
 }
@@ -22,7 +24,7 @@ export interface KeyJournal {
   rotate(): void;
 }
 
-export const idempotencyDefaults: IdempotencyOptions = { windowMs: 5 * 60_000, maxKeys: 1_000_000 };
+export const idempotencyDefaults = { windowMs: 5 * 60_000, isShared: false, maxKeys: 1_000_000 };
 
 /**
  * Idempotency keys of delivered messages, never of a failed publish. They are in two maps, and the older one is dropped as
@@ -59,7 +61,11 @@ export class Idempotency {
     const known = this.find(key, nowMs);
     const isFirst = !known || (known.isRecalled && known.id === id);
     if (known && isFirst) known.isRecalled = false;
-    if (!known) this.#add(key, { id, fingerprint, receivers: null, isRecalled: false, atMs: nowMs }, nowMs);
+    if (!known) {
+      const record = { id, fingerprint, receivers: null, isRecalled: false, atMs: nowMs };
+      this.#add(key, record, nowMs);
+      if (this.#options.isShared) this.#journal?.add(key, record);
+    }
     return isFirst;
   }
 
@@ -74,7 +80,7 @@ export class Idempotency {
     const record = this.find(key, nowMs);
     if (!record) return;
     record.receivers = receivers;
-    this.#journal?.add(key, record);
+    if (!this.#options.isShared) this.#journal?.add(key, record);
   }
 
   dropOld(nowMs: number): void {

@@ -31,8 +31,9 @@ export interface KeyFileOptions {
 const maxUnwritten = 10_000;
 
 /**
- * Idempotency keys of an instance without a broker. Each key is written before its publish is answered, without a sync: it
- * survives a crash of the process, but not a power failure.
+ * Idempotency keys that survive a restart of this instance. Each key is written without a sync: it survives a crash of the
+ * process, but not a power failure. In a cluster the broker keeps keys as well, for instances that lost their disk; the file
+ * covers a broker that lost them.
  */
 export class KeyFile implements KeyJournal {
   readonly #options: KeyFileOptions;
