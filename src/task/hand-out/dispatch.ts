@@ -165,8 +165,10 @@ async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   clearTimeout(handle);
 }
 
-function needsContainers({ stages }: RunTask): boolean {
-  return stages.some(({ image, network }) => image !== undefined || network === "none");
+function needsContainers({ stages, release }: RunTask): boolean {
+  return [...stages, ...(release?.previous?.stages ?? [])].some(
+    ({ image, network }) => image !== undefined || network === "none",
+  );
 }
 
 function offered({ labels }: Runner, request: ClaimRequest): string[] {
