@@ -52,7 +52,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
       sessionMs,
     }),
     gitUrlRules: gitUrlRulesOf(config),
-    trigger: tasks.trigger,
+    manualTasks: tasks.manualTasks,
     waitingOf: tasks.waitingOf,
     testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],

@@ -15,8 +15,8 @@ import { finishTask } from "../task/hand-out/finish-task.ts";
 import { renewLease } from "../task/hand-out/lease.ts";
 import { refuseTask } from "../task/hand-out/refuse-task.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
+import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
-import { cancelTask, startTask } from "../task/trigger.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";
 

@@ -14,6 +14,7 @@ import { buildWakeups } from "../task/events/wakeups.ts";
 import { buildDispatch } from "../task/hand-out/dispatch.ts";
 import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
+import { buildManualTasks, type ManualTasks } from "../task/manual-tasks.ts";
 import { buildAttemptRecord } from "../task/notify/attempt-record.ts";
 import { buildDeliveryNews, type DeliveryNews } from "../task/notify/delivery-news.ts";
 import { sendGuarded } from "../task/notify/guarded-request.ts";
@@ -26,12 +27,11 @@ import { buildStatusTokens } from "../task/notify/status-tokens.ts";
 import { buildTestMessages, type TestMessages } from "../task/notify/test-message.ts";
 import { buildWaiting, type WaitingOf } from "../task/queue/waiting.ts";
 import { expiredTasks } from "../task/retention.ts";
-import { buildTrigger, type Trigger } from "../task/trigger.ts";
 import type { AppContext } from "./part.ts";
 
 export interface TaskPart {
   routes: Routes;
-  trigger: Trigger;
+  manualTasks: ManualTasks;
   events: TaskEvents;
   waitingOf: WaitingOf;
   /** Reports recorded deliveries. */
@@ -125,7 +125,7 @@ export function buildTaskPart(
   });
   return {
     routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
-    trigger: buildTrigger({ store, events }),
+    manualTasks: buildManualTasks({ store, events }),
     events,
     waitingOf,
     deliveryNews,

@@ -23,9 +23,9 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
-import type { Trigger } from "../../task/trigger.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
@@ -56,7 +56,7 @@ export interface ApiDeps extends RequestDeps {
   passwords: Passwords;
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
-  trigger: Trigger;
+  manualTasks: ManualTasks;
   waitingOf: WaitingOf;
   testMessages: TestMessages;
   /** The setting runner.labels, which the local runner is registered with. */
@@ -98,7 +98,7 @@ export function buildApi(deps: ApiDeps) {
       "/api",
       tasksApi({
         store,
-        trigger: deps.trigger,
+        manualTasks: deps.manualTasks,
         waitingOf: deps.waitingOf,
         retentionDays: deps.taskRetentionDays,
       }),

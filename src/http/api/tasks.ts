@@ -3,9 +3,9 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
+import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
-import type { Trigger } from "../../task/trigger.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, route } from "./route.ts";
 import { gitRef, idParams, queryId, text } from "./scalars.ts";
@@ -113,13 +113,13 @@ const rerunTask = route({
 
 export interface TasksDeps {
   store: Store;
-  trigger: Trigger;
+  manualTasks: ManualTasks;
   waitingOf: WaitingOf;
   /** Finished tasks are deleted after this many days; 0: never. */
   retentionDays: number;
 }
 
-export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps) {
+export function tasksApi({ store, manualTasks, waitingOf, retentionDays }: TasksDeps) {
   const { tasks } = store;
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
   const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
@@ -182,7 +182,7 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
       const { username } = callerOf(c);
       const { ref = null, commit = null, actions } = c.req.valid("json");
       const asked = { ref, commit, actions: actions ? onlyGiven(actions) : null };
-      const task = await trigger.run(projectOf(c), asked, username);
+      const task = await manualTasks.run(projectOf(c), asked, username);
       await noted(c, "task.run", task, { ref: task.ref, commit: task.commit });
       return c.json(await written(task), 201);
     })
@@ -206,13 +206,13 @@ export function tasksApi({ store, trigger, waitingOf, retentionDays }: TasksDeps
     })
     .openapi(cancelTask, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "manage");
-      const canceled = await trigger.cancel(task, callerOf(c).username);
+      const canceled = await manualTasks.cancel(task, callerOf(c).username);
       await noted(c, "task.cancel", task);
       return c.json(await written(canceled), 200);
     })
     .openapi(rerunTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "manage");
-      const again = await trigger.rerun(task, project, callerOf(c).username);
+      const again = await manualTasks.rerun(task, project, callerOf(c).username);
       await noted(c, "task.rerun", again, { rerunOf: task.id });
       return c.json(await written(again), 201);
     });

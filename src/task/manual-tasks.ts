@@ -8,20 +8,20 @@ import type { TaskEvents } from "./events/task-events.ts";
 import { enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
 
-/** What people do with tasks by hand. */
-export interface Trigger {
-  /** Runs the project's own ref unless told another; with `commit` that one, which is how an earlier is deployed again. */
+/** Tasks that users start, repeat and cancel. Webhook deliveries create tasks in the same way, with `enqueueTask`. */
+export interface ManualTasks {
+  /** Runs the project's ref, or another one; with `commit` an earlier commit is deployed again. */
   run(
     project: Project,
     asked: { ref: string | null; commit: string | null; actions: Actions | null },
     username: string,
   ): Promise<Task>;
   rerun(task: Task, project: Project, username: string): Promise<Task>;
-  /** Answers the task as it is then: canceled, or canceling until its runner has ended it. */
+  /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, username: string): Promise<Task>;
 }
 
-export function buildTrigger({ store, events }: { store: Store; events: TaskEvents }): Trigger {
+export function buildManualTasks({ store, events }: { store: Store; events: TaskEvents }): ManualTasks {
   async function enqueue(
     project: Project,
     order: Pick<Task, "ref" | "commit" | "message" | "actions" | "rerunOf">,
