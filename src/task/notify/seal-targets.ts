@@ -38,14 +38,17 @@ interface SealedTargets {
 
 function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarget[]): SealedTargets | null {
   const addresses: SealedTargets["addresses"] = [];
-  const notify = before.map((target): NotifyTarget => {
+  if (before.every(({ id }) => id !== undefined)) return null;
+  // An address that is no URL could never be called. It must not keep the server from starting.
+  const usable = before.filter(({ url }) => URL.canParse(url));
+  const notify = usable.map((target): NotifyTarget => {
     const { url } = target;
     const id = target.id ?? newTargetId();
     if (target.id === undefined)
       addresses.push({ id, url, sealed: sealAddress(secrets, projectId, id, { url, secret: null }) });
     return { format: "slipway", logLines: 0, hasSecret: false, ...target, id, url: shownAddress(url) };
   });
-  return addresses.length === 0 ? null : { projectId, before, notify, addresses };
+  return { projectId, before, notify, addresses };
 }
 
 /** False: another instance sealed them first. */
