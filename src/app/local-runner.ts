@@ -49,6 +49,8 @@ interface KnownRunner extends ProcessIdentity {
   version: string;
   /** Missing for runners of earlier versions, which read their token in `local.json` for each call. */
   hasOwnToken?: true;
+  /** Of its settings: after a change, another runner takes its place. */
+  settingsHash?: string;
 }
 
 const lookEveryMs = 1000;
@@ -85,6 +87,7 @@ export function buildLocalRunner(
   secrets: Secrets,
 ): LocalRunner {
   const files = localRunnerFiles(config["data.dir"]);
+  const settingsHash = hashToken(settingsOf(config).join("\n"));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let registration: Registration | null = null;
   let readable: ReadableToken | null = null;
@@ -169,7 +172,7 @@ export function buildLocalRunner(
     child.stdin.write(token);
     void child.stdin.end();
     child.unref();
-    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true };
+    const known: KnownRunner = { ...identityOf(child.pid), version, hasOwnToken: true, settingsHash };
     writeFileSync(files.pid, JSON.stringify(known), { mode: 0o600 });
     log.info({ pid: child.pid }, "local runner started");
   }
@@ -178,7 +181,8 @@ export function buildLocalRunner(
   function isThere(): boolean {
     const known = readJson<KnownRunner>(files.pid);
     const isAlive = known !== null && isSameProcessAlive(known);
-    if (isAlive && known.version === version && known.hasOwnToken) return true;
+    if (isAlive && known.version === version && known.hasOwnToken && known.settingsHash === settingsHash)
+      return true;
     if (isAlive) process.kill(known.pid, "SIGTERM");
     else if (known !== null) log.warn({ pid: known.pid, log: files.log }, "the local runner is gone");
     return false;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
@@ -41,6 +41,14 @@ describe.skipIf(!user)("runner.scriptUser", () => {
     expect(text).toContain("\nChange\n");
     expect(text).toContain("cannot-change");
     expect(state).toBe("success");
+    const [task = ""] = readdirSync(join(scene.root, "work/project-1"));
+    // Other users of the machine read neither the checkout nor the clone.
+    for (const path of [
+      `work/project-1/${task}/source`,
+      `work/project-1/${task}/scripts`,
+      "cache/project-1.git",
+    ])
+      expect([path, statSync(join(scene.root, path)).mode & 0o007]).toEqual([path, 0]);
     expect(statSync(join(scene.root, "shared/project-1/deps%2Fstore/kept")).uid).toBe(user?.uid ?? 0);
   });
 

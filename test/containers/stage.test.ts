@@ -57,6 +57,19 @@ describe.skipIf(!podman)("a stage with an image", () => {
     expect(missing.text).toContain("no-such-image");
   });
 
+  test("ignores the user and the entry point that the image names", async () => {
+    const other = "localhost/slipway-test/other:latest";
+    const make = `c=$(podman create ${(podman ?? "").replaceAll(",", " ")} ${testImage} true) &&
+      podman commit -q --change USER=1000 --change 'ENTRYPOINT ["/bin/false"]' $c ${other} && podman rm $c`;
+    expect(Bun.spawnSync(["sh", "-c", make]).exitCode).toBe(0);
+    const { state, text } = await scene.run(
+      { build: "echo x >made.txt; echo uid=$(id -u)" },
+      { image: other },
+    );
+    expect(state).toBe("success");
+    expect(text).toContain("uid=0");
+  });
+
   test("runs a script by its #! line, and a health check in a container too", async () => {
     const start = "#!/bin/sh\necho by-line; readlink /bin/ls >kind.txt";
     const healthCheck = {

@@ -163,7 +163,8 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
     return stoppedEnd("checkout", held);
 
   const { scriptUser } = parts.execution;
-  if (scriptUser !== null && !release) await giveTo(scriptUser, workspace.source);
+  if (scriptUser !== null && !release)
+    await giveTo(scriptUser, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
   const cachePaths = instruction.cache ?? [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, scriptUser);
   if (cachePaths.length > 0 && !release)

@@ -1,4 +1,4 @@
-import { chownSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunningContainer } from "../process/container.ts";
 import { markVariable } from "../process/process-tree.ts";
@@ -10,8 +10,8 @@ export interface ContainerRun {
   image: string;
   network: "bridge" | "none";
   resources: Resources;
-  /** Who owns the files that the script makes; null: whom the engine chooses. */
-  user: { uid: number; gid: number } | null;
+  /** Owns the files that the script makes. The user that the image names could not write to the workspace. */
+  user: { uid: number; gid: number };
   /** Folders of the host, at the same path in the container. */
   mounts: { folder: string; isReadOnly: boolean }[];
   cwd: string;
@@ -31,6 +31,8 @@ export interface StartedContainer {
 
 /** Where the container finds its environment. */
 const environmentFolder = "/run/slipway";
+/** Docker grants these by default: device files in the workspace, and forged packets. */
+const droppedCapabilities = ["MKNOD", "NET_RAW"];
 /** A container without a limit of its own: enough for a large build, and an end to a fork bomb. */
 const processesMax = 8192;
 
@@ -59,7 +61,7 @@ export function containerRun(run: ContainerRun): StartedContainer {
       ? {}
       : { memory: `${resources.memoryBytes}b`, "memory-swap": `${resources.memoryBytes}b` }),
     ...(resources.cpus === null ? {} : { cpus: String(resources.cpus) }),
-    ...(run.user === null ? {} : { user: `${run.user.uid}:${run.user.gid}` }),
+    user: `${run.user.uid}:${run.user.gid}`,
     ...(isPodman ? { "http-proxy": "false" } : {}),
   };
   const mounts = run.mounts.map(({ folder: path, isReadOnly }) => mount(path, path, isReadOnly));
@@ -67,6 +69,7 @@ export function containerRun(run: ContainerRun): StartedContainer {
     command: [
       ...[engine.name, "run", "--rm", "--pull=missing", ...engine.arguments],
       ...Object.entries(options).map(([option, value]) => `--${option}=${value}`),
+      ...droppedCapabilities.map((capability) => `--cap-drop=${capability}`),
       ...[...mounts, mount(folder, environmentFolder, true)],
       ...[run.image, "-c", wrapper, "sh"],
       ...[String(run.mustLeaveNothing), String(resources.nice), ...run.command],
@@ -114,15 +117,14 @@ const tmpfsType = 0x01021994;
 
 /** Never on a disk: a folder in memory that only the runner and the container's user can read. */
 function writeEnvironment({ env, mark, user }: ContainerRun): string {
-  const folder = mkdtempSync(join(memoryFolder(), "slipway-env-"));
+  const folder = mkdtempSync(join(memoryFolder(), `slipway-env-${process.pid}-`));
   try {
     const file = join(folder, "env");
     const lines = Object.entries({ ...env, [markVariable]: mark }).map(
       ([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'\n`,
     );
     writeFileSync(file, lines.join(""), { mode: 0o400 });
-    if (user !== null && process.getuid?.() === 0)
-      for (const path of [file, folder]) chownSync(path, user.uid, user.gid);
+    if (process.getuid?.() === 0) for (const path of [file, folder]) chownSync(path, user.uid, user.gid);
     return folder;
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
@@ -130,14 +132,34 @@ function writeEnvironment({ env, mark, user }: ContainerRun): string {
   }
 }
 
-function memoryFolder(): string {
-  const candidates = ["/dev/shm", process.env.XDG_RUNTIME_DIR, "/run"];
-  for (const folder of candidates) {
-    try {
-      if (folder && statfsSync(folder).type === tmpfsType) return folder;
-    } catch {
-      // The next one may exist.
+/** Removes what runners left that were killed before anyone knew of the container. */
+export function sweepEnvironments(): void {
+  for (const parent of memoryFolders()) {
+    for (const name of readdirSync(parent)) {
+      const pid = /^slipway-env-(\d+)-/.exec(name)?.[1];
+      if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+      try {
+        rmSync(join(parent, name), { recursive: true, force: true });
+      } catch {
+        // It belongs to a runner of another user.
+      }
     }
   }
+}
+
+function memoryFolder(): string {
+  const [folder] = memoryFolders();
+  if (folder !== undefined) return folder;
   throw new Error("Neither /dev/shm nor /run is a tmpfs, so secrets cannot be passed to a container.");
+}
+
+function memoryFolders(): string[] {
+  const candidates = ["/dev/shm", process.env.XDG_RUNTIME_DIR, "/run"];
+  return candidates.filter((folder): folder is string => {
+    try {
+      return folder !== undefined && statfsSync(folder).type === tmpfsType;
+    } catch {
+      return false;
+    }
+  });
 }

@@ -4,7 +4,7 @@ import type { Log } from "../../log.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
-import { containerRun, mountFault } from "./container-run.ts";
+import { containerRun, mountFault, sweepEnvironments } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
 import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
 import { containerEnvironment, hostEnvironment } from "./script-environment.ts";
@@ -68,6 +68,7 @@ export async function openExecution(options: ExecutionOptions, root: string, log
       "invalid",
       `runner.image is ${image}, but there is no container engine: install podman or docker, or unset runner.image.`,
     );
+  if (engine !== null) sweepEnvironments();
   const powerful = user === null ? [] : powerfulGroupsOf(user);
   if (user !== null && powerful.length > 0)
     log.warn(
@@ -124,10 +125,13 @@ function onHost(
   };
 }
 
-/** Docker's containers run as root of the machine; a runner that is not root could not remove their files. */
-function ownerOfFiles({ name }: Engine): { uid: number; gid: number } | null {
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  return name === "docker" && uid !== 0 ? { uid, gid } : null;
+/**
+ * The runner's own user, so that it can remove the files. In podman without root, that is the container's root; docker's
+ * containers share the users of the machine.
+ */
+function ownerOfFiles({ name }: Engine): { uid: number; gid: number } {
+  if (name === "podman") return { uid: 0, gid: 0 };
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
 /** The checkout borrows objects from the clone, so git in the container needs them at the same path. */

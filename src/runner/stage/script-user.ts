@@ -76,8 +76,10 @@ export function mustReach(user: ScriptUser, root: string): void {
   );
 }
 
-/** Gives a folder with all that is in it to the account; links are not followed. */
-export async function giveTo(user: ScriptUser, folder: string): Promise<void> {
+/** Gives the checkout to the account, and lets it read the clone; other users of the machine can enter neither. */
+export async function giveTo(user: ScriptUser, folder: string, clone: string): Promise<void> {
+  chownSync(clone, 0, user.gid);
+  chmodSync(clone, 0o750);
   const child = Bun.spawn(["chown", "-R", "-h", `${user.uid}:${user.gid}`, "--", folder], {
     stdout: "ignore",
     stderr: "pipe",
@@ -85,6 +87,7 @@ export async function giveTo(user: ScriptUser, folder: string): Promise<void> {
   const problems = new Response(child.stderr).text();
   if ((await child.exited) !== 0)
     throw new Error(`${folder} could not be given to ${user.name}: ${await problems}`);
+  chmodSync(folder, 0o700);
 }
 
 function output(command: string[]): string {
