@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
 import { Glob } from "bun";
+import { operations } from "../../src/app/operations.ts";
 import {
   crowdedFolders,
   cycles,
@@ -128,6 +129,36 @@ describe("the architecture", () => {
   test("no folder of src has more than 24 files", () =>
     expect(crowdedFolders(product, nounFolders)).toEqual([]));
   test("each technology stays in its part", () => expect(strayPackages(product, parts, owners)).toEqual([]));
+  test("SQLite is called on threads of the store alone, and in commands that have a process of their own", () => {
+    const importersOf = (target: string) =>
+      product
+        .filter((file) => importsOf(file).some(({ to, isTypeOnly }) => to === target && !isTypeOnly))
+        .map(({ path }) => path);
+    expect(importersOf("src/store/sqlite/sqlite-connection.ts").sort()).toEqual([
+      "src/store/maintenance/bulk-connection.ts",
+      "src/store/sqlite/open-file.ts",
+    ]);
+    expect(importersOf("src/store/sqlite/open-file.ts")).toEqual(["src/store/sqlite/thread-program.ts"]);
+    expect(importersOf("src/store/sqlite/thread-program.ts")).toEqual(["src/app/store-thread-program.ts"]);
+    const callers = product.filter(({ text }) => text.includes('from "bun:sqlite"')).map(({ path }) => path);
+    // The owner locks a file beside the database.
+    expect(callers.sort()).toEqual([
+      "src/store/sqlite/sqlite-connection.ts",
+      "src/store/sqlite/sqlite-owner.ts",
+    ]);
+  });
+  test("every operation is registered", () => {
+    const made = product.flatMap(({ text }) =>
+      [...text.matchAll(/operation\(\s*"(\w+)"/g)].map(([, name]) => name),
+    );
+    expect(operations.map(({ name }) => name).sort()).toEqual(made.sort() as string[]);
+  });
+  test("transactions are the store's", () => {
+    const others = product.filter(
+      ({ path, text }) => !path.startsWith("src/store/") && text.includes("transaction("),
+    );
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
   test("files are named for what is inside and short enough to take in", () =>
     expect(unfitFiles(everything)).toEqual([]));
 });

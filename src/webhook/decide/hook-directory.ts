@@ -29,8 +29,6 @@ export interface HookSecrets {
  */
 export interface HookDirectory {
   byKey(key: string): Promise<Hook | null>;
-  /** The cached hook; null when it is not cached. */
-  remembered(key: string): Hook | null;
   /** The hook as stored now, with the same `config` object if that is unchanged. Null when key or project are gone. */
   current(hook: Hook): Promise<Hook | null>;
   hookOf(config: WebhookConfig, project: Project): Hook;
@@ -75,7 +73,6 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
 
   return {
     byKey: async (key) => hooks.get(key) ?? read(key, undefined),
-    remembered: (key) => hooks.get(key) ?? null,
     async current(hook) {
       const { key } = hook.config;
       // Without a key it was never enabled, and no delivery is judged by it.

@@ -76,23 +76,10 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** Adds project and event, as far as known, to the record of a failed look-up, so that it can be replayed. */
+  /** Adds the project to the record of a failed look-up, if it can be read now. */
   async function ownedDelivery(incoming: Incoming, known: Known): Promise<Known> {
-    const hook = hooks.remembered(incoming.key);
-    if (hook === null) {
-      const config = await store.webhookConfigs.byKey(incoming.key).catch(() => null);
-      return config === null ? known : { ...known, projectId: config.projectId, provider: config.provider };
-    }
-    const located = locatedDelivery(hook, incoming, known);
-    try {
-      const body = hook.config.enabled ? await incoming.readBody() : "too_large";
-      if (typeof body === "string" || !isVerified(hook, signedRequestOf(incoming, body), clock.now()))
-        return located;
-      return readDelivery(hook, incoming, located, body).known;
-    } catch {
-      // A secret that cannot be decrypted: the record reports the failed look-up.
-      return located;
-    }
+    const config = await store.webhookConfigs.byKey(incoming.key).catch(() => null);
+    return config === null ? known : { ...known, projectId: config.projectId, provider: config.provider };
   }
 
   function receiveFor(remembered: Hook, incoming: Incoming, known: Known): Promise<Answer> {
