@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import { alreadyPublished, type Bus } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
@@ -33,6 +34,21 @@ interface KeyedPublish {
   published: Promise<Published>;
 }
 
+/** Receivers drop a second message with the same id, and report a missing number as a loss. */
+interface MessageIdentity {
+  id: string;
+  /** 0: the bus would refuse the message, so it gets no number. */
+  seq: number;
+}
+
+interface IdempotencyKey {
+  key: string;
+  fingerprint: bigint;
+}
+
+/** Keys of unconfirmed publishes that are remembered for a repeat. */
+const maxUnconfirmed = 10_000;
+
 /** Limit of messages that the hub has deferred; above it a publish is refused with 503. */
 const maxDeferredBytes = 64 * 1024 * 1024;
 
@@ -45,6 +61,8 @@ export class Publisher {
   readonly #isLocal: boolean;
   readonly #isDebug: boolean;
   readonly #keyedPublishes = new Map<string, KeyedPublish>();
+  /** The broker may have written these messages, so a repeat of the key sends the same one. */
+  readonly #unconfirmed = new BoundedMap<string, MessageIdentity & { fingerprint: bigint }>(maxUnconfirmed);
   #seq = 0;
 
   constructor(parts: PublisherParts) {
@@ -59,7 +77,7 @@ export class Publisher {
 
   /** Returns without a promise if the message was sent at once. Rejects with Fault "too_large" or "unavailable". */
   publish(request: PublishRequest): Published | Promise<Published> {
-    const publishing = this.#send(request, undefined);
+    const publishing = this.#send(request);
     return this.#isDebug ? this.#logged(request, publishing) : publishing;
   }
 
@@ -75,13 +93,14 @@ export class Publisher {
       if (this.#isDebug) this.#parts.log.debug({ id: (await earlier.published).id }, "publish repeated");
       return earlier.published;
     }
-    const published = Promise.resolve(this.#send(request, idempotencyKey));
+    const published = Promise.resolve(this.#send(request, { key: idempotencyKey, fingerprint }));
     this.#keyedPublishes.set(idempotencyKey, { fingerprint, published });
     const { idempotency, steady } = this.#parts;
     try {
       const { id, receivers } = await published;
       idempotency.published(idempotencyKey, receivers, steady.now());
       if (this.#isDebug) this.#log(request, { id, receivers });
+      this.#unconfirmed.delete(idempotencyKey);
       this.#release(idempotencyKey);
       return { id, receivers };
     } catch (error) {
@@ -120,26 +139,38 @@ export class Publisher {
     return { fingerprint: delivered.fingerprint, published };
   }
 
+  #newIdentity(): MessageIdentity {
+    const { bus, newId } = this.#parts;
+    return { id: newId(), seq: bus.accepts("broadcast") ? ++this.#seq : 0 };
+  }
+
+  #identityOf({ key, fingerprint }: IdempotencyKey): MessageIdentity {
+    const unconfirmed = this.#unconfirmed.get(key);
+    if (unconfirmed?.fingerprint === fingerprint) return unconfirmed;
+    const identity = this.#newIdentity();
+    if (identity.seq > 0) this.#unconfirmed.set(key, { ...identity, fingerprint });
+    return identity;
+  }
+
   #send(
     { targetType, target, data }: PublishRequest,
-    idempotencyKey: string | undefined,
+    idempotency?: IdempotencyKey,
   ): Published | Promise<Published> {
-    const { bus, hub, clock, node, newId, maxMessageBytes } = this.#parts;
+    const { bus, hub, clock, node, maxMessageBytes } = this.#parts;
     if (isLongerThan(data, maxMessageBytes)) return Promise.reject(tooLarge(maxMessageBytes));
     if (hub.deferredBytes > maxDeferredBytes) return Promise.reject(tooManyDeferred());
-    const id = newId();
+    const { id, seq } = idempotency ? this.#identityOf(idempotency) : this.#newIdentity();
     const message: BroadcastMessage = {
       v: 1,
       id,
-      // Receivers report a missing number as a loss, so a message that the bus refuses gets no number.
-      seq: bus.accepts("broadcast") ? ++this.#seq : 0,
+      seq,
       ts: clock.now(),
       node,
       targetType,
       target,
       data,
     };
-    if (idempotencyKey !== undefined) message.idempotencyKey = idempotencyKey;
+    if (idempotency) message.idempotencyKey = idempotency.key;
     const publishing = bus.publish("broadcast", orderingKey(targetType, target), message);
     if (publishing === alreadyPublished) return { id, receivers: hub.lastReceivers };
     // Counted before the message is sent: a recipient may close when it reads it.
