@@ -28,7 +28,7 @@ const Tokens = lazy(() => import("./pages/tokens.tsx"));
 const Audit = lazy(() => import("./pages/audit.tsx"));
 const Account = lazy(() => import("./pages/account.tsx"));
 
-const projectTabs = ["tasks", "webhook", "deliveries", "settings"];
+const projectTabs = ["tasks", "releases", "webhook", "deliveries", "settings"];
 
 export function App() {
   return (

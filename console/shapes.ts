@@ -12,4 +12,8 @@ export type Session = InferResponseType<typeof api.auth.sessions.$get, 200>["ite
 export type Task = InferResponseType<(typeof api.tasks)[":id"]["$get"], 200>;
 export type DeliverySummary = InferResponseType<typeof api.webhooks.deliveries.$get, 200>["items"][number];
 export type Delivery = InferResponseType<(typeof api.webhooks.deliveries)[":id"]["$get"], 200>;
+export type Release = InferResponseType<
+  (typeof api.projects)[":id"]["releases"]["$get"],
+  200
+>["items"][number];
 export type Webhook = InferResponseType<(typeof api.projects)[":id"]["webhook"]["$get"], 200>;

@@ -1,4 +1,4 @@
-import { Button, Group, Tabs, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Tabs, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import { given } from "../address.ts";
@@ -15,6 +15,7 @@ import { taskQuery, useRunProject } from "../task-query.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { DeliveryList } from "./deliveries.tsx";
+import { Releases } from "./releases.tsx";
 import { ProjectSettings } from "./settings/settings.tsx";
 import { TaskList } from "./tasks.tsx";
 import { WebhookPage } from "./webhook/webhook.tsx";
@@ -53,6 +54,17 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
           <Link href={`/projects/${project.id}/settings#stages`}>Say what its stages do.</Link>
         </Text>
       )}
+      {project.liveNote !== "" && (
+        <Alert variant="light" color="lamp" role="note" mb="md">
+          {visible(project.liveNote)}
+        </Alert>
+      )}
+      {project.permission === "manage" &&
+        project.warnings.map((warning) => (
+          <Text key={warning} size="sm" className="note">
+            {visible(warning)} <Link href={`/projects/${project.id}/settings#stages`}>To its settings.</Link>
+          </Text>
+        ))}
       {project.sample && (
         <Text size="sm" className="note">
           This is a sample, to look around in. Run it again, break its scripts under Settings, and delete it
@@ -66,12 +78,16 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
       >
         <Tabs.List mb="lg">
           <Tabs.Tab value="tasks">Tasks</Tabs.Tab>
+          <Tabs.Tab value="releases">Releases</Tabs.Tab>
           <Tabs.Tab value="webhook">Webhook</Tabs.Tab>
           <Tabs.Tab value="deliveries">Deliveries</Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tasks">
           <TaskList projectId={project.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="releases">
+          <Releases project={project} />
         </Tabs.Panel>
         <Tabs.Panel value="webhook">
           <Permitted permission={project.permission}>
@@ -95,7 +111,12 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
 function LiveVersion({ project }: { project: Project }) {
   const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
   if (project.liveTaskId === null)
-    return <>Nothing of it is live yet. Builds {visible(shortRef(project.git.ref))}.</>;
+    return (
+      <>
+        {project.liveNote === "" ? "Nothing of it is live yet." : "Nothing is known to be serving."} Builds{" "}
+        {visible(shortRef(project.git.ref))}.
+      </>
+    );
   if (task.data === undefined) return <>&nbsp;</>;
   const { ref, commit, finishedAt } = task.data;
   return (

@@ -13,8 +13,9 @@ import { Cause, Commit } from "../components/task-parts.tsx";
 import { useLiveProjects, usePolling, whileWaiting } from "../live.ts";
 import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
+import { outputQuery, useRollback } from "../release-query.ts";
 import type { Task } from "../shapes.ts";
-import { taskQuery, useCancelTask, useRerunTask, useRunProject } from "../task-query.ts";
+import { taskQuery, useCancelTask, useRerunTask } from "../task-query.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
@@ -76,6 +77,9 @@ function TaskView({ task }: { task: Task }) {
             <Link href={`/deliveries/${task.deliveryId}`}>delivery {task.deliveryId}</Link>
           )}
           {task.rerunOf !== null && <Link href={`/tasks/${task.rerunOf}`}>again of task {task.rerunOf}</Link>}
+          {task.rollbackTo !== null && (
+            <Link href={`/tasks/${task.rollbackTo}`}>rollback to task {task.rollbackTo}</Link>
+          )}
           {task.supersededBy !== null && (
             <Link href={`/tasks/${task.supersededBy}`}>superseded by task {task.supersededBy}</Link>
           )}
@@ -91,6 +95,7 @@ function TaskView({ task }: { task: Task }) {
           </Alert>
         )}
         <Stages task={task} log={log} />
+        <ServiceOutput task={task} />
         <LogView log={log} taskId={task.id} isRunning={!isFinished} />
       </div>
     </>
@@ -117,6 +122,23 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
   );
 }
 
+/** The first minute of what the started service printed. */
+function ServiceOutput({ task }: { task: Task }) {
+  const hasStarted = task.stages.some(({ name, state }) => name === "start" && state === "success");
+  const polling = usePolling();
+  const output = useQuery({ ...outputQuery(task.id), enabled: hasStarted, refetchInterval: polling });
+  if (!output.data?.output && !output.data?.hasExited) return null;
+  return (
+    <details className="service-output">
+      <summary>
+        First minute of the service's output
+        {output.data.hasExited && ": all its processes have exited"}
+      </summary>
+      <pre className="script">{visible(output.data.output)}</pre>
+    </details>
+  );
+}
+
 /** The name of a stage, leading to its first line once it has one. */
 function LineLink({ name, start }: { name: string; start: number | undefined }) {
   if (start === undefined) return name;
@@ -130,7 +152,7 @@ function LineLink({ name, start }: { name: string; start: number | undefined }) 
 function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
   const cancel = useCancelTask(task.id);
   const rerun = useRerunTask(task.id);
-  const run = useRunProject(task.projectId);
+  const rollback = useRollback(task.projectId);
   if (!isFinished) {
     return (
       <ConfirmButton
@@ -157,15 +179,15 @@ function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
       >
         Run again
       </Button>
-      {commit !== null && (
+      {commit !== null && task.state === "success" && (
         <ConfirmButton
           label="Deploy this commit"
           title={`Deploy ${shortCommit(commit)} again?`}
           confirm="Deploy it"
-          onConfirm={() => run.mutateAsync({ ref: task.ref, commit })}
+          onConfirm={() => rollback.mutateAsync(task.rollbackTo ?? task.id)}
         >
-          A new task builds and deploys exactly this commit, with the project's stages as they are now. This
-          is how you go back to an earlier version.
+          A new task deploys exactly this commit, with the scripts and the environment that it had. If its
+          workspace is kept, nothing is built again.
         </ConfirmButton>
       )}
     </>

@@ -14,6 +14,7 @@ import { endLease } from "../task/hand-out/end-lease.ts";
 import { finishTask } from "../task/hand-out/finish-task.ts";
 import { renewLease } from "../task/hand-out/lease.ts";
 import { refuseTask } from "../task/hand-out/refuse-task.ts";
+import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
@@ -30,6 +31,8 @@ export const operations: readonly AnyOperation[] = [
   renewLease,
   appendLog,
   reportStage,
+  reportRollback,
+  reportOutput,
   finishTask,
   refuseTask,
   endLease,

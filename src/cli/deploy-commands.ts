@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { addHookCommands } from "./hook-commands.ts";
 import { print, type Row, table } from "./output.ts";
+import { addReleaseCommands } from "./release-commands.ts";
 import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
 import { addTaskCommands, announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
 
@@ -20,6 +21,7 @@ export function addDeployCommands(program: Command): void {
 
 function addProject(program: Command): void {
   const project = program.command("project").description("projects and their tasks");
+  addReleaseCommands(project);
   addRemote(project.command("list"))
     .description("projects that you may view")
     .action(async (options: RemoteOptions) => {

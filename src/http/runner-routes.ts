@@ -9,6 +9,8 @@ import {
   finishRequest,
   type HeldAnswer,
   logRequest,
+  outputRequest,
+  rollbackRequest,
   runnerPaths,
   stageRequest,
 } from "../runner/protocol.ts";
@@ -71,6 +73,12 @@ export function runnerRoutes({ credentials, dispatch, calls, log }: RunnerRoutes
     ),
     [runnerPaths.finish]: endpoint(runnerOf, finishRequest, async (runner, body) =>
       held(await calls.finish(runner, body)),
+    ),
+    [runnerPaths.rollback]: endpoint(runnerOf, rollbackRequest, async (runner, body) =>
+      held(await calls.rollback(runner, body)),
+    ),
+    [runnerPaths.output]: endpoint(runnerOf, outputRequest, async (runner, body) =>
+      held(await calls.output(runner, body)),
     ),
   };
 }

@@ -92,6 +92,9 @@ export interface CommitStatusSettings {
 /** Cancels older tasks of the same ref when a newer one is created: none, those queued, or running ones too. */
 export type Supersede = "none" | "queued" | "running";
 
+/** Whether the previous release comes back by itself when a deploy fails. */
+export type Rollback = "automatic" | "off";
+
 export interface Project extends ExecutionSettings {
   id: number;
   name: string;
@@ -106,18 +109,23 @@ export interface Project extends ExecutionSettings {
   supersede: Supersede;
   /** Whether a stage must run in a container; see needsContainer. */
   needsContainer: boolean;
-  /** Last task whose deploy succeeded: what is live now. */
+  rollback: Rollback;
+  /** The task whose commit is serving; null: none is known to. */
   liveTaskId: number | null;
+  /** For people: why nothing is known to serve, or what happened to it last. */
+  liveNote: string;
+  /** The runner that holds its releases. Other runners do not get its tasks. */
+  homeRunnerId: number | null;
   /** Made by the "try it" button; deleted with its repository. */
   sample: boolean;
   createdAt: Date;
 }
 
 export function projectRevision(project: Project): string {
-  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede } = project;
+  const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback } = project;
   const { image, isolation, cache, limits } = project;
   return revisionOf({
-    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede },
+    ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback },
     ...{ image, isolation, cache, limits },
   });
 }
@@ -142,12 +150,14 @@ export interface ProjectChange extends Partial<ExecutionSettings & Pick<Project,
   commitStatus?: CommitStatusSettings;
   labels?: string[];
   supersede?: Supersede;
+  rollback?: Rollback;
 }
 
 type Defaulted = keyof ExecutionSettings | "needsContainer";
 
 /** A project before it is stored; its execution is plain unless it says otherwise. */
-export type NewProject = Omit<Project, "id" | "liveTaskId" | Defaulted> & Partial<Pick<Project, Defaulted>>;
+export type NewProject = Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted> &
+  Partial<Pick<Project, Defaulted>>;
 
 export interface ProjectKeeper {
   create(project: NewProject): Promise<Project>;
@@ -164,7 +174,10 @@ export interface ProjectKeeper {
   ): Promise<Page<Project>>;
   update(id: number, change: ProjectChange): Promise<Project | null>;
   /** Null: nothing is known to serve. */
-  setLiveTask(id: number, taskId: number | null): Promise<void>;
+  setLive(
+    id: number,
+    live: Partial<Pick<Project, "liveTaskId" | "liveNote" | "homeRunnerId">>,
+  ): Promise<void>;
   /** Deletes a few of the project's tasks with their logs; false when there are none left. */
   deleteSomeTasks(id: number): Promise<boolean>;
   /** Removes the project with its webhook, tasks, logs, secrets and members; its deliveries stay as history. */

@@ -24,6 +24,8 @@ export interface Runner {
   isolation: IsolationLevel;
   /** Whether it can run stages in containers. */
   containers: boolean;
+  /** What it can do beyond runners of the first versions. */
+  features: string[];
   lastSeenAt: Date | null;
   createdAt: Date;
 }
@@ -51,6 +53,7 @@ type Reported =
   | "isolated"
   | "isolation"
   | "containers"
+  | "features"
   | "lastSeenAt"
   | "version";
 

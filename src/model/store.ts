@@ -8,6 +8,7 @@ import type { OutgoingCallKeeper } from "./outgoing-call.ts";
 import type { PermissionKeeper } from "./permission.ts";
 import type { ProjectKeeper } from "./project.ts";
 import type { PushCodeKeeper } from "./push-code.ts";
+import type { ReleaseKeeper } from "./release.ts";
 import type { RunnerKeeper } from "./runner.ts";
 import type { TaskKeeper } from "./task.ts";
 import type { ApiTokenKeeper, SessionKeeper, UserKeeper } from "./user.ts";
@@ -26,6 +27,7 @@ export interface Keepers {
   deliveries: DeliveryKeeper;
   tasks: TaskKeeper;
   expiredTasks: ExpiredTaskKeeper;
+  releases: ReleaseKeeper;
   runners: RunnerKeeper;
   audit: AuditKeeper;
   pushCodes: PushCodeKeeper;

@@ -68,6 +68,10 @@ export interface Task {
   /** The task that this one repeats. */
   rerunOf: number | null;
   supersededBy: number | null;
+  /** The task whose release this one brings back. */
+  rollbackTo: number | null;
+  /** How the previous release was brought back because this task failed. */
+  rollback: TaskRollback | null;
   /** The reason of its final state, as text for people. */
   reason: string;
   /** Manual runs go before webhook ones. */
@@ -92,6 +96,15 @@ export interface LogLine {
   text: string;
 }
 
+/** `unneeded`: the previous release never stopped serving. */
+export interface TaskRollback {
+  /** The task that is live again. */
+  taskId: number;
+  commit: string;
+  state: "running" | "success" | "failed" | "unneeded";
+  reason: string;
+}
+
 export type NewTask = Pick<
   Task,
   | "projectId"
@@ -107,6 +120,7 @@ export type NewTask = Pick<
   | "causeCommit"
   | "deliveryId"
   | "rerunOf"
+  | "rollbackTo"
   | "priority"
   | "notBefore"
   | "createdAt"

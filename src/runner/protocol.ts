@@ -221,9 +221,22 @@ export const stageRequest = z.object({
 /** The previous release is brought back because this task failed. `unneeded`: it never stopped serving. */
 export const rollbackRequest = z.object({
   ...held,
+  /** The task that built the release. */
+  toTaskId: z.number().int().positive(),
   state: z.enum(["running", "success", "failed", "unneeded"]),
   reason: saidText(2000),
 });
+
+/** The first minute of output of a service, whole with each call. Sent after the task has ended too. */
+export const outputRequest = z.object({
+  ...held,
+  text: saidText(70_000),
+  /** The task that built the release that runs. */
+  serviceTaskId: z.number().int().positive(),
+  /** All processes of the service have exited. */
+  hasExited: z.boolean(),
+});
+export type OutputRequest = z.infer<typeof outputRequest>;
 
 const keptWorkspace = z.object({
   taskId: z.number().int().positive(),

@@ -118,6 +118,7 @@ export function buildSamples(options: SamplesOptions): Samples {
         commitStatus: { context: `slipway/${name}`, skipped: false },
         labels: [],
         supersede: "none",
+        rollback: "automatic",
         sample: true,
         createdAt: new Date(clock.now()),
       });

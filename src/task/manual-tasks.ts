@@ -7,6 +7,7 @@ import type { Actions } from "../model/webhook-config.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
+import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
 
 /** Tasks that users start, repeat and cancel. Webhook deliveries create tasks in the same way, with `enqueueTask`. */
 export interface ManualTasks {
@@ -17,16 +18,14 @@ export interface ManualTasks {
     username: string,
   ): Promise<Task>;
   rerun(task: Task, project: Project, username: string): Promise<Task>;
+  /** Brings an earlier release back; null: the one that served before. A kept one runs without a build. */
+  rollback(project: Project, toTaskId: number | null, username: string): Promise<Task>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, username: string): Promise<Task>;
 }
 
 export function buildManualTasks({ store, events }: { store: Store; events: TaskEvents }): ManualTasks {
-  async function enqueue(
-    project: Project,
-    order: Pick<Task, "ref" | "commit" | "message" | "actions" | "rerunOf">,
-    username: string,
-  ): Promise<Task> {
+  async function enqueue(project: Project, order: RollbackOrder, username: string): Promise<Task> {
     const enqueued = await store.run(startTask, {
       ...order,
       project,
@@ -46,10 +45,18 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
     async run(project, asked, username) {
       const ref = toFullRef(asked.ref ?? project.git.ref);
       const commit = asked.commit?.toLowerCase() ?? null;
-      return enqueue(project, { ref, commit, message: "", actions: asked.actions, rerunOf: null }, username);
+      return enqueue(
+        project,
+        { ref, commit, message: "", actions: asked.actions, rerunOf: null, rollbackTo: null },
+        username,
+      );
     },
     rerun: ({ id, ref, commit, message, actions }, project, username) =>
-      enqueue(project, { ref, commit, message, actions, rerunOf: id }, username),
+      enqueue(project, { ref, commit, message, actions, rerunOf: id, rollbackTo: null }, username),
+    async rollback(project, toTaskId, username) {
+      const order = await rollbackOrder(store, project, toTaskId);
+      return enqueue(project, order, username);
+    },
     async cancel(task, username) {
       const { task: now, event } = await store.run(cancelTask, {
         id: task.id,

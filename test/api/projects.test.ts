@@ -31,22 +31,20 @@ async function fieldsOf(method: string, path: string, body: unknown): Promise<Re
 describe("a project", () => {
   test("needs only name and git.url; other fields have defaults", async () => {
     const project = await make({ name: "bare" });
-    const startDefaults = { previous: "stop-first", settleSeconds: 5, log: "", switch: "" };
     const none = { script: "", timeout: null };
+    const rules = { previous: "stop-first", settleSeconds: 5, log: "", switch: "" };
+    const start = { ...none, ...rules, healthCheck: null };
     expect(project).toEqual({
       id: expect.any(Number),
       name: "bare",
       groupId: null,
       git: { url: git.url, ref: "main", submodules: false, credentialSet: false },
-      stages: { build: none, deploy: none, start: { ...none, ...startDefaults, healthCheck: null } },
-      env: {},
-      secretNames: [],
-      notify: [],
+      stages: { build: none, deploy: none, start },
+      ...{ env: {}, secretNames: [], notify: [], labels: [] },
       commitStatus: { context: "slipway/bare", skipped: false },
-      labels: [],
-      supersede: "none",
+      ...{ supersede: "none", rollback: "automatic" },
       ...plainExecution,
-      liveTaskId: null,
+      ...{ liveTaskId: null, liveNote: "", homeRunnerId: null, warnings: [] },
       sample: false,
       permission: "manage",
       revision: expect.stringMatching(/^[\w-]{22}$/),

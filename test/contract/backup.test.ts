@@ -108,7 +108,7 @@ async function makeFailedLive(store: Store, succeeded: number) {
   for (let each = 0; each < succeeded; each++)
     success.push((await store.tasks.create(sampleTask({ projectId: id }))).id);
   const failed = (await store.tasks.create(sampleTask({ projectId: id }))).id;
-  await store.projects.setLiveTask(id, failed);
+  await store.projects.setLive(id, { liveTaskId: failed });
   return { id, success, failed };
 }
 

@@ -25,7 +25,7 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     const changed = await store.projects.update(made.id, { env: { A: "1" }, supersede: "running" });
     expect(changed).toEqual({ ...made, env: { A: "1" }, supersede: "running" });
     expect(await store.projects.update(made.id, {})).toEqual(changed);
-    await store.projects.setLiveTask(made.id, 12);
+    await store.projects.setLive(made.id, { liveTaskId: 12 });
     expect(await store.projects.byId(made.id)).toMatchObject({ liveTaskId: 12 });
     expect(await failureOf(store.projects.create(sampleProject({ name: made.name })))).toMatchObject({
       code: "conflict",

@@ -72,7 +72,7 @@ describe.each(await availableDatabases())(
       const [quiet, busy] = [await addProject(), await addProject()];
       const last = await addTask(quiet, sampleTime);
       const live = await addTask(busy, sampleTime);
-      await store.projects.setLiveTask(busy, live);
+      await store.projects.setLive(busy, { liveTaskId: live });
       const waiting = await addTask(busy, null);
       const lately = await addTask(busy, later);
       const old = await addTask(busy, sampleTime);

@@ -43,6 +43,7 @@ const waitingTask: Task = {
   id: rowCount,
   state: "queued",
   supersededBy: null,
+  rollback: null,
   reason: "",
   attempt: 0,
   leaseHash: null,

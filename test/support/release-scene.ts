@@ -36,3 +36,21 @@ export async function endListeners(port: number): Promise<void> {
   process.kill(found.pid, "SIGKILL");
   await eventually(`port ${port} is free`, async () => (await answerOf(port).catch(() => null)) === null);
 }
+
+/** A project as far as these tests read it. */
+export interface ProjectAnswer {
+  liveTaskId: number | null;
+  liveNote: string;
+  homeRunnerId: number | null;
+  warnings: string[];
+  stages: Record<"build" | "deploy" | "start", { script: string; healthCheck?: unknown; previous?: string }>;
+}
+
+export interface ReleaseAnswer {
+  taskId: number;
+  commit: string;
+  runnerId: number;
+  isLive: boolean;
+  isKept: boolean;
+  bytes: number | null;
+}

@@ -8,7 +8,9 @@ import { type WebhookConfig, webhookDefaults } from "../../src/model/webhook-con
 export const sampleTime = new Date("2026-03-01T10:20:30.456Z");
 
 /** Whole models with every field set, for tests that change only what they are about. */
-export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id" | "liveTaskId"> {
+export function sampleProject(
+  change: Partial<Project> = {},
+): Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId"> {
   return {
     ...plainExecution,
     needsContainer: false,
@@ -34,6 +36,7 @@ export function sampleProject(change: Partial<Project> = {}): Omit<Project, "id"
     commitStatus: { context: "slipway/shop", skipped: false },
     labels: [],
     supersede: "none",
+    rollback: "off",
     sample: false,
     createdAt: sampleTime,
     ...change,
@@ -89,6 +92,7 @@ export function sampleTask(change: Partial<NewTask> = {}): NewTask {
     causeCommit: null,
     deliveryId: null,
     rerunOf: null,
+    rollbackTo: null,
     priority: 0,
     notBefore: null,
     createdAt: sampleTime,

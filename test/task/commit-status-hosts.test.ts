@@ -54,6 +54,8 @@ describe.each(hosts)("the commit status API of %s", (name, provider, expected) =
       commitStatus: { context, skipped: true },
       id: 1,
       liveTaskId: null,
+      liveNote: "",
+      homeRunnerId: null,
     };
     const ciphertext = secrets.seal(sealedPurpose.projectSecret(1, ":status"), token ?? service.token);
     const prepare = buildOutgoingRequests({

@@ -53,8 +53,8 @@ test("finished tasks are kept for a year by default; references to a deleted tas
       await runner.call("finish", task, { state: end, reason: "" });
       return task.taskId;
     };
-    ids.live = await run("success");
     ids.failed = await run("failed");
+    ids.live = await run("success");
     const hook = await api.expect<{ url: string }>(200, "PUT", `/api/projects/${ids.project}/webhook`, {
       enabled: true,
     });

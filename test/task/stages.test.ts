@@ -93,7 +93,7 @@ describe("a task runs its stages in one workspace", () => {
     );
   });
 
-  test("workspaces are deleted with their task; that of the last success stays", async () => {
+  test("workspaces go with their task; those of the last three successes stay", async () => {
     const projectId = await server.project(repository.url, { build: '[ "$CI_REF_NAME" = main ]' });
     await repository.push({}, { branch: "broken" });
     const kept = () => readdirSync(join(server.dataDir, "runner/work", `project-${projectId}`));
@@ -102,6 +102,9 @@ describe("a task runs its stages in one workspace", () => {
     await server.reach((await server.run(projectId, { ref: "broken" })).id, "failed");
     expect(kept()).toEqual([`task-${first.id}-1`]);
     const second = await server.reach((await server.run(projectId)).id, "success");
-    expect(kept()).toEqual([`task-${second.id}-1`]);
+    expect(kept().toSorted()).toEqual([`task-${first.id}-1`, `task-${second.id}-1`].toSorted());
+    for (let i = 0; i < 2; i++) await server.reach((await server.run(projectId)).id, "success");
+    expect(kept()).toHaveLength(3);
+    expect(kept()).not.toContain(`task-${first.id}-1`);
   });
 });

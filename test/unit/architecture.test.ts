@@ -85,14 +85,14 @@ const parts: Part[] = [
 const layers: Readonly<Record<string, readonly string[]>> = {
   "src/push": [".", "admission", "publish", "presence", "fanout", "connection", "message"],
   "src/webhook": [".", "receive", "decide", "proof", "host"],
-  "src/task": [".", "hand-out", "events", "notify", "queue"],
+  "src/task": [".", "hand-out", "events", "notify", "release", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],
   "src/bus": ["kafka", "rabbitmq", "."],
 };
 
 /** These have one file per noun; every other folder has subfolders instead of more files. */
-const nounFolders = ["src/http/api", "src/store/keepers"];
+const nounFolders = ["src/http/api", "src/model", "src/store/keepers"];
 
 /** The technology that each part hides from the others. */
 const owners = {

@@ -125,7 +125,7 @@ describe("the proof that a call is ours", () => {
   const project = {
     ...sampleProject({ git: { url: "https://github.com/a/b.git", ref: "main", submodules: false } }),
   };
-  const byId = async () => ({ ...project, id: 7, liveTaskId: null });
+  const byId = async () => ({ ...project, id: 7, liveTaskId: null, liveNote: "", homeRunnerId: null });
   const call = {
     projectId: 7,
     url: "https://api.github.com/repos/a/b",
@@ -186,6 +186,7 @@ describe("a commit status", () => {
     state: "failed",
     reason: "build failed with exit code 1",
     supersededBy: null,
+    rollback: null,
     attempt: 1,
     leaseHash: null,
     leaseUntil: null,
@@ -197,6 +198,8 @@ describe("a commit status", () => {
     ...sampleProject({ git: { url, ref: "main", submodules: false } }),
     id: 1,
     liveTaskId: null,
+    liveNote: "",
+    homeRunnerId: null,
   });
   const statusOf = (url: string, provider: "github" | "gitlab" | "gitea" | "generic") =>
     commitStatusCall(task, project(url), provider, "https://slipway.example/tasks/7");

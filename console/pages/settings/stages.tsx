@@ -26,9 +26,12 @@ type StageName = (typeof names)[number];
 
 /** The fields of all stages as one flat object, so that each can change and conflict separately. */
 type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
-  Record<`${StageName}TimeLimit`, number | null> & { healthCheck: HealthCheck } & StartFields;
+  Record<`${StageName}TimeLimit`, number | null> & {
+    healthCheck: HealthCheck;
+    rollback: Project["rollback"];
+  } & StartFields;
 
-function stagesOf({ stages: { build, deploy, start } }: Project): StageFields {
+function stagesOf({ rollback, stages: { build, deploy, start } }: Project): StageFields {
   return {
     buildScript: build.script,
     buildFolder: build.directory ?? "",
@@ -39,6 +42,7 @@ function stagesOf({ stages: { build, deploy, start } }: Project): StageFields {
     startScript: start.script,
     startFolder: start.directory ?? "",
     startTimeLimit: start.timeout,
+    rollback,
     healthCheck: start.healthCheck,
     previous: start.previous,
     settleSeconds: start.settleSeconds,
@@ -59,7 +63,10 @@ function changeOf(changes: Partial<StageFields>): ProjectChange {
     ...{ healthCheck, previous, settleSeconds, log },
     switch: changes.switch,
   };
-  return { stages: { build: stage("build"), deploy: stage("deploy"), start } };
+  return {
+    rollback: changes.rollback,
+    stages: { build: stage("build"), deploy: stage("deploy"), start },
+  };
 }
 
 export function StageSettings({ project }: { project: Project }) {
@@ -118,6 +125,16 @@ export function StageSettings({ project }: { project: Project }) {
           value={value}
           onChange={set}
           errorOf={(field) => refused?.about(`stages.start.${field}`)}
+        />
+        <Select
+          label="If deploy, start or the health check fails"
+          data={[
+            { value: "automatic", label: "the previous release comes back" },
+            { value: "off", label: "nothing more is done" },
+          ]}
+          allowDeselect={false}
+          value={value.rollback}
+          onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
         />
         <HealthCheckFields
           value={value.healthCheck}

@@ -40,6 +40,7 @@ import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
 import { type PushDeps, pushApi } from "./push.ts";
+import { releasesApi } from "./releases.ts";
 import { replaysApi } from "./replays.ts";
 import { answerFaults, prepareRequests, type RequestDeps } from "./request.ts";
 import { newApi } from "./route.ts";
@@ -103,6 +104,7 @@ export function buildApi(deps: ApiDeps) {
         retentionDays: deps.taskRetentionDays,
       }),
     )
+    .route("/api", releasesApi({ store, manualTasks: deps.manualTasks }))
     .route("/api", projectTasksApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ store, clock }))

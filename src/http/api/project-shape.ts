@@ -8,6 +8,7 @@ import {
   type Stage,
   type StageName,
 } from "../../model/project.ts";
+import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import {
   executionBody,
@@ -106,6 +107,11 @@ const supersede = z.enum(["none", "queued", "running"]).openapi({
     "Which older tasks of the same ref a new one cancels: none, those queued, or running ones too.",
 });
 
+const rollback = z.enum(["automatic", "off"]).openapi({
+  description:
+    "Whether the previous release comes back by itself when deploy, start or the health check fails.",
+});
+
 /** The bodies of create and update; `rules` come from the settings. */
 export function projectBodies(rules: GitUrlRules) {
   const url = z
@@ -129,6 +135,7 @@ export function projectBodies(rules: GitUrlRules) {
     labels: z.array(label).max(32).optional(),
     supersede: supersede.optional(),
     ...executionBody,
+    rollback: rollback.optional(),
   };
   return {
     create: strict({ name, git: strict(git), ...rest }),
@@ -202,17 +209,36 @@ export const projectShape = z
     labels: z.array(z.string()),
     supersede,
     ...executionShape,
+    rollback,
     liveTaskId: z
       .number()
       .int()
       .nullable()
-      .openapi({ description: "Last task that deployed and succeeded completely." }),
+      .openapi({ description: "The task whose commit is serving; null: none is known to serve." }),
+    liveNote: z.string().openapi({
+      description: "What happened to it last, for people; empty if there is nothing to say.",
+      example: "abc1234 failed; def5678 is serving again.",
+    }),
+    homeRunnerId: z
+      .number()
+      .int()
+      .nullable()
+      .openapi({ description: "The runner that holds its releases and gets its tasks." }),
+    warnings: z.array(z.string()).openapi({ description: "What its owner should decide." }),
     sample: z.boolean(),
     permission: ownPermission,
     revision,
     createdAt: time,
   })
   .openapi("Project");
+
+/** A project of an earlier version behaves as before until its owner chooses. */
+function releaseWarnings(project: Project): string[] {
+  if (hasReleases(project) || project.stages.start.script.trim() === "") return [];
+  return [
+    "This project is from an earlier version: its start script must end the previous service itself (start.previous: keep), starts are not proven, and a failed deploy is not rolled back. Choose start.previous and rollback in its settings.",
+  ];
+}
 
 export const changedProjectShape = projectShape
   .extend({
@@ -254,7 +280,11 @@ export function projectJson(
     labels: project.labels,
     supersede: project.supersede,
     ...executionJson(project),
+    rollback: project.rollback,
     liveTaskId: project.liveTaskId,
+    liveNote: project.liveNote,
+    homeRunnerId: project.homeRunnerId,
+    warnings: releaseWarnings(project),
     sample: project.sample,
     permission,
     revision: projectRevision(project),

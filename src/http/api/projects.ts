@@ -178,6 +178,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
         commitStatus: newCommitStatus(body.name, body.commitStatus),
         labels: body.labels ?? [],
         supersede: body.supersede ?? "none",
+        rollback: body.rollback ?? "automatic",
         sample: false,
         createdAt: new Date(clock.now()),
       };

@@ -60,6 +60,16 @@ export const taskShape = z
     runnerId: id.nullable(),
     rerunOf: id.nullable(),
     supersededBy: id.nullable(),
+    rollbackTo: id.nullable().openapi({ description: "The task whose release this one brings back." }),
+    rollback: z
+      .object({
+        taskId: id,
+        commit: z.string(),
+        state: z.enum(["running", "success", "failed", "unneeded"]),
+        reason: z.string(),
+      })
+      .nullable()
+      .openapi({ description: "How the previous release was brought back because this task failed." }),
     causeRef: z.string().nullable(),
     causeCommit: z.string().nullable(),
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),

@@ -88,6 +88,21 @@ const getLog = route({
   responses: { 200: json("The lines.", logShape) },
 });
 
+const getOutput = route({
+  method: "get",
+  path: "/tasks/{id}/output",
+  tags,
+  summary: "First minute of output of the service that a task started",
+  access: "signed-in",
+  request: { params: idParams("id") },
+  responses: {
+    200: json(
+      "The output; empty if the task started no service.",
+      z.object({ output: z.string(), hasExited: z.boolean() }).openapi("ServiceOutput"),
+    ),
+  },
+});
+
 const cancelTask = route({
   method: "post",
   path: "/tasks/{id}/cancel",
@@ -203,6 +218,10 @@ export function tasksApi({ store, manualTasks, waitingOf, retentionDays }: Tasks
       const next = from + lines.length;
       const done = isFinished(task.state) && next >= (await tasks.nextLogIndex(task.id));
       return c.json({ lines: lines.map(logLineJson), next, done }, 200);
+    })
+    .openapi(getOutput, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "view");
+      return c.json((await store.releases.output(task.id)) ?? { output: "", hasExited: false }, 200);
     })
     .openapi(cancelTask, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "manage");

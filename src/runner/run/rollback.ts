@@ -21,22 +21,24 @@ export async function rollBack(
   parts: RollbackParts,
 ): Promise<void> {
   const { held, log, services } = parts;
+  const { taskId: toTaskId } = previous;
   const hasDeployed = instruction.stages.some(({ name }) => name === "deploy");
   const isServing = services.living().some(({ taskId }) => taskId === previous.taskId);
   const mode = instruction.stages.find(({ name }) => name === "start")?.start?.previous;
   if (mode === "stop-after-healthy" && failedStage === "start" && isServing && !hasDeployed && !hasReplaced) {
     log.say("system", `[${nameOf(previous)} is still serving]`);
-    await held.rollback({ state: "unneeded", reason: "" });
+    await held.rollback({ toTaskId, state: "unneeded", reason: "" });
     return;
   }
   log.say("system", `[${end.reason}. Rolling back to ${nameOf(previous)}]`);
-  if ((await held.rollback({ state: "running", reason: "" })) === null) return;
+  if ((await held.rollback({ toTaskId, state: "running", reason: "" })) === null) return;
   const reason = await runPrevious(instruction, previous, parts).catch(messageOf);
   log.say(
     "system",
     reason === null ? `[${nameOf(previous)} is serving again]` : `[the rollback failed: ${reason}]`,
   );
   await held.rollback({
+    toTaskId,
     state: reason === null ? "success" : "failed",
     reason: (reason ?? "").slice(0, 2000),
   });

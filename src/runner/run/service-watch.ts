@@ -37,7 +37,11 @@ export async function watchService(
       const { taskId, attempt, lease } = held;
       if (text !== sent || hasExited) {
         await client
-          .held(runnerPaths.output, { taskId, attempt, lease, text, hasExited }, callTimeoutMs)
+          .held(
+            runnerPaths.output,
+            { taskId, attempt, lease, text, hasExited, serviceTaskId: service.taskId },
+            callTimeoutMs,
+          )
           .then(() => {
             sent = text;
           })

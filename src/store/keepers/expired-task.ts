@@ -44,5 +44,6 @@ export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
 function mayGo(before: Date): Expression<SqlBool> {
   return sql<SqlBool>`finished_at < ${before.getTime()} and not (${isUnfinished})
     and not exists (select 1 from projects where projects.id = tasks.project_id and live_task_id = tasks.id)
+    and not exists (select 1 from releases where releases.task_id = tasks.id and releases.state = 'kept')
     and exists (select 1 from tasks newer where newer.project_id = tasks.project_id and newer.id > tasks.id)`;
 }

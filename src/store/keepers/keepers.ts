@@ -12,6 +12,7 @@ import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
 import { buildPermissionKeeper } from "./permission.ts";
 import { buildProjectKeeper } from "./project.ts";
 import { buildPushCodeKeeper } from "./push-code.ts";
+import { buildReleaseKeeper } from "./release.ts";
 import { buildRunnerKeeper } from "./runner.ts";
 import { buildSessionKeeper } from "./session.ts";
 import { buildTaskKeeper } from "./task.ts";
@@ -31,6 +32,7 @@ export function buildKeepers(scope: Scope): Keepers {
     deliveries: buildDeliveryKeeper(scope),
     tasks: buildTaskKeeper(scope),
     expiredTasks: buildExpiredTaskKeeper(scope),
+    releases: buildReleaseKeeper(scope),
     runners: buildRunnerKeeper(scope),
     audit: buildAuditKeeper(scope),
     pushCodes: buildPushCodeKeeper(scope),

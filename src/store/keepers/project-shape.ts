@@ -17,7 +17,10 @@ export const projectShape = rowShape<Project, "projects">({
   isolation: plain(),
   cache: json(),
   limits: json(),
+  rollback: plain(),
   liveTaskId: plain(),
+  liveNote: plain(),
+  homeRunnerId: plain(),
   sample: flag,
   createdAt: time,
 });

@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from "kysely";
 import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
+import { needsOf } from "../../model/release.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { pageOf } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -41,9 +42,17 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
     async create(project) {
       const insert = db
         .insertInto("projects")
-        .values(
-          projectShape.insert({ ...plainExecution, needsContainer: false, ...project, liveTaskId: null }),
-        )
+        .values({
+          ...projectShape.insert({
+            ...plainExecution,
+            needsContainer: false,
+            ...project,
+            liveTaskId: null,
+            liveNote: "",
+            homeRunnerId: null,
+          }),
+          needs: JSON.stringify(needsOf(project.stages)),
+        })
         .returningAll();
       return projectShape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
     },
@@ -66,14 +75,15 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
-      const set = projectShape.update(change);
+      const needs = change.stages && { needs: JSON.stringify(needsOf(change.stages)) };
+      const set = { ...projectShape.update(change), ...needs };
       if (Object.keys(set).length === 0) return this.byId(id);
       const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();
       const row = await named(change.name, update.executeTakeFirst());
       return row === undefined ? null : projectShape.read(row);
     },
-    async setLiveTask(id, taskId) {
-      await db.updateTable("projects").set({ live_task_id: taskId }).where("id", "=", id).execute();
+    async setLive(id, live) {
+      await db.updateTable("projects").set(projectShape.update(live)).where("id", "=", id).execute();
     },
     deleteSomeTasks: (id) => deleteSomeTasks(scope, id),
     async delete(id) {

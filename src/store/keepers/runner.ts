@@ -18,6 +18,7 @@ const shape = rowShape<Runner, "runners">({
   isolated: flag,
   isolation: plain(),
   containers: flag,
+  features: json(),
   lastSeenAt: optional(time),
   createdAt: time,
 });
@@ -28,6 +29,7 @@ const nothingTold = {
   isolated: false,
   isolation: "none",
   containers: false,
+  features: [],
   version: "",
   lastSeenAt: null,
 } satisfies Partial<Runner>;

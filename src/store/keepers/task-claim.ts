@@ -67,6 +67,7 @@ async function heldBy({ db }: Scope, runnerId: number): Promise<number> {
 const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<SqlBool>`not exists (
     select 1 from runners where runners.id = ${runnerId} and (
       not ${isSubset("projects.labels", sql.ref("runners.labels"))}
+      or not ${isSubset("projects.needs", sql.ref("runners.features"))}
       or (runners.labels <> '[]' and runners.also_unlabelled = 0 and projects.labels = '[]')
       or (runners.group_ids <> '[]' and not ${isListed("projects.group_id", "runners.group_ids")})))
   and not exists (
@@ -94,6 +95,7 @@ async function nextClaimable(
     cross join projects
     cross join tasks as queued
     where projects.id = waiting.project_id and ${dialect.isSubset("projects.labels", sql`${JSON.stringify(labels)}`)}
+    and (projects.home_runner_id is null or projects.home_runner_id = ${runnerId})
     and ${isGranted(dialect, runnerId)} and ${isSafe(isolation, containers)} and ${projectIsFree}
     and queued.id = (select first.id from tasks as first
       where first.project_id = waiting.project_id and first.state = 'queued'

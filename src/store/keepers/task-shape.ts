@@ -38,6 +38,8 @@ export const taskShape = rowShape<Task, "tasks">({
   deliveryId: plain(),
   rerunOf: plain(),
   supersededBy: plain(),
+  rollbackTo: plain(),
+  rollback: optional(json()),
   reason: plain(),
   priority: plain(),
   notBefore: optional(time),

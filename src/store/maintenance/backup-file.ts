@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault, messageOf } from "../../errors.ts";
 import { randomToken } from "../../secrets.ts";
+import type { BackupTable } from "../query/backup-tables.ts";
 import type { StoredRow } from "../query/row.ts";
-import type { BackupTable } from "../query/schema.ts";
 
 /**
  * A backup is one gzip file of JSON lines: a header, batches of rows table by table, and an end that counts them, by

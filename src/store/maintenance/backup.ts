@@ -3,10 +3,10 @@ import { Fault } from "../../errors.ts";
 import { type Task, unfinishedStates } from "../../model/task.ts";
 import { taskShape } from "../keepers/task-shape.ts";
 import { lastMigration, migrate, migrationTables, schemas } from "../migrations/migrate.ts";
+import { type BackupTable, backupTables, transientTables } from "../query/backup-tables.ts";
 import type { Database } from "../query/dialect.ts";
 import { databaseOver } from "../query/kysely-dialect.ts";
 import type { StoredRow } from "../query/row.ts";
-import { type BackupTable, backupTables, transientTables } from "../query/schema.ts";
 import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-file.ts";
 import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
 
@@ -28,6 +28,8 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   replaced_deliveries: ["delivery_id"],
   tasks: ["id"],
   task_logs: ["task_id", "first_index"],
+  releases: ["task_id"],
+  service_outputs: ["task_id"],
   runners: ["id"],
   audit: ["id"],
   push_codes: ["code_hash"],

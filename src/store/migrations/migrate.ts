@@ -19,6 +19,7 @@ import { runnerRights } from "./0009-runner-rights.ts";
 import { notifications } from "./0010-notifications.ts";
 import { execution } from "./0011-execution.ts";
 import { bodyCompression } from "./0012-body-compression.ts";
+import { releases } from "./0013-releases.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -33,6 +34,7 @@ const migrations = {
   "0010-notifications": notifications,
   "0011-execution": () => execution,
   "0012-body-compression": bodyCompression,
+  "0013-releases": () => releases,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -4,7 +4,8 @@ import type { IsolationLevel } from "../../model/execution.ts";
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Supersede } from "../../model/project.ts";
+import type { Rollback, Supersede } from "../../model/project.ts";
+import type { ReleaseState } from "../../model/release.ts";
 import type { TaskState, TriggerType } from "../../model/task.ts";
 import type { Role } from "../../model/user.ts";
 import type { ProviderName, WebhookConfig } from "../../model/webhook-config.ts";
@@ -74,6 +75,10 @@ export interface ProjectTable {
   cache: Json;
   limits: Json;
   live_task_id: number | null;
+  rollback: Rollback;
+  home_runner_id: number | null;
+  live_note: string;
+  needs: Json;
   sample: Flag;
   created_at: Milliseconds;
 }
@@ -183,6 +188,8 @@ export interface TaskTable {
   delivery_id: number | null;
   rerun_of: number | null;
   superseded_by: number | null;
+  rollback_to: number | null;
+  rollback: Json | null;
   reason: string;
   priority: number;
   not_before: Milliseconds | null;
@@ -220,9 +227,32 @@ export interface RunnerTable {
   isolated: Flag;
   isolation: IsolationLevel;
   containers: Flag;
+  features: Json;
   gone_since: Milliseconds | null;
   last_seen_at: Milliseconds | null;
   created_at: Milliseconds;
+}
+
+export interface ReleaseTable {
+  task_id: number;
+  project_id: number;
+  attempt: number;
+  runner_id: number;
+  state: ReleaseState;
+  ref: string;
+  commit: string;
+  message: string;
+  author: string;
+  stages: Json;
+  env: Json;
+  bytes: number | null;
+  deployed_at: Milliseconds;
+}
+
+export interface ServiceOutputTable {
+  task_id: number;
+  has_exited: Flag;
+  output: string;
 }
 
 export interface AuditTable {
@@ -303,6 +333,8 @@ export interface Schema {
   replaced_deliveries: ReplacedDeliveryTable;
   tasks: TaskTable;
   task_logs: TaskLogTable;
+  releases: ReleaseTable;
+  service_outputs: ServiceOutputTable;
   runners: RunnerTable;
   audit: AuditTable;
   push_codes: PushCodeTable;
@@ -313,36 +345,3 @@ export interface Schema {
 }
 
 export type TableName = keyof Schema;
-
-/**
- * Not in a backup. The original sends the outgoing calls that wait, and a copy must not send them twice; their attempts are
- * the original's. Attempts to sign in count for minutes.
- */
-export const transientTables = [
-  "outgoing_calls",
-  "outgoing_attempts",
-  "attempts",
-] as const satisfies TableName[];
-
-/** The tables of a backup, each after those it refers to. */
-export const backupTables = [
-  "meta",
-  "users",
-  "sessions",
-  "api_tokens",
-  "groups",
-  "group_members",
-  "projects",
-  "project_secrets",
-  "project_members",
-  "webhook_configs",
-  "former_keys",
-  "deliveries",
-  "replaced_deliveries",
-  "tasks",
-  "task_logs",
-  "runners",
-  "audit",
-  "push_codes",
-] as const satisfies Exclude<TableName, (typeof transientTables)[number]>[];
-export type BackupTable = (typeof backupTables)[number];

@@ -26,7 +26,7 @@ export interface Dispatch {
   close(): void;
 }
 
-export interface DispatchParts extends Omit<InstructionParts, "keepers"> {
+export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now"> {
   store: Store;
   events: TaskEvents;
   wakeups: Wakeups;
@@ -58,7 +58,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     if (!task) return null;
     try {
       await mustBeActive(runner);
-      const instruction = await instructionFor(task, lease, { ...parts, keepers: store });
+      const instruction = await instructionFor(task, lease, { ...parts, keepers: store, now });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
@@ -116,11 +116,11 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   }
 
   async function seen(runner: Runner, request: ClaimRequest): Promise<void> {
-    const { concurrency, version, alsoUnlabelled, isolated, isolation, containers } = request;
+    const { concurrency, version, alsoUnlabelled, isolated, isolation, containers, features } = request;
     await store.runners.update(runner.id, {
       lastSeenAt: store.now(),
       offeredLabels: offeredIn(request),
-      ...{ concurrency, version, alsoUnlabelled, isolated, isolation, containers },
+      ...{ concurrency, version, alsoUnlabelled, isolated, isolation, containers, features },
     });
   }
 

@@ -2,6 +2,7 @@ import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
+import { noteLost } from "../release/serving.ts";
 import type { DecidedTask } from "./refuse-task.ts";
 
 /** The first attempt, and once more. */
@@ -20,6 +21,7 @@ export const endLease = operation(
       leaseUntil,
       set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
     });
+    if (changed) await noteLost(keepers, changed);
     return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
   },
 );

@@ -1,19 +1,21 @@
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
-import { endStages, isSideEffect } from "../queue/stages.ts";
+import { endStages } from "../queue/stages.ts";
+import { noteEnd, rollbackText } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
 interface Ending {
   held: HeldLease;
   state: FinishRequest["state"];
   reason: string;
+  kept: FinishRequest["kept"];
 }
 
 /** Null: the runner no longer holds the task. */
 export const finishTask = operation(
   "finishTask",
-  async (keepers, { held, state, reason }: Ending): Promise<Task | null> => {
+  async (keepers, { held, state, reason, kept }: Ending): Promise<Task | null> => {
     const before = await renew(keepers, held);
     if (!before) return null;
     const now = keepers.now();
@@ -23,20 +25,19 @@ export const finishTask = operation(
       whileIn: [before.state],
       set: {
         state,
-        reason: before.state === "canceling" && state === "success" ? "" : given,
+        reason: before.state === "canceling" && state === "success" ? "" : withRollback(before, given),
         stages: endStages(before.stages, state, now),
         leaseUntil: null,
         startedAt: before.startedAt ?? now,
         finishedAt: now,
       },
     });
-    // A task that failed or was ended after its deploy is not a version to return to.
-    if (task?.state === "success" && hasDeployed(task))
-      await keepers.projects.setLiveTask(task.projectId, task.id);
+    if (task) await noteEnd(keepers, task, kept, now);
     return task;
   },
 );
 
-function hasDeployed({ stages }: Task): boolean {
-  return stages.some(({ name, state }) => isSideEffect(name) && state === "success");
+/** The outcome first: a commit status shows little more. */
+function withRollback(task: Task, reason: string): string {
+  return task.rollback ? `${rollbackText(task, task.rollback)} ${reason}`.trim() : reason;
 }

@@ -10,6 +10,8 @@ import type {
   Held,
   HeldAnswer,
   LogRequest,
+  OutputRequest,
+  RollbackRequest,
   StageRequest,
 } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
@@ -20,6 +22,7 @@ import { appendLog } from "./append-log.ts";
 import { finishTask } from "./finish-task.ts";
 import { stageTimeoutMs, type TaskLimits } from "./instruction.ts";
 import { type HeldLease, renewLease } from "./lease.ts";
+import { reportOutput, reportRollback } from "./report-release.ts";
 import { reportStage } from "./report-stage.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
@@ -29,6 +32,9 @@ export interface HeldCalls {
   log(runner: Runner, request: LogRequest): Promise<HeldAnswer>;
   stage(runner: Runner, request: StageRequest): Promise<HeldAnswer>;
   finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer>;
+  rollback(runner: Runner, request: RollbackRequest): Promise<HeldAnswer>;
+  /** Comes after the task has ended, too. */
+  output(runner: Runner, request: OutputRequest): Promise<HeldAnswer>;
   /** Answers waiting heartbeats and refuses new ones: the server is about to close. */
   release(): void;
 }
@@ -131,10 +137,28 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
     },
 
     async finish(runner, request) {
-      const { state, reason } = request;
-      const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason });
+      const { state, reason, kept } = request;
+      const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason, kept });
       if (!done) return leaseLost;
       events.finished(done);
+      return { continue: false };
+    },
+
+    async rollback(runner, request) {
+      const { toTaskId, state, reason } = request;
+      const held = leaseOf(runner, request);
+      const done = await store.run(reportRollback, { held, request: { toTaskId, state, reason } });
+      if (!done) return leaseLost;
+      events.changed(done);
+      return { continue: true };
+    },
+
+    async output(runner, request) {
+      const { text, hasExited, serviceTaskId } = request;
+      const held = leaseOf(runner, request);
+      const known = await store.run(reportOutput, { held, request: { text, hasExited, serviceTaskId } });
+      if (!known) return leaseLost;
+      events.changed(known);
       return { continue: false };
     },
     release: () => released.abort(),

@@ -13,6 +13,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
+import { releaseInstruction } from "../release/release-instruction.ts";
 
 export interface TaskLimits {
   leaseMs: number;
@@ -23,7 +24,8 @@ export interface TaskLimits {
 }
 
 export interface InstructionParts {
-  keepers: Pick<Keepers, "projects" | "tasks">;
+  keepers: Pick<Keepers, "projects" | "tasks" | "releases">;
+  now: Date;
   secrets: Secrets;
   limits: TaskLimits;
   gitUrlRules: GitUrlRules;
@@ -43,6 +45,20 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
   const { credential, secrets } = await openSecrets(project, parts);
   const isPlain = gitUrlFault(project.git.url, { allowLocal: false, samplesDir: "" }) === null;
+  const env = {
+    ...project.env,
+    CI_PROJECT_NAME: project.name,
+    CI_REF_NAME: toShortRef(task.ref),
+    CI_REF_TYPE: task.ref.startsWith("refs/tags/") ? "tag" : "branch",
+    CI_AUTHOR: task.author,
+    CI_TRIGGER: task.triggerType,
+    CI_TRIGGERED_BY: task.triggeredBy,
+  };
+  const stageOf = (stages: Stages, name: StageName) => ({
+    ...stageFor(stages, name, limits),
+    ...containerOf(project.image, stages, name),
+  });
+  const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf });
   return {
     type: "run_task",
     taskId: task.id,
@@ -57,20 +73,9 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     },
     ref: task.ref,
     commit: task.commit,
-    stages: task.stages
-      .filter((stage) => stage.state !== "skipped")
-      .map(({ name }) => ({ ...stageFor(project.stages, name, limits), ...containerOf(project, name) })),
+    ...run,
     resources: resourcesOf(project),
     cache: project.cache,
-    env: {
-      ...project.env,
-      CI_PROJECT_NAME: project.name,
-      CI_REF_NAME: toShortRef(task.ref),
-      CI_REF_TYPE: task.ref.startsWith("refs/tags/") ? "tag" : "branch",
-      CI_AUTHOR: task.author,
-      CI_TRIGGER: task.triggerType,
-      CI_TRIGGERED_BY: task.triggeredBy,
-    },
     secrets,
     limits: {
       ...timingOf(limits.leaseMs),
@@ -102,7 +107,7 @@ function stageFor(
   return { ...stage, start: rules };
 }
 
-function containerOf({ image, stages }: Project, name: keyof Project["stages"]) {
+function containerOf(image: string, stages: Stages, name: StageName) {
   const { image: own = image, network } = stages[name];
   return { ...(own === "" ? {} : { image: own }), ...(network ? { network } : {}) };
 }

@@ -2,6 +2,7 @@ import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { StageRequest } from "../../runner/protocol.ts";
 import { setStage } from "../queue/stages.ts";
+import { noteStage } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
 interface StageReport {
@@ -36,7 +37,7 @@ export const reportStage = operation(
         ...(message && before.message === "" ? { message } : {}),
       },
     });
-    if (request.endsPrevious) await keepers.projects.setLiveTask(before.projectId, null);
+    if (task) await noteStage(keepers, task, request);
     const isResolved = commit !== undefined && before.commit === null;
     return task && { task, event: isStart ? "started" : isResolved ? "resolved" : "changed" };
   },

@@ -62,7 +62,7 @@ export function taskNotice(
       Author: oneLine(task.author || task.triggeredBy, maxName),
       Duration: durationOf(task),
       Reason: oneLine(task.reason, maxFact),
-      Serving: servingText(task, live),
+      Serving: servingText(task, live, oneLine(project.liveNote, maxFact)),
     }),
     log,
   };
@@ -155,8 +155,8 @@ function factsOf(texts: Record<string, string>): ChatMessage["facts"] {
   return Object.entries(texts).flatMap(([label, text]) => (text === "" ? [] : [{ label, text }]));
 }
 
-function servingText(task: Task, live: LiveTask | null): string {
-  if (live === null) return "nothing yet";
+function servingText(task: Task, live: LiveTask | null, note: string): string {
+  if (live === null) return note || "nothing yet";
   const commit = live.commit === null ? "an unknown commit" : shortCommit(live.commit);
   return live.id === task.id ? `${commit} (this task)` : `${commit} (task ${live.id})`;
 }

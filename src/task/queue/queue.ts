@@ -8,8 +8,13 @@ import type { Actions } from "../../model/webhook-config.ts";
 import { endStages, hasSideEffects } from "./stages.ts";
 
 /** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
-export interface TaskOrder extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt"> {
+export interface TaskOrder
+  extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt" | "rollbackTo"> {
   project: Project;
+  /** The release that the task brings back, by the task that built it. */
+  rollbackTo?: number | null;
+  /** Missing: those of the project that `actions` ask for. */
+  stages?: TaskStage[];
 }
 
 /** What `enqueueTask` did; to be announced once its transaction is on disk. */
@@ -35,11 +40,12 @@ const manualPriority = 10;
 export const priorityOf = { manual: manualPriority, webhook: 0 } as const;
 
 /** The task that an order makes. Throws Fault "invalid" when the order leaves no stage to run. */
-export function newTaskOf({ project, ...asked }: TaskOrder, now: Date): NewTask {
+export function newTaskOf({ project, stages, rollbackTo = null, ...asked }: TaskOrder, now: Date): NewTask {
   return {
     ...asked,
+    rollbackTo,
     projectId: project.id,
-    stages: stagesFor(project, asked.actions),
+    stages: stages ?? stagesFor(project, asked.actions),
     priority: priorityOf[asked.triggerType],
     createdAt: now,
   };
@@ -57,7 +63,7 @@ export async function enqueueTask(
 }
 
 /** The project's stages as this task will run them; those left out by `actions` or without a script are skipped. */
-export function stagesFor(project: Project, actions: Actions | null): TaskStage[] {
+export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
   const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
   const isAsked = (name: StageName) => stageNames.indexOf(name) >= from && actions?.[name] !== false;
   if (!stageNames.some(isAsked))

@@ -25,6 +25,8 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     runnerId: task.runnerId,
     rerunOf: task.rerunOf,
     supersededBy: task.supersededBy,
+    rollbackTo: task.rollbackTo,
+    rollback: task.rollback,
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,
     ...queued,

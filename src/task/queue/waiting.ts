@@ -1,6 +1,7 @@
 import { isIsolatedEnough } from "../../model/execution.ts";
 import type { Group } from "../../model/group.ts";
 import type { Project } from "../../model/project.ts";
+import { needsOf } from "../../model/release.ts";
 import { isSeen, labelsOf, type Runner } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
 
@@ -17,7 +18,10 @@ export type WaitingOf = (keepers: Readers, project: Wanted, now: Date) => Promis
 
 type Readers = Pick<Keepers, "runners" | "groups">;
 
-type Wanted = Pick<Project, "labels" | "groupId" | "isolation" | "needsContainer">;
+type Wanted = Pick<
+  Project,
+  "labels" | "groupId" | "isolation" | "needsContainer" | "stages" | "homeRunnerId"
+>;
 
 /** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
 const keptMs = 1000;
@@ -98,9 +102,36 @@ export function waitingFor(
     return lasting(
       "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
     );
-  if (equipped.some((runner) => isSeen(runner, now))) return null;
+  const needs = needsOf(project.stages);
+  // A runner that has never connected has not said what it can do.
+  const fit = equipped.filter(
+    ({ features, lastSeenAt }) => lastSeenAt === null || needs.every((need) => features.includes(need)),
+  );
+  if (equipped.length > 0 && fit.length === 0)
+    return lasting(
+      `${equipped.map(({ name }) => name).join(", ")} is of an older version that cannot do what start.previous or the health check of this project asks for; update that runner`,
+    );
+  const away = project.homeRunnerId === null ? null : homeFault(project.homeRunnerId, runners, fit, now);
+  if (project.homeRunnerId !== null) return away;
+  if (fit.some((runner) => isSeen(runner, now))) return null;
   const text = `waiting: no runner${labels.length > 0 ? ` with ${named}` : ""} is connected`;
   return { text, isLasting: false };
+}
+
+/** A project stays with the runner that holds its releases. */
+function homeFault(homeId: number, runners: Runner[], fit: Runner[], now: Date): Waiting | null {
+  const home = runners.find(({ id }) => id === homeId);
+  const way = "or move the project to another runner, which builds it again";
+  if (!home)
+    return lasting(
+      `its releases are on runner ${homeId}, which was deleted; move the project to another runner, which builds it again`,
+    );
+  const whose = `its releases are on the runner ${home.name}`;
+  if (home.disabled) return lasting(`${whose}, which is disabled; enable it, ${way}`);
+  if (!fit.includes(home))
+    return lasting(`${whose}, which may not or cannot take its tasks any more; change that, ${way}`);
+  if (isSeen(home, now)) return null;
+  return { text: `waiting: ${whose}, which is not connected; start it, ${way}`, isLasting: false };
 }
 
 function lasting(why: string): Waiting {

@@ -1,0 +1,42 @@
+import { queryOptions } from "@tanstack/react-query";
+import { useLocation } from "wouter";
+import { useAct } from "./act.ts";
+import { answerOf, api } from "./api.ts";
+
+export function releasesQuery(projectId: number) {
+  return queryOptions({
+    queryKey: ["releases", projectId],
+    queryFn: () => answerOf(api.projects[":id"].releases.$get({ param: { id: projectId } })),
+  });
+}
+
+export function outputQuery(taskId: number) {
+  return queryOptions({
+    queryKey: ["output", taskId],
+    queryFn: () => answerOf(api.tasks[":id"].output.$get({ param: { id: taskId } })),
+  });
+}
+
+/** Brings a release back and leads to the task that does it. */
+export function useRollback(projectId: number) {
+  const [, go] = useLocation();
+  return useAct(
+    async (taskId: number) => {
+      const param = { id: projectId };
+      const task = await answerOf(api.projects[":id"].rollback.$post({ param, json: { taskId } }));
+      go(`/tasks/${task.id}`);
+      return task;
+    },
+    {
+      done: (task) => `Task ${task.id} brings it back.`,
+      refresh: ["tasks", "project", "projects", "releases", "overview"],
+    },
+  );
+}
+
+export function useMoveProject(projectId: number) {
+  return useAct(
+    () => answerOf(api.projects[":id"].move.$post({ param: { id: projectId }, json: { runnerId: null } })),
+    { done: "The next task goes to any runner that may take it.", refresh: ["project", "releases", "tasks"] },
+  );
+}

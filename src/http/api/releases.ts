@@ -1,0 +1,116 @@
+import type { Project } from "../../model/project.ts";
+import type { Release } from "../../model/release.ts";
+import type { Store } from "../../model/store.ts";
+import type { ManualTasks } from "../../task/manual-tasks.ts";
+import { taskJson } from "../../task/queue/task-json.ts";
+import { liveReleaseId } from "../../task/release/release-instruction.ts";
+import { isUsable } from "../../task/release/rollback-order.ts";
+import { audit, auditProject, callerOf, projectOf } from "./context.ts";
+import { found, newApi, route } from "./route.ts";
+import { id, idParams, time } from "./scalars.ts";
+import { json, jsonBody, strict, z } from "./shape.ts";
+import { taskShape } from "./task-shape.ts";
+
+const tags = ["releases"];
+const maxReleases = 50;
+
+const releaseShape = z
+  .object({
+    taskId: id.openapi({ description: "The task that built it." }),
+    ref: z.string(),
+    commit: z.string(),
+    message: z.string(),
+    runnerId: id,
+    isLive: z.boolean(),
+    isKept: z.boolean().openapi({
+      description: "Its workspace is on the project's runner: it can serve again without a build.",
+    }),
+    bytes: z.number().int().nullable().openapi({ description: "Disk use of its workspace." }),
+    deployedAt: time.openapi({ description: "When it last began to serve." }),
+  })
+  .openapi("Release");
+
+const listReleases = route({
+  method: "get",
+  path: "/projects/{id}/releases",
+  tags,
+  summary: "Releases of a project",
+  description: `The last ${maxReleases} that have served, the latest first.`,
+  access: { project: "view" },
+  request: { params: idParams("id") },
+  responses: {
+    200: json("The releases.", z.object({ items: z.array(releaseShape) }).openapi("ReleaseList")),
+  },
+});
+
+const rollBack = route({
+  method: "post",
+  path: "/projects/{id}/rollback",
+  tags,
+  summary: "Bring an earlier release back",
+  description:
+    "Runs deploy and start of the release of `taskId` again, with its scripts and environment and the secrets of today; without `taskId`, " +
+    "of the release that served before the live one. A kept release needs no build; an older one is built again.",
+  access: { project: "manage" },
+  request: { params: idParams("id"), body: jsonBody(strict({ taskId: id.nullable().optional() })) },
+  responses: { 201: json("The new task.", taskShape) },
+});
+
+const moveProject = route({
+  method: "post",
+  path: "/projects/{id}/move",
+  tags,
+  summary: "Move a project to another runner",
+  description:
+    "A project stays with the runner that holds its releases. After a move, `runnerId` takes its tasks, or, with null, any runner. What the " +
+    "earlier runner has started is not stopped there, and its kept releases need a build elsewhere.",
+  access: { project: "manage" },
+  request: { params: idParams("id"), body: jsonBody(strict({ runnerId: id.nullable() })) },
+  responses: { 200: json("Where it is now.", z.object({ homeRunnerId: id.nullable() })) },
+});
+
+export interface ReleasesDeps {
+  store: Pick<Store, "projects" | "releases" | "tasks" | "runners">;
+  manualTasks: Pick<ManualTasks, "rollback">;
+}
+
+export function releasesApi({ store, manualTasks }: ReleasesDeps) {
+  const written = (release: Release, project: Project, liveId: number | null) => ({
+    taskId: release.taskId,
+    ref: release.ref,
+    commit: release.commit,
+    message: release.message,
+    runnerId: release.runnerId,
+    isLive: release.taskId === liveId,
+    isKept: isUsable(release, project),
+    bytes: release.bytes,
+    deployedAt: release.deployedAt.toISOString(),
+  });
+  return newApi()
+    .openapi(listReleases, async (c) => {
+      const project = projectOf(c);
+      const liveId = await liveReleaseId(store, project);
+      const releases = await store.releases.ofProject(project.id, maxReleases);
+      return c.json({ items: releases.map((release) => written(release, project, liveId)) }, 200);
+    })
+    .openapi(rollBack, async (c) => {
+      const { taskId = null } = c.req.valid("json");
+      const task = await manualTasks.rollback(projectOf(c), taskId, callerOf(c).username);
+      const detail = { rollbackTo: task.rollbackTo ?? task.rerunOf, commit: task.commit };
+      await audit(c, {
+        action: "task.rollback",
+        subject: `task ${task.id}`,
+        projectId: task.projectId,
+        detail,
+      });
+      return c.json(taskJson(task), 201);
+    })
+    .openapi(moveProject, async (c) => {
+      const project = projectOf(c);
+      const { runnerId } = c.req.valid("json");
+      if (runnerId !== null) found(await store.runners.byId(runnerId), `runner ${runnerId}`);
+      await store.projects.setLive(project.id, { homeRunnerId: runnerId });
+      await auditProject(c, "project.move", project, { from: project.homeRunnerId, to: runnerId });
+      return c.json({ homeRunnerId: runnerId }, 200);
+    });
+}

@@ -1,0 +1,68 @@
+import type { Project, Stages } from "./project.ts";
+
+/**
+ * `candidate`: its task runs. `kept`: its workspace is on its runner, so that it can serve again without a build. `gone`:
+ * the workspace was removed; scripts and environment are still known.
+ */
+export type ReleaseState = "candidate" | "kept" | "gone";
+
+/** What one task put in place: a commit with the scripts and the plain environment that it was made with. */
+export interface Release {
+  /** The task that built it. */
+  taskId: number;
+  projectId: number;
+  attempt: number;
+  runnerId: number;
+  state: ReleaseState;
+  ref: string;
+  commit: string;
+  message: string;
+  author: string;
+  /** Stages that the task left out have no script. */
+  stages: Stages;
+  env: Record<string, string>;
+  /** Size of its workspace; null: not measured. */
+  bytes: number | null;
+  /** When it last began to serve; of a candidate, when its task was handed out. */
+  deployedAt: Date;
+}
+
+/** The first minute of output of a service. */
+export interface ServiceOutput {
+  output: string;
+  /** All processes of the service exited within that minute. */
+  hasExited: boolean;
+}
+
+export interface ReleaseKeeper {
+  /** Replaces the release of an earlier attempt of the same task. */
+  put(release: Release): Promise<void>;
+  ofTask(taskId: number): Promise<Release | null>;
+  /** Those that have served, the last one first. */
+  ofProject(projectId: number, limit: number): Promise<Release[]>;
+  update(taskId: number, change: Partial<Omit<Release, "taskId" | "projectId">>): Promise<void>;
+  /** Of the project's releases on this runner only these are kept. */
+  keepOnly(
+    projectId: number,
+    runnerId: number,
+    kept: { taskId: number; bytes: number | null }[],
+  ): Promise<void>;
+  delete(taskId: number): Promise<void>;
+  setOutput(taskId: number, output: ServiceOutput): Promise<void>;
+  output(taskId: number): Promise<ServiceOutput | null>;
+}
+
+/** A project of an earlier version whose owner has not chosen yet: it behaves as it did. */
+export function hasReleases({ stages }: Pick<Project, "stages">): boolean {
+  return stages.start.previous !== undefined;
+}
+
+/** What a runner must be able to do; an older one would start the service beside the previous one. */
+export function needsOf({ start }: Stages): string[] {
+  const needsRules = start.previous !== undefined && start.previous !== "keep" && start.script.trim() !== "";
+  const { healthCheck: check } = start;
+  const needsCheck =
+    (check?.type === "http" && (check.expect !== undefined || check.url.includes("$"))) ||
+    (check?.type === "tcp" && check.port === "$PORT");
+  return needsRules || needsCheck ? ["releases"] : [];
+}

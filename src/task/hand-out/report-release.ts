@@ -1,0 +1,38 @@
+import { operation } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import type { OutputRequest, RollbackRequest } from "../../runner/protocol.ts";
+import { noteOutput, noteRollback } from "../release/serving.ts";
+import { type HeldLease, renew } from "./lease.ts";
+
+interface RollbackReport {
+  held: HeldLease;
+  request: Pick<RollbackRequest, "toTaskId" | "state" | "reason">;
+}
+
+/** Null: the runner no longer holds the task. */
+export const reportRollback = operation(
+  "reportRollback",
+  async (keepers, { held, request }: RollbackReport): Promise<Task | null> => {
+    const before = await renew(keepers, held);
+    if (!before) return null;
+    const rollback = await noteRollback(keepers, before, request, keepers.now());
+    return keepers.tasks.change(before.id, { whileIn: [before.state], set: { rollback } });
+  },
+);
+
+interface OutputReport {
+  held: Pick<HeldLease, "taskId" | "attempt" | "runnerId" | "leaseHash">;
+  request: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">;
+}
+
+/** Comes after the task has ended, too. Null: another attempt has taken its place. */
+export const reportOutput = operation(
+  "reportOutput",
+  async (keepers, { held, request }: OutputReport): Promise<Task | null> => {
+    const task = await keepers.tasks.byId(held.taskId);
+    const isIts = task?.runnerId === held.runnerId && task.attempt === held.attempt;
+    if (!isIts || task.leaseHash !== held.leaseHash) return null;
+    await noteOutput(keepers, task, request);
+    return task;
+  },
+);

@@ -1,0 +1,119 @@
+import type { Project, Stage, StageName, Stages } from "../../model/project.ts";
+import { stageNames } from "../../model/project.ts";
+import { hasReleases, type Release } from "../../model/release.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import type { KeptRelease, RunTask } from "../../runner/protocol.ts";
+import { isSideEffect } from "../queue/stages.ts";
+
+type WireStage = RunTask["stages"][number];
+
+/** How a task is run: its scripts and environment, and what the runner must know about releases. */
+export interface ReleaseInstruction {
+  stages: WireStage[];
+  env: Record<string, string>;
+  release?: NonNullable<RunTask["release"]>;
+}
+
+export interface ReleaseParts {
+  keepers: Pick<Keepers, "releases" | "tasks">;
+  /** The plain environment of a task that is built from the project as it is now. */
+  env: Record<string, string>;
+  now: Date;
+  stageOf(stages: Stages, name: StageName): WireStage;
+}
+
+/** Stores what the task will put in place, so that it can serve again with the same scripts and environment. */
+export async function releaseInstruction(
+  task: Task,
+  project: Project,
+  parts: ReleaseParts,
+): Promise<ReleaseInstruction> {
+  const { releases } = parts.keepers;
+  const back = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
+  const stages = back?.stages ?? project.stages;
+  const env = back ? { ...back.env, CI_ROLLBACK: "true" } : parts.env;
+  const pending = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
+  const from = back?.state === "kept" && back.runnerId === task.runnerId ? back : null;
+  // A runner that has lost the kept workspace builds it again.
+  const names = from && stages.build.script.trim() !== "" ? stageNames.filter(isRun) : pending;
+  function isRun(name: StageName): boolean {
+    return name === "build" || pending.includes(name);
+  }
+  const run = { stages: names.map((name) => parts.stageOf(stages, name)), env };
+  if (!hasReleases({ stages })) return run;
+  const deploys = pending.some(isSideEffect);
+  const canDeploy = stages.deploy.script.trim() !== "" || stages.start.script.trim() !== "";
+  if (deploys && !from && task.runnerId !== null)
+    await releases.put({
+      taskId: task.id,
+      projectId: project.id,
+      attempt: task.attempt,
+      runnerId: task.runnerId,
+      state: "candidate",
+      ref: task.ref,
+      commit: task.commit ?? "",
+      message: task.message,
+      author: task.author,
+      stages: pinned(stages, project.image, pending),
+      env,
+      bytes: null,
+      deployedAt: parts.now,
+    });
+  const previous = deploys ? await previousOf(task, project, from, parts) : null;
+  return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), previous } };
+}
+
+/** The release that comes back if this task fails: the live one, or the last that served on this runner. */
+async function previousOf(
+  task: Task,
+  project: Project,
+  from: Release | null,
+  { keepers, stageOf }: ReleaseParts,
+): Promise<NonNullable<RunTask["release"]>["previous"]> {
+  if (project.rollback !== "automatic") return null;
+  const kept = await keptOf(keepers, project.id);
+  const live = await liveReleaseId(keepers, project);
+  const usable = kept.filter(({ runnerId, taskId }) => runnerId === task.runnerId && taskId !== from?.taskId);
+  const previous = live === null ? usable[0] : usable.find(({ taskId }) => taskId === live);
+  if (!previous) return null;
+  const names = stageNames.filter((name) => isSideEffect(name) && previous.stages[name].script.trim() !== "");
+  const stages = names.map((name) => stageOf(previous.stages, name));
+  return { ...wireRelease(previous), stages, env: previous.env };
+}
+
+/** More than any runner keeps. */
+const maxReleases = 200;
+
+/** Last served first. */
+export async function keptOf({ releases }: Pick<Keepers, "releases">, projectId: number): Promise<Release[]> {
+  return (await releases.ofProject(projectId, maxReleases)).filter(({ state }) => state === "kept");
+}
+
+/** The release that serves, by the task that built it. A rollback runs a release that an earlier task built. */
+export async function liveReleaseId(
+  { releases, tasks }: Pick<Keepers, "releases" | "tasks">,
+  { liveTaskId }: Pick<Project, "liveTaskId">,
+): Promise<number | null> {
+  if (liveTaskId === null) return null;
+  if (await releases.ofTask(liveTaskId)) return liveTaskId;
+  return (await tasks.byId(liveTaskId))?.rollbackTo ?? liveTaskId;
+}
+
+function wireRelease({ taskId, attempt, ref, commit, message, author }: Release): KeptRelease {
+  return { taskId, attempt, ref, commit, message, author };
+}
+
+/** As they ran: with the image of today, and without the scripts of stages that the task left out. */
+function pinned(stages: Stages, image: string, pending: StageName[]): Stages {
+  const pin = <T extends Stage>(name: StageName, stage: T): T => ({
+    ...stage,
+    image: stage.image ?? image,
+    ...(pending.includes(name) || name === "build" ? {} : { script: "" }),
+  });
+  return {
+    build: pin("build", stages.build),
+    deploy: pin("deploy", stages.deploy),
+    start: pin("start", stages.start),
+  };
+}

@@ -1,0 +1,64 @@
+import { Fault } from "../../errors.ts";
+import type { Project } from "../../model/project.ts";
+import type { Release } from "../../model/release.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import { stagesFor, type TaskOrder } from "../queue/queue.ts";
+import { liveReleaseId } from "./release-instruction.ts";
+
+type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
+
+/** What a rollback runs. */
+export type RollbackOrder = Pick<
+  TaskOrder,
+  "ref" | "commit" | "message" | "actions" | "rerunOf" | "rollbackTo"
+> & {
+  stages?: Task["stages"];
+};
+
+const maxReleases = 200;
+
+/** Without a task: the release that served before the live one. */
+export async function rollbackOrder(
+  keepers: OrderKeepers,
+  project: Project,
+  toTaskId: number | null,
+): Promise<RollbackOrder> {
+  const release =
+    toTaskId === null ? await earlierRelease(keepers, project) : await keepers.releases.ofTask(toTaskId);
+  if (release?.projectId === project.id && release.state !== "candidate") return orderOf(release, project);
+  if (toTaskId === null) throw new Fault("conflict", `${project.name} has no earlier release to return to.`);
+  return orderOfTask(await keepers.tasks.byId(toTaskId), project, toTaskId);
+}
+
+async function earlierRelease(keepers: OrderKeepers, project: Project): Promise<Release | null> {
+  const live = await liveReleaseId(keepers, project);
+  const releases = await keepers.releases.ofProject(project.id, maxReleases);
+  const earlier = releases.filter(({ taskId }) => taskId !== live);
+  return earlier.find((release) => isUsable(release, project)) ?? earlier[0] ?? null;
+}
+
+/** Whether it can serve again without a build. */
+export function isUsable(release: Release, { homeRunnerId }: Pick<Project, "homeRunnerId">): boolean {
+  return release.state === "kept" && release.runnerId === homeRunnerId;
+}
+
+function orderOf(release: Release, project: Project): RollbackOrder {
+  const { taskId, ref, commit, message, stages } = release;
+  const isKept = isUsable(release, project);
+  const planned = stagesFor({ stages }, null).map((stage) =>
+    isKept && stage.name === "build" ? { ...stage, state: "skipped" as const } : stage,
+  );
+  return { ref, commit, message, actions: null, rerunOf: null, rollbackTo: taskId, stages: planned };
+}
+
+/** A task of an earlier version: its commit is built with the scripts of today. */
+function orderOfTask(task: Task | null, project: Project, id: number): RollbackOrder {
+  if (task?.projectId !== project.id || task.state !== "success" || task.commit === null)
+    throw new Fault(
+      "conflict",
+      `Task ${id} is not a successful task of ${project.name}: there is nothing to return to.`,
+    );
+  const { ref, commit, message, actions } = task;
+  return { ref, commit, message, actions, rerunOf: id, rollbackTo: null };
+}

@@ -1,0 +1,155 @@
+import type { Project } from "../../model/project.ts";
+import { hasReleases } from "../../model/release.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
+import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
+
+/*
+ * What is known to serve. Each function runs in the transaction that acknowledges the runner's call, so that at no moment
+ * a commit is named that a runner may already have ended.
+ */
+
+type ServingKeepers = Pick<Keepers, "projects" | "releases" | "tasks">;
+
+/** Deploy or start begins, or the previous service is about to end. */
+export async function noteStage(
+  { projects, tasks }: ServingKeepers,
+  task: Task,
+  request: Pick<StageRequest, "stage" | "state" | "endsPrevious">,
+): Promise<void> {
+  if (request.state !== "running" || !isSideEffect(request.stage)) return;
+  const project = await projects.byId(task.projectId);
+  if (!project || !hasReleases(project)) return;
+  if (!request.endsPrevious) {
+    await projects.setLive(project.id, { liveNote: `${nameOf(task)} is being deployed.` });
+    return;
+  }
+  const live = project.liveTaskId === null ? null : await tasks.byId(project.liveTaskId);
+  const liveNote = `${nameOf(task)} takes the place of ${live ? shortOf(live.commit) : "the previous service"}.`;
+  await projects.setLive(project.id, { liveTaskId: null, liveNote });
+}
+
+/** The task has ended with a result of its runner. */
+export async function noteEnd(
+  keepers: ServingKeepers,
+  task: Task,
+  kept: FinishRequest["kept"],
+  now: Date,
+): Promise<void> {
+  const { projects, releases } = keepers;
+  const project = await projects.byId(task.projectId);
+  if (!project) return;
+  if (task.state === "success") await noteSuccess(keepers, project, task, kept ?? [], now);
+  else await noteFailure(keepers, project, task);
+  if (kept && task.runnerId !== null) await releases.keepOnly(project.id, task.runnerId, kept);
+}
+
+async function noteSuccess(
+  { projects, releases }: ServingKeepers,
+  project: Project,
+  task: Task,
+  kept: { taskId: number }[],
+  now: Date,
+): Promise<void> {
+  if (!task.stages.some(({ name, state }) => isSideEffect(name) && state === "success")) return;
+  const home = hasReleases(project) ? { homeRunnerId: task.runnerId } : {};
+  await projects.setLive(project.id, { liveTaskId: task.id, liveNote: "", ...home });
+  const own = await releases.ofTask(task.id);
+  const served = {
+    commit: task.commit ?? "",
+    message: task.message,
+    state: "gone",
+    deployedAt: now,
+  } as const;
+  if (own) return releases.update(task.id, served);
+  const from = task.rollbackTo === null ? null : await releases.ofTask(task.rollbackTo);
+  if (!from) return;
+  // Its kept workspace was lost, and the runner has built the release again as this task.
+  const isRebuilt = kept.some(({ taskId }) => taskId === task.id);
+  if (isRebuilt && task.runnerId !== null)
+    return releases.put({
+      ...from,
+      ...served,
+      taskId: task.id,
+      attempt: task.attempt,
+      runnerId: task.runnerId,
+    });
+  await releases.update(from.taskId, { deployedAt: now });
+}
+
+/** Without a rollback nobody knows what a half-done deploy has left. Projects of earlier versions keep their live task. */
+async function noteFailure(
+  { projects, releases }: ServingKeepers,
+  project: Project,
+  task: Task,
+): Promise<void> {
+  await releases.delete(task.id);
+  if (!hasSideEffects(task.stages) || task.rollback || !hasReleases(project)) return;
+  await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
+}
+
+/** The runner of a task vanished. */
+export async function noteLost({ projects, releases }: ServingKeepers, task: Task): Promise<void> {
+  const project = await projects.byId(task.projectId);
+  if (!project || task.state !== "lost") return;
+  await releases.delete(task.id);
+  if (!hasSideEffects(task.stages) || task.rollback?.state === "success") return;
+  await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
+}
+
+function unknownText(task: Task, { liveTaskId }: Project): string {
+  const before = liveTaskId === null ? "" : ` Task ${liveTaskId} was live before.`;
+  return `${nameOf(task)} ${task.state === "lost" ? "lost its runner" : "failed"}: nothing is known to be serving.${before}`;
+}
+
+/** The previous release is brought back. Answers what the task keeps of it; null: there is no such release. */
+export async function noteRollback(
+  { projects, releases }: ServingKeepers,
+  task: Task,
+  { toTaskId, state, reason }: Pick<RollbackRequest, "toTaskId" | "state" | "reason">,
+  now: Date,
+): Promise<Task["rollback"]> {
+  const release = await releases.ofTask(toTaskId);
+  if (release?.projectId !== task.projectId) return null;
+  const rollback = { taskId: toTaskId, commit: release.commit, state, reason };
+  const isServing = state === "success" || state === "unneeded";
+  await projects.setLive(task.projectId, {
+    liveTaskId: isServing ? toTaskId : null,
+    liveNote: rollbackText(task, rollback),
+  });
+  if (state === "success") await releases.update(toTaskId, { deployedAt: now });
+  return rollback;
+}
+
+/** For the task, the project, the commit status and notifications: "abc1234 failed; def5678 is serving again." */
+export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<Task["rollback"]>): string {
+  const [failed, back] = [shortOf(task.commit), shortOf(rollback.commit)];
+  if (rollback.state === "success") return `${failed} failed; ${back} is serving again.`;
+  if (rollback.state === "unneeded") return `${failed} failed; ${back} is still serving.`;
+  if (rollback.state === "running") return `${failed} failed; rolling back to ${back}.`;
+  return `${failed} failed, and so did the rollback to ${back}: ${rollback.reason}. Nothing is known to be serving.`;
+}
+
+/** A service that exited soon after its start does not serve any more. */
+export async function noteOutput(
+  { projects, releases, tasks }: ServingKeepers,
+  task: Task,
+  { text, hasExited, serviceTaskId }: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">,
+): Promise<void> {
+  await releases.setOutput(task.id, { output: text, hasExited });
+  const project = hasExited ? await projects.byId(task.projectId) : null;
+  if (!project || project.liveTaskId === null) return;
+  const live = await tasks.byId(project.liveTaskId);
+  if (live?.id !== serviceTaskId && live?.rollbackTo !== serviceTaskId) return;
+  const liveNote = `All processes of ${shortOf(live.commit)} (task ${live.id}) exited within a minute of their start.`;
+  await projects.setLive(project.id, { liveTaskId: null, liveNote });
+}
+
+function nameOf({ id, commit }: Pick<Task, "id" | "commit">): string {
+  return `Task ${id} (${shortOf(commit)})`;
+}
+
+function shortOf(commit: string | null): string {
+  return commit?.slice(0, 7) ?? "an unknown commit";
+}
