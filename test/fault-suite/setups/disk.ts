@@ -23,8 +23,9 @@ export function mountDisk(folder: string): Disk | undefined {
     fill() {
       const { bavail, bsize } = statfsSync(folder);
       const piece = new Uint8Array(bsize);
-      writeFileSync(ballast, new Uint8Array(Math.max(0, bavail - 16) * bsize));
+      // The server writes meanwhile, so that each of these writes may find the disk full.
       try {
+        writeFileSync(ballast, new Uint8Array(Math.max(0, bavail - 16) * bsize));
         for (let count = 0; count < 64; count++) writeFileSync(ballast, piece, { flag: "a" });
       } catch {
         // Full, as intended.
