@@ -106,7 +106,18 @@ async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
   const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
   const delivery: ArrivedDelivery = {
     way: waysIn.live,
-    rules: { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt, debounceSeconds: 0 },
+    rules: {
+      projectId,
+      debounceScope,
+      queuePolicy,
+      refSource,
+      actions,
+      updatedAt,
+      debounceSeconds: 0,
+      mergeRequestActions: null,
+      repositoryCheck: "warn",
+      hasRepeats: false,
+    },
     known: {
       projectId,
       projectName: "shop",

@@ -79,4 +79,6 @@ export type WebhookRules = Pick<
   | "debounceScope"
   | "allowForks"
   | "actions"
+  | "mergeRequestActions"
+  | "repositoryCheck"
 >;

@@ -27,7 +27,9 @@ export type DeliveryCode =
   | "debounced"
   | "queue_busy"
   | "ref_invalid"
-  | "fork_not_allowed";
+  | "fork_not_allowed"
+  | "repository_mismatch"
+  | "duplicate";
 
 /** Refusals that the limit per minute does not count: they create no work for the project. */
 export const uncountedCodes: readonly DeliveryCode[] = [
@@ -68,7 +70,12 @@ export interface NormalizedEvent {
     sourceBranch: string;
     targetBranch: string;
     fromFork: boolean;
+    /** Absent in records of earlier versions, and where the host names none. */
+    number?: string;
+    isMerged?: boolean;
   } | null;
+  /** Addresses of the repository as the host names it; absent where it names none. */
+  repository?: string[];
   /** The host's own delivery id. */
   hostDeliveryId: string | null;
   /** The other refs of a push that names several. Absent where it names one, as on most hosts. */
@@ -167,6 +174,8 @@ export interface SituationRequest {
   counted: { bucket: RateBucket; since: Date; limit: number } | null;
   /** The debounce window that began after `since`; with a whole ref, the one that a push of it opened. */
   window: { since: Date; rawRef: string | null } | null;
+  /** The pushed ref whose last task is wanted, if it was created after `since`. */
+  pushed: { rawRef: string; since: Date } | null;
   /** Whether the first unfinished task is wanted. */
   unfinished: boolean;
   /** A task that would join the end of the queue. */
@@ -185,8 +194,15 @@ export interface Situation {
   /** Task of the newest accepted live delivery inside the window; its state is null when it was deleted. */
   windowTask: { id: number; state: TaskState | null } | null;
   unfinished: { id: number; state: TaskState } | null;
+  /** The last task that a push of the same ref asked for. */
+  sameRef: SameRefTask | null;
   queue: QueueSituation | null;
 }
+
+export type SameRefTask = Pick<
+  Task,
+  "id" | "state" | "commit" | "causeRef" | "causeCommit" | "actions" | "source"
+>;
 
 /** What delays a task at the end of the queue. */
 export interface QueueSituation {

@@ -1,7 +1,7 @@
 import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { StageName } from "./project.ts";
-import type { Actions } from "./webhook-config.ts";
+import type { Actions, EventName } from "./webhook-config.ts";
 
 export const taskStates = [
   "queued",
@@ -47,6 +47,20 @@ export interface TaskStage {
 
 export type TriggerType = "webhook" | "manual";
 
+/** The delivery that asked for a task, as far as the task has to know it. */
+export interface TaskSource {
+  event: EventName;
+  /** Hosts announce one change in several ways: a new branch by `create` and `push`, a merge by both of its events. */
+  announcedBy: "push" | "create" | "merge" | "request";
+  /** The account that pushed. */
+  pusher: string;
+  /** Number of the merge request; empty: unknown, or none. */
+  mergeRequest: string;
+  targetBranch: string;
+  /** Whether the built code is that of a fork. */
+  fromFork: boolean;
+}
+
 export interface Task {
   id: number;
   projectId: number;
@@ -64,6 +78,8 @@ export interface Task {
   /** The pushed ref, if refSource=project builds another one. */
   causeRef: string | null;
   causeCommit: string | null;
+  /** Kept by repeats of the task; null: no delivery asked for it. */
+  source: TaskSource | null;
   deliveryId: number | null;
   /** The task that this one repeats. */
   rerunOf: number | null;
@@ -118,6 +134,7 @@ export type NewTask = Pick<
   | "stages"
   | "causeRef"
   | "causeCommit"
+  | "source"
   | "deliveryId"
   | "rerunOf"
   | "rollbackTo"

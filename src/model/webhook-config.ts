@@ -23,6 +23,9 @@ export type EventName = (typeof eventNames)[number];
 export const verifyModes = ["token", "hmac", "standard"] as const;
 export type VerifyMode = (typeof verifyModes)[number];
 
+export const repositoryChecks = ["warn", "enforce"] as const;
+export type RepositoryCheck = (typeof repositoryChecks)[number];
+
 /** Trigger scope of a task: missing booleans mean true; `fromStage` drops the stages before it. */
 export interface Actions {
   build?: boolean;
@@ -51,12 +54,16 @@ export interface WebhookConfig {
   pathFilter: string[];
   refSource: "project" | "webhook";
   actions: Actions | null;
+  /** For merge requests; null: `actions`. */
+  mergeRequestActions: Actions | null;
   queuePolicy: "always" | "skip";
   /** Null: webhook.debounceSeconds. */
   debounceSeconds: number | null;
   skipCiKeyword: string;
   debounceScope: "project" | "ref";
   allowForks: boolean;
+  /** What happens to a delivery that names another repository than the project's. */
+  repositoryCheck: RepositoryCheck;
   /** Ciphertext of a second secret that is accepted too until `secondSecretUntil`. */
   secondSecret: string | null;
   secondSecretUntil: Date | null;
@@ -77,11 +84,13 @@ export const webhookDefaults = {
   pathFilter: [],
   refSource: "webhook",
   actions: null,
+  mergeRequestActions: null,
   queuePolicy: "always",
   debounceSeconds: null,
   skipCiKeyword: "[skip ci]",
   debounceScope: "project",
   allowForks: false,
+  repositoryCheck: "warn",
 } as const satisfies Partial<{
   [K in keyof WebhookConfig]: WebhookConfig[K] extends readonly (infer E)[] ? readonly E[] : WebhookConfig[K];
 }>;

@@ -47,12 +47,12 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
       const commit = asked.commit?.toLowerCase() ?? null;
       return enqueue(
         project,
-        { ref, commit, message: "", actions: asked.actions, rerunOf: null, rollbackTo: null },
+        { ref, commit, message: "", actions: asked.actions, rerunOf: null, rollbackTo: null, source: null },
         username,
       );
     },
-    rerun: ({ id, ref, commit, message, actions }, project, username) =>
-      enqueue(project, { ref, commit, message, actions, rerunOf: id, rollbackTo: null }, username),
+    rerun: ({ id, ref, commit, message, actions, source }, project, username) =>
+      enqueue(project, { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source }, username),
     async rollback(project, toTaskId, username) {
       const order = await rollbackOrder(store, project, toTaskId);
       return enqueue(project, order, username);

@@ -1,11 +1,13 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { AuditEntry } from "../model/audit.ts";
+import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
 import { saveWebhook } from "./save-webhook.ts";
+import { lookedAt, warningsOf } from "./warnings.ts";
 
 /** Fields that a save may carry; those that are absent stay as they are. */
 export interface WebhookChange
@@ -54,7 +56,7 @@ export interface WebhookManagement {
   /** 32 random bytes; not saved. */
   generateSecret(format?: SecretFormat): string;
   addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
-  warningsOf(config: WebhookConfig): string[];
+  warningsOf(config: WebhookConfig, project: Project): Promise<string[]>;
   effectiveDebounceSeconds(config: WebhookConfig): number;
 }
 
@@ -79,6 +81,9 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
   const now = () => new Date(clock.now());
   const read = async (projectId: number) =>
     (await store.webhookConfigs.ofProject(projectId)) ?? defaultConfig(projectId, now());
+
+  const effectiveDebounceSeconds = (config: WebhookConfig) =>
+    config.debounceSeconds ?? options.debounceSeconds;
 
   /** Saves what `next` makes of the stored configuration; when another save came first, of that one. */
   async function replace(
@@ -125,8 +130,12 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
       const { url, isConfigured } = baseUrl();
       return { url: key === null ? null : `${url}/api/hooks/git/${key}`, baseUrlConfigured: isConfigured };
     },
-    warningsOf: (config) => warningsOf(config, baseUrl().isConfigured),
-    effectiveDebounceSeconds: (config) => config.debounceSeconds ?? options.debounceSeconds,
+    async warningsOf(config, project) {
+      const recent = await store.deliveries.scan({ projectId: project.id }, null, lookedAt);
+      const debounceSeconds = effectiveDebounceSeconds(config);
+      return warningsOf(config, project, { recent, debounceSeconds, hasBaseUrl: baseUrl().isConfigured });
+    },
+    effectiveDebounceSeconds,
   };
 }
 
@@ -198,19 +207,4 @@ function changesOf(before: WebhookConfig, after: WebhookConfig): ConfigChanges {
   const told = fields.filter((name) => !untold.includes(name));
   const valuesOf = (config: WebhookConfig) => Object.fromEntries(told.map((name) => [name, config[name]]));
   return { fields, from: valuesOf(before), to: valuesOf(after) };
-}
-
-function warningsOf(config: WebhookConfig, isBaseUrlConfigured: boolean): string[] {
-  const events = config.events.length === 0 ? webhookDefaults.events : config.events;
-  const listens = (event: WebhookConfig["events"][number]) => (events as readonly string[]).includes(event);
-  const warnings: string[] = [];
-  if (config.enabled && config.secret === null)
-    warnings.push("The webhook is enabled without a secret: anyone who knows the address can start builds.");
-  if (!isBaseUrlConfigured)
-    warnings.push("server.baseUrl is not set: the address is inferred and reachable from this machine only.");
-  if (config.tagFilter.length > 0 && !listens("tag"))
-    warnings.push("A tag filter is set, but the event tag is not among the allowed events.");
-  if (config.branchFilter.length > 0 && !listens("push") && !listens("merge_request"))
-    warnings.push("A branch filter is set, but neither push nor merge_request is among the allowed events.");
-  return warnings;
 }

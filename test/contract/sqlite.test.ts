@@ -182,7 +182,14 @@ describe("a thread of the store", () => {
 
 test("what every delivery asks is planned once: no limit of it is a parameter", async () => {
   const { keepers, taken } = notedQueries(sqliteDialect);
-  const request = { projectId: 1, now: sampleTime, counted: null, unfinished: true, queued: null };
+  const request = {
+    projectId: 1,
+    now: sampleTime,
+    counted: null,
+    pushed: null,
+    unfinished: true,
+    queued: null,
+  };
   const window = { since: sampleTime, rawRef: null };
   await keepers.deliveries.situation({ ...request, window });
   await keepers.deliveries.situation({ ...request, window: { ...window, rawRef: "refs/heads/main" } });

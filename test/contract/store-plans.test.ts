@@ -58,6 +58,7 @@ const situation: SituationRequest = {
   now: lastHour.now,
   counted: null,
   window: null,
+  pushed: { rawRef: "refs/heads/main", since: lastHour.now },
   unfinished: true,
   queued: { priority: 0, notBefore: null },
 };

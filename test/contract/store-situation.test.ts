@@ -26,7 +26,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     createdAt: sampleTime,
   };
   const situation = async (projectId: number, asked: Partial<SituationRequest>) => {
-    const nothing = { counted: null, window: null, unfinished: false, queued: null };
+    const nothing = { counted: null, window: null, pushed: null, unfinished: false, queued: null };
     return store.deliveries.situation({ projectId, now: at(20), ...nothing, ...asked });
   };
 

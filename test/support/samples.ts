@@ -90,6 +90,7 @@ export function sampleTask(change: Partial<NewTask> = {}): NewTask {
     ],
     causeRef: null,
     causeCommit: null,
+    source: null,
     deliveryId: null,
     rerunOf: null,
     rollbackTo: null,

@@ -3,10 +3,21 @@ import type { Webhook } from "../../shapes.ts";
 
 type Actions = Webhook["actions"];
 
+export const buildOnly = { build: true, deploy: false, start: false };
+export const everyStage = { build: true, deploy: true, start: true };
+
 const stages = ["build", "deploy", "start"] as const;
 
 /** Which stages a delivery runs; all of them is written as "unset". */
-export function ActionFields({ value, onChange }: { value: Actions; onChange: (actions: Actions) => void }) {
+export function ActionFields({
+  value,
+  onChange,
+  label = "Stages that run",
+}: {
+  value: Actions;
+  onChange: (actions: Actions) => void;
+  label?: string;
+}) {
   const runs = (stage: (typeof stages)[number]) => value?.[stage] !== false;
   const toggle = (stage: (typeof stages)[number], isOn: boolean) => {
     const next = { ...value, [stage]: isOn };
@@ -14,9 +25,9 @@ export function ActionFields({ value, onChange }: { value: Actions; onChange: (a
     onChange(isAll ? null : next);
   };
   return (
-    <fieldset className="plain" aria-label="Stages that run">
+    <fieldset className="plain" aria-label={label}>
       <Text size="sm" fw={600} mb={6}>
-        Stages that run
+        {label}
       </Text>
       <Group gap="lg">
         {stages.map((stage) => (

@@ -5,7 +5,7 @@ import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
 import { useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
-import { ActionFields } from "./actions.tsx";
+import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
 import { WhatIf } from "./what-if.tsx";
 
 const eventChoices = [
@@ -81,6 +81,33 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           />
           <ActionFields value={value.actions} onChange={(actions) => set({ actions })} />
           <Select
+            label="Merge requests run"
+            data={[
+              { value: "same", label: "the same stages" },
+              { value: "own", label: "stages of their own" },
+            ]}
+            allowDeselect={false}
+            value={value.mergeRequestActions === null ? "same" : "own"}
+            onChange={(choice) => set({ mergeRequestActions: choice === "own" ? buildOnly : null })}
+          />
+          {value.mergeRequestActions !== null && (
+            <ActionFields
+              label="Stages that run for merge requests"
+              value={value.mergeRequestActions}
+              onChange={(actions) => set({ mergeRequestActions: actions ?? everyStage })}
+            />
+          )}
+          <Select
+            label="A delivery about another repository"
+            data={[
+              { value: "warn", label: "is noted in its trace" },
+              { value: "enforce", label: "is ignored" },
+            ]}
+            allowDeselect={false}
+            value={value.repositoryCheck}
+            onChange={(check) => set({ repositoryCheck: check === "enforce" ? "enforce" : "warn" })}
+          />
+          <Select
             label="While another task of the project is unfinished"
             data={[
               { value: "always", label: "wait in the queue" },
@@ -127,6 +154,7 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
 function rulesOf(webhook: Webhook): WebhookRules {
   const { events, branchFilter, tagFilter, pathFilter, skipCiKeyword, refSource } = webhook;
   const { queuePolicy, debounceSeconds, debounceScope, allowForks, actions } = webhook;
+  const { mergeRequestActions, repositoryCheck } = webhook;
   return {
     events,
     branchFilter,
@@ -139,5 +167,7 @@ function rulesOf(webhook: Webhook): WebhookRules {
     debounceScope,
     allowForks,
     actions,
+    mergeRequestActions,
+    repositoryCheck,
   };
 }

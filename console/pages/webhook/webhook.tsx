@@ -8,7 +8,8 @@ import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Loaded } from "../../components/query.tsx";
 import type { Project, Webhook } from "../../shapes.ts";
-import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
+import { useSaveWebhook, type WebhookChange, webhookQuery } from "../../webhook-query.ts";
+import { buildOnly } from "./actions.tsx";
 import { Arrival } from "./arrival.tsx";
 import { HostPanel } from "./host.tsx";
 import { RulesPanel } from "./rules.tsx";
@@ -33,7 +34,8 @@ export function WebhookPage({ project }: { project: Project }) {
               a secret below, give it to your Git host, and save it here.
             </Alert>
           )}
-          <AddressPanel projectId={project.id} webhook={loaded} />
+          <Warnings texts={loaded.warnings} />
+          <AddressPanel project={project} webhook={loaded} />
           <HostPanel webhook={loaded} />
           <SecretPanel projectId={project.id} webhook={loaded} />
           <RulesPanel projectId={project.id} webhook={loaded} />
@@ -46,7 +48,41 @@ export function WebhookPage({ project }: { project: Project }) {
   );
 }
 
-function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
+/** The texts that no panel below shows by itself. */
+function Warnings({ texts }: { texts: string[] }) {
+  const shown = texts.filter(
+    (text) => !/^(The webhook is enabled without a secret|server\.baseUrl)/.test(text),
+  );
+  if (shown.length === 0) return null;
+  return (
+    <Alert color="lamp" variant="light" role="note" aria-label="Warnings" title="Worth a look">
+      <ul className="plain-list">
+        {shown.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Alert>
+  );
+}
+
+/**
+ * What a new webhook starts with, as far as nothing else was chosen: the project's branch, a window for each branch, and
+ * merge requests that are built only.
+ */
+function safeStart({ git }: Project, webhook: Webhook): WebhookChange {
+  const isTag = git.ref.startsWith("refs/tags/");
+  return {
+    enabled: true,
+    ...(webhook.branchFilter.length === 0 && !isTag
+      ? { branchFilter: [git.ref.replace(/^refs\/heads\//, "")] }
+      : {}),
+    ...(webhook.mergeRequestActions === null ? { mergeRequestActions: buildOnly } : {}),
+    debounceScope: "ref",
+  };
+}
+
+function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook }) {
+  const projectId = project.id;
   const save = useSaveWebhook(projectId);
   return (
     <Panel
@@ -58,7 +94,12 @@ function AddressPanel({ projectId, webhook }: { projectId: number; webhook: Webh
           aria-label="Enable the webhook"
           checked={webhook.enabled}
           {...(save.isPending ? { disabled: true } : {})}
-          onChange={(event) => save.mutate({ json: { enabled: event.currentTarget.checked } })}
+          onChange={(event) => {
+            const enabled = event.currentTarget.checked;
+            save.mutate({
+              json: enabled && webhook.url === null ? safeStart(project, webhook) : { enabled },
+            });
+          }}
         />
       }
     >

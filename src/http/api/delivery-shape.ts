@@ -91,9 +91,15 @@ export const normalizedShape = z
         sourceBranch: z.string(),
         targetBranch: z.string(),
         fromFork: z.boolean(),
+        number: z.string().optional(),
+        isMerged: z.boolean().optional(),
       })
       .nullable(),
     hostDeliveryId: z.string().nullable(),
+    repository: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: "Addresses of the repository, as the host names it." }),
     otherRefs: z
       .array(z.object(refChangeFields).openapi("RefChange"))
       .optional()

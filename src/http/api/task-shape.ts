@@ -1,5 +1,6 @@
 import { isCommit } from "../../model/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
+import { eventNames } from "../../model/webhook-config.ts";
 import { id, time } from "./scalars.ts";
 import { listOf, strict, z } from "./shape.ts";
 
@@ -72,6 +73,17 @@ export const taskShape = z
       .openapi({ description: "How the previous release was brought back because this task failed." }),
     causeRef: z.string().nullable(),
     causeCommit: z.string().nullable(),
+    source: z
+      .object({
+        event: z.enum(eventNames),
+        announcedBy: z.enum(["push", "create", "merge", "request"]),
+        pusher: z.string(),
+        mergeRequest: z.string().openapi({ description: "Its number; empty: none, or not known." }),
+        targetBranch: z.string(),
+        fromFork: z.boolean(),
+      })
+      .nullable()
+      .openapi({ description: "The delivery that asked for it; null: none did." }),
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
     waiting: z.string().optional().openapi({
       description: "Why no runner can take the queued task; absent otherwise.",

@@ -1,6 +1,8 @@
+import type { Project } from "../../model/project.ts";
 import {
   eventNames,
   providerNames,
+  repositoryChecks,
   verifyModes,
   type WebhookConfig,
   webhookDefaults,
@@ -93,11 +95,16 @@ const fields = {
   pathFilter: globs,
   refSource: z.enum(["project", "webhook"]),
   actions,
+  mergeRequestActions: actions.openapi({ description: "For merge requests; null: `actions`." }),
   queuePolicy: z.enum(["always", "skip"]),
   debounceSeconds: z.number().int().min(0).max(86_400).nullable(),
   skipCiKeyword: text(100),
   debounceScope: z.enum(["project", "ref"]),
   allowForks: z.boolean(),
+  repositoryCheck: z.enum(repositoryChecks).openapi({
+    description:
+      "A delivery that names another repository than the project's: `warn` notes it in the trace, `enforce` ignores the delivery (`repository_mismatch`).",
+  }),
 };
 
 /** Null is how many clients write "nothing": texts and lists then go back to their defaults. */
@@ -161,6 +168,7 @@ export const webhookShape = z
     secondSecretUntil: time.nullable(),
     ...fields,
     actions: actionsShape,
+    mergeRequestActions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
     revision,
@@ -173,7 +181,7 @@ export function webhookRevision({ updatedAt: _, ...config }: WebhookConfig): str
   return revisionOf(Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-export function webhookJson(config: WebhookConfig, management: WebhookManagement) {
+export async function webhookJson(config: WebhookConfig, project: Project, management: WebhookManagement) {
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
   return {
     ...rest,
@@ -182,7 +190,7 @@ export function webhookJson(config: WebhookConfig, management: WebhookManagement
     secondSecretSet: secondSecret !== null,
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
     effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
-    warnings: management.warningsOf(config),
+    warnings: await management.warningsOf(config, project),
     revision: webhookRevision(config),
     updatedAt: updatedAt.toISOString(),
   };

@@ -185,9 +185,11 @@ export interface WebhookDeps {
 
 export function webhookApi({ keepers, management, tests, secrets, clock, debounceSeconds }: WebhookDeps) {
   return newApi()
-    .openapi(readWebhook, async (c) =>
-      c.json(withTag(c, webhookJson(await management.read(projectOf(c).id), management)), 200),
-    )
+    .openapi(readWebhook, async (c) => {
+      const project = projectOf(c);
+      const config = await management.read(project.id);
+      return c.json(withTag(c, await webhookJson(config, project, management)), 200);
+    })
     .openapi(saveWebhook, async (c) => {
       const project = projectOf(c);
       const config = await management.save(
@@ -196,7 +198,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
         (changes) => auditEntry(c, projectChange("webhook.save", project, { ...changes })),
         (before) => refuseIfChanged(c.req.valid("header")["if-match"], webhookRevision(before), "webhook"),
       );
-      return c.json(withTag(c, webhookJson(config, management)), 200);
+      return c.json(withTag(c, await webhookJson(config, project, management)), 200);
     })
     .openapi(generateSecret, (c) =>
       c.json({ secret: management.generateSecret(c.req.valid("query").format) }, 200),

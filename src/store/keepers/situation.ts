@@ -2,6 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from "kysely";
 import {
   type DeliveryCode,
   type RateBucket,
+  type SameRefTask,
   type Situation,
   type SituationRequest,
   uncountedCodes,
@@ -27,6 +28,8 @@ interface Values {
   limit: number;
   window_since: number;
   raw_ref: string;
+  pushed_ref: string;
+  pushed_since: number;
   id: number;
   priority: number;
   may_start_at: number;
@@ -40,6 +43,8 @@ const names: (keyof Values)[] = [
   "limit",
   "window_since",
   "raw_ref",
+  "pushed_ref",
+  "pushed_since",
   "id",
   "priority",
   "may_start_at",
@@ -56,6 +61,13 @@ interface Row {
   window_task_state?: TaskState | null;
   unfinished_id?: number | null;
   unfinished_state?: TaskState | null;
+  same_id?: number | null;
+  same_state?: TaskState | null;
+  same_commit?: string | null;
+  same_cause_ref?: string | null;
+  same_cause_commit?: string | null;
+  same_actions?: string | null;
+  same_source?: string | null;
   own?: number;
   others?: number;
   held_own?: number;
@@ -67,6 +79,7 @@ interface Row {
 interface Parts {
   counted: RateBucket | null;
   window: "project" | "ref" | null;
+  pushed: boolean;
   unfinished: boolean;
   queued: boolean;
 }
@@ -75,10 +88,11 @@ const queries = new Map<string, FixedQuery<Values, Row>>();
 
 /** One statement, because every further one is a round trip to PostgreSQL with the project's lock held. */
 export async function situationOf(scope: Scope, request: SituationRequest): Promise<Situation | null> {
-  const { counted, window, queued, now } = request;
+  const { counted, window, pushed, queued, now } = request;
   const parts: Parts = {
     counted: counted?.bucket ?? null,
     window: window === null ? null : window.rawRef === null ? "project" : "ref",
+    pushed: pushed !== null,
     unfinished: request.unfinished,
     queued: queued !== null,
   };
@@ -95,6 +109,8 @@ export async function situationOf(scope: Scope, request: SituationRequest): Prom
     limit: counted?.limit ?? 0,
     window_since: window?.since.getTime() ?? 0,
     raw_ref: window?.rawRef ?? "",
+    pushed_ref: pushed?.rawRef ?? "",
+    pushed_since: pushed?.since.getTime() ?? 0,
     id: Number.MAX_SAFE_INTEGER,
     priority: queued?.priority ?? 0,
     may_start_at: Math.max(now.getTime(), queued?.notBefore?.getTime() ?? 0),
@@ -112,6 +128,7 @@ function read(row: Row): Situation {
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },
     windowTask: window_task_id ? { id: window_task_id, state: row.window_task_state ?? null } : null,
     unfinished: unfinished_id && unfinished_state ? { id: unfinished_id, state: unfinished_state } : null,
+    sameRef: sameRefOf(row),
     queue:
       row.capacity === undefined
         ? null
@@ -125,8 +142,31 @@ function read(row: Row): Situation {
   };
 }
 
+function sameRefOf(row: Row): SameRefTask | null {
+  if (!row.same_id || !row.same_state) return null;
+  return {
+    id: row.same_id,
+    state: row.same_state,
+    commit: row.same_commit ?? null,
+    causeRef: row.same_cause_ref ?? null,
+    causeCommit: row.same_cause_commit ?? null,
+    actions: row.same_actions ? JSON.parse(row.same_actions) : null,
+    source: row.same_source ? JSON.parse(row.same_source) : null,
+  };
+}
+
+/** How far back the last task of a ref is looked for. */
+const maxLookedAt = 10;
+
+function lastOfRef({ project_id, pushed_ref, pushed_since, until }: Values) {
+  return sql`select recent.id from (select id, ref, cause_ref, created_at from tasks
+      where project_id = ${project_id} order by id desc limit ${sql.lit(maxLookedAt)}) as recent
+    where coalesce(recent.cause_ref, recent.ref) = ${pushed_ref}
+    and recent.created_at > ${pushed_since} and recent.created_at <= ${until} order by recent.id desc limit 1`;
+}
+
 function textOf(
-  { counted, window, unfinished, queued }: Parts,
+  { counted, window, pushed, unfinished, queued }: Parts,
   values: Values,
   dialect: Dialect,
 ): RawBuilder<Row> {
@@ -149,6 +189,12 @@ function textOf(
       sql`left join deliveries as opened on opened.id = (${windowOpenedBy(window, values)})`,
       sql`left join tasks as window_task on window_task.id = opened.task_id`,
     );
+  }
+  if (pushed) {
+    columns.push(sql`same.id as same_id, same.state as same_state, same."commit" as same_commit,
+      same.cause_ref as same_cause_ref, same.cause_commit as same_cause_commit,
+      same.actions as same_actions, same.source as same_source`);
+    joins.push(sql`left join tasks as same on same.id = (${lastOfRef(values)})`);
   }
   if (unfinished) {
     columns.push(sql`unfinished.id as unfinished_id, unfinished.state as unfinished_state`);

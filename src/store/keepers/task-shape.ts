@@ -35,6 +35,7 @@ export const taskShape = rowShape<Task, "tasks">({
   stages,
   causeRef: plain(),
   causeCommit: plain(),
+  source: optional(json()),
   deliveryId: plain(),
   rerunOf: plain(),
   supersededBy: plain(),

@@ -20,6 +20,7 @@ import { notifications } from "./0010-notifications.ts";
 import { execution } from "./0011-execution.ts";
 import { bodyCompression } from "./0012-body-compression.ts";
 import { releases } from "./0013-releases.ts";
+import { deployRules } from "./0014-deploy-rules.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -35,6 +36,7 @@ const migrations = {
   "0011-execution": () => execution,
   "0012-body-compression": bodyCompression,
   "0013-releases": () => releases,
+  "0014-deploy-rules": () => deployRules,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -118,11 +118,13 @@ export interface WebhookConfigTable {
   path_filter: Json;
   ref_source: WebhookConfig["refSource"];
   actions: Json | null;
+  merge_request_actions: Json | null;
   queue_policy: WebhookConfig["queuePolicy"];
   debounce_seconds: number | null;
   skip_ci_keyword: string;
   debounce_scope: WebhookConfig["debounceScope"];
   allow_forks: Flag;
+  repository_check: WebhookConfig["repositoryCheck"];
   second_secret: string | null;
   second_secret_until: Milliseconds | null;
   updated_at: Milliseconds;
@@ -185,6 +187,7 @@ export interface TaskTable {
   stages: Json;
   cause_ref: string | null;
   cause_commit: string | null;
+  source: Json | null;
   delivery_id: number | null;
   rerun_of: number | null;
   superseded_by: number | null;

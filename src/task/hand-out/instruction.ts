@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import { toShortRef } from "../../model/git-ref.ts";
+import { isBranchOrTag, toShortRef } from "../../model/git-ref.ts";
 import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
 import {
   defaultSettleSeconds,
@@ -53,6 +53,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     CI_AUTHOR: task.author,
     CI_TRIGGER: task.triggerType,
     CI_TRIGGERED_BY: task.triggeredBy,
+    ...eventVariables(task),
   };
   const stageOf = (stages: Stages, name: StageName) => ({
     ...stageFor(stages, name, limits),
@@ -76,7 +77,7 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ...run,
     resources: resourcesOf(project),
     cache: project.cache,
-    secrets,
+    secrets: isFork(task) ? {} : secrets,
     limits: {
       ...timingOf(limits.leaseMs),
       logMaxBytes: limits.logMaxBytes,
@@ -85,6 +86,20 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
       stopGraceMs: limits.stopGraceMs,
     },
     logFrom: await keepers.tasks.nextLogIndex(task.id),
+  };
+}
+
+/** Whether the code of a fork is built. It gets no secrets: its author can read all that the scripts can. */
+function isFork({ ref, source }: Task): boolean {
+  return source?.fromFork === true || !isBranchOrTag(ref);
+}
+
+/** Set also where they are empty, because scripts stop at a variable that is not set. */
+function eventVariables({ source }: Task): Record<string, string> {
+  return {
+    CI_EVENT: source?.event ?? "manual",
+    CI_MERGE_REQUEST: source?.mergeRequest ?? "",
+    CI_TARGET_BRANCH: source?.targetBranch ?? "",
   };
 }
 

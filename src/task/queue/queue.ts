@@ -64,8 +64,7 @@ export async function enqueueTask(
 
 /** The project's stages as this task will run them; those left out by `actions` or without a script are skipped. */
 export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
-  const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
-  const isAsked = (name: StageName) => stageNames.indexOf(name) >= from && actions?.[name] !== false;
+  const isAsked = (name: StageName) => isStageAsked(actions, name);
   if (!stageNames.some(isAsked))
     throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.", {
       fields: [{ field: "actions", message: "leave no stage to run" }],
@@ -77,6 +76,12 @@ export function stagesFor(project: Pick<Project, "stages">, actions: Actions | n
     finishedAt: null,
     exitCode: null,
   }));
+}
+
+/** Missing booleans mean true. */
+export function isStageAsked(actions: Actions | null, name: StageName): boolean {
+  const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
+  return stageNames.indexOf(name) >= from && actions?.[name] !== false;
 }
 
 /** Older tasks of the same ref give way to a new one, as far as the project says so. */

@@ -29,6 +29,7 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     rollback: task.rollback,
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,
+    source: task.source,
     ...queued,
     ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
     notBefore: timeJson(task.notBefore),

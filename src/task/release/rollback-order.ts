@@ -11,7 +11,7 @@ type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
 /** What a rollback runs. */
 export type RollbackOrder = Pick<
   TaskOrder,
-  "ref" | "commit" | "message" | "actions" | "rerunOf" | "rollbackTo"
+  "ref" | "commit" | "message" | "actions" | "rerunOf" | "rollbackTo" | "source"
 > & {
   stages?: Task["stages"];
 };
@@ -26,7 +26,10 @@ export async function rollbackOrder(
 ): Promise<RollbackOrder> {
   const release =
     toTaskId === null ? await earlierRelease(keepers, project) : await keepers.releases.ofTask(toTaskId);
-  if (release?.projectId === project.id && release.state !== "candidate") return orderOf(release, project);
+  if (release?.projectId === project.id && release.state !== "candidate") {
+    const source = (await keepers.tasks.byId(release.taskId))?.source ?? null;
+    return { ...orderOf(release, project), source };
+  }
   if (toTaskId === null) throw new Fault("conflict", `${project.name} has no earlier release to return to.`);
   return orderOfTask(await keepers.tasks.byId(toTaskId), project, toTaskId);
 }
@@ -43,7 +46,7 @@ export function isUsable(release: Release, { homeRunnerId }: Pick<Project, "home
   return release.state === "kept" && release.runnerId === homeRunnerId;
 }
 
-function orderOf(release: Release, project: Project): RollbackOrder {
+function orderOf(release: Release, project: Project): Omit<RollbackOrder, "source"> {
   const { taskId, ref, commit, message, stages } = release;
   const isKept = isUsable(release, project);
   const planned = stagesFor({ stages }, null).map((stage) =>
@@ -59,6 +62,6 @@ function orderOfTask(task: Task | null, project: Project, id: number): RollbackO
       "conflict",
       `Task ${id} is not a successful task of ${project.name}: there is nothing to return to.`,
     );
-  const { ref, commit, message, actions } = task;
-  return { ref, commit, message, actions, rerunOf: id, rollbackTo: null };
+  const { ref, commit, message, actions, source } = task;
+  return { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source };
 }

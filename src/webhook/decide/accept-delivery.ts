@@ -11,11 +11,14 @@ import { priorityOf } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
 import { countedRequest, overSharedRate } from "./project-rate.ts";
 import type { Known } from "./record.ts";
+import { joinSameChange, repeatedWithinMs } from "./repeated-push.ts";
+import { checkRepository } from "./repository-check.ts";
 import {
   applyQueuePolicy,
   type Decision,
   debounce,
   type HookRules,
+  sourceOf,
   startOf,
   startTask,
 } from "./task-steps.ts";
@@ -95,11 +98,19 @@ export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding
   const { situation, trace, now, sharedLimit, filtered } = deciding;
   const limited = sharedLimit && overSharedRate(situation.counted, sharedLimit, trace, now);
   if (limited) return { outcome: limited };
-  for (const step of filtered.steps) trace.steps.push(step);
   const { event, aside } = filtered;
+  const misplaced = event && checkedRepository(deciding, event);
+  if (misplaced) return { outcome: misplaced };
+  for (const step of filtered.steps) trace.steps.push(step);
   if (filtered.outcome || event === null) return withAside({ outcome: filtered.outcome ?? noEvent }, aside);
   const hand = { ...deciding, event };
-  return withAside((await debounce(keepers, hand)) ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
+  const joined = (await debounce(keepers, hand)) ?? (await joinSameChange(keepers, hand));
+  return withAside(joined ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
+}
+
+function checkedRepository({ way, rules, situation, trace }: Deciding, event: NormalizedEvent) {
+  if (!way.otherFilters || event.skip !== null) return null;
+  return checkRepository(event, situation.project, rules.repositoryCheck, trace);
 }
 
 const noEvent: Outcome = { code: "invalid_payload", reason: "The payload holds no event." };
@@ -129,8 +140,14 @@ export function requestOf(
           rawRef: rules.debounceScope === "ref" ? event.rawRef : null,
         }
       : null,
+    pushed:
+      passes && way.debounce === true && rules.hasRepeats && sourceOf(event).announcedBy !== "request"
+        ? { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) }
+        : null,
     unfinished: passes && rules.queuePolicy !== "always",
     queued:
-      passes && countsPlace ? { priority: priorityOf.webhook, notBefore: startOf(way, rules, now) } : null,
+      passes && countsPlace
+        ? { priority: priorityOf.webhook, notBefore: startOf(way, rules, event, now) }
+        : null,
   };
 }

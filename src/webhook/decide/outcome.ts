@@ -22,6 +22,8 @@ export const outcomes = {
   queue_busy: { httpStatus: 200, status: "ignored" },
   ref_invalid: { httpStatus: 200, status: "ignored" },
   fork_not_allowed: { httpStatus: 200, status: "ignored" },
+  repository_mismatch: { httpStatus: 200, status: "ignored" },
+  duplicate: { httpStatus: 200, status: "merged" },
 } as const satisfies Record<DeliveryCode, { httpStatus: number; status: DeliveryStatus }>;
 
 export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...DeliveryCode[]];

@@ -5,6 +5,7 @@ import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import type { TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
+import { providerOf } from "../host/providers.ts";
 import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
 import { filter } from "./filters.ts";
 import type { Hook, HookDirectory } from "./hook-directory.ts";
@@ -199,8 +200,13 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
 
 function hookRulesOf({ config, rules }: Hook): HookRules {
   const { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt } = config;
+  const { mergeRequestActions, repositoryCheck } = config;
   const { debounceSeconds } = rules;
-  return { projectId, debounceScope, queuePolicy, refSource, actions, updatedAt, debounceSeconds };
+  const hasRepeats = rules.events.includes("merge_request") || "create" in providerOf(config.provider).events;
+  return {
+    ...{ projectId, debounceScope, queuePolicy, refSource, actions, mergeRequestActions, repositoryCheck },
+    ...{ updatedAt, debounceSeconds, hasRepeats },
+  };
 }
 
 /** Filters depend on the hook alone, so they need no lock. */

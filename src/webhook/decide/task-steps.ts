@@ -2,8 +2,8 @@ import type { NormalizedEvent, Situation } from "../../model/delivery.ts";
 import { isCommit, toFullRef, toShortRef } from "../../model/git-ref.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { NewTask, Task } from "../../model/task.ts";
-import type { WebhookConfig } from "../../model/webhook-config.ts";
+import type { NewTask, Task, TaskSource } from "../../model/task.ts";
+import type { Actions, WebhookConfig } from "../../model/webhook-config.ts";
 import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trace } from "./trace.ts";
@@ -24,17 +24,27 @@ export interface Decision {
 /** What is built for an event, and by whose push. */
 export type BuildOrder = Pick<
   Task,
-  "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit"
->;
+  "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit" | "source"
+> &
+  Partial<Pick<Task, "actions" | "stages">>;
 
 /** What the steps need of a hook. */
 export interface HookRules
   extends Pick<
     WebhookConfig,
-    "projectId" | "debounceScope" | "queuePolicy" | "refSource" | "actions" | "updatedAt"
+    | "projectId"
+    | "debounceScope"
+    | "queuePolicy"
+    | "refSource"
+    | "actions"
+    | "mergeRequestActions"
+    | "repositoryCheck"
+    | "updatedAt"
   > {
   /** The project's own, or the installation's. */
   debounceSeconds: number;
+  /** Whether the host may announce one change in more than one way. */
+  hasRepeats: boolean;
 }
 
 /** A delivery that passed the filters, and the state of its project. */
@@ -62,7 +72,7 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     return null;
   }
   const task = first.state === "queued" ? await keepers.tasks.byId(first.id) : null;
-  if (task === null || task.state !== "queued") {
+  if (task === null || task.state !== "queued" || !isAlike(hand, task)) {
     trace.add("debounce", "pass", `task ${first.id}`, shown, "The task of the window can take no more.");
     return null;
   }
@@ -71,6 +81,37 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     return null;
   }
   return mergeInto(hand, task, shown);
+}
+
+/** A merge request that runs other stages, and the code of a fork, are built apart from all else. */
+function isAlike({ rules, event }: InHand, { source }: Task): boolean {
+  const own = sourceOf(event);
+  const isRequest = (of: TaskSource | null) => of?.event === "merge_request";
+  if (own.fromFork !== (source?.fromFork ?? false)) return false;
+  return rules.mergeRequestActions === null || isRequest(own) === isRequest(source);
+}
+
+/** What a delivery of this event runs; null: the whole flow. */
+export function actionsFor(rules: HookRules, event: NormalizedEvent): Actions | null {
+  return event.event === "merge_request" ? (rules.mergeRequestActions ?? rules.actions) : rules.actions;
+}
+
+export function sourceOf({ event, rawEvent, author, mergeRequest }: NormalizedEvent): TaskSource {
+  const isMerged = mergeRequest?.isMerged === true;
+  return {
+    event: event ?? "push",
+    announcedBy: mergeRequest
+      ? isMerged
+        ? "merge"
+        : "request"
+      : rawEvent.toLowerCase() === "create"
+        ? "create"
+        : "push",
+    pusher: author,
+    mergeRequest: mergeRequest?.number ?? "",
+    targetBranch: mergeRequest?.targetBranch ?? "",
+    fromFork: mergeRequest?.fromFork === true && !isMerged,
+  };
 }
 
 function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown: string): Decision {
@@ -129,10 +170,10 @@ export function startTask({ way, rules, event, trace, now, situation }: InHand):
     ...orderOf(rules, project, event),
     project,
     triggerType: "webhook",
-    actions: rules.actions,
+    actions: actionsFor(rules, event),
     deliveryId: null,
     rerunOf: null,
-    notBefore: startOf(way, rules, now),
+    notBefore: startOf(way, rules, event, now),
   };
   trace.add("task", "pass", order.ref, "", "A task was created.");
   return {
@@ -141,14 +182,30 @@ export function startTask({ way, rules, event, trace, now, situation }: InHand):
   };
 }
 
+/** A task of an announcement without a commit waits at least this long. */
+const announcementSeconds = 5;
+
 /** When a task of a delivery may start; null: at once. */
-export function startOf(way: WayIn, { debounceSeconds }: HookRules, now: Date): Date | null {
-  const waitSeconds = way.debounce ? debounceSeconds : 0;
+export function startOf(
+  way: WayIn,
+  { debounceSeconds }: HookRules,
+  event: NormalizedEvent,
+  now: Date,
+): Date | null {
+  // The push that names the commit follows, and takes over the task.
+  const isVague = event.commit === null && sourceOf(event).announcedBy !== "push";
+  const atLeast = isVague && way.debounce === true ? announcementSeconds : 0;
+  const waitSeconds = way.debounce ? Math.max(debounceSeconds, atLeast) : 0;
   return waitSeconds === 0 ? null : new Date(now.getTime() + waitSeconds * 1000);
 }
 
-function orderOf(rules: HookRules, project: Project, event: NormalizedEvent): BuildOrder {
-  const who = { message: event.message, author: event.author, triggeredBy: event.author || "webhook" };
+export function orderOf(rules: HookRules, project: Project, event: NormalizedEvent): BuildOrder {
+  const who = {
+    message: event.message,
+    author: event.author,
+    triggeredBy: event.author || "webhook",
+    source: sourceOf(event),
+  };
   // Git needs the whole name to fetch a commit; a short one stands in the record alone.
   const commit = event.commit !== null && isCommit(event.commit) ? event.commit.toLowerCase() : null;
   if (rules.refSource === "webhook")

@@ -19,6 +19,8 @@ interface MergeRequest {
   headCommit: string;
   mergeCommit: string;
   fromFork: boolean;
+  /** Its number at the host; "" if there is none. */
+  number: string;
   /** The host's ref for the head of a request from a fork; "" if there is none. */
   headRef: string;
 }
@@ -80,6 +82,8 @@ function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEven
       sourceBranch: request.sourceBranch,
       targetBranch: request.targetBranch,
       fromFork: request.fromFork,
+      ...(isNumber(request.number) ? { number: request.number } : {}),
+      isMerged: request.isMerged,
     },
   };
 }
@@ -121,6 +125,7 @@ function readGithub(payload: JsonObject, pull: JsonObject): MergeRequest {
     fromFork:
       areDifferent(at(pull, "head", "repo"), at(pull, "base", "repo")) ||
       areDifferent(at(pull, "head_repo"), at(pull, "base_repo")),
+    number,
     headRef: isNumber(number) ? `refs/pull/${number}/head` : "",
   };
 }
@@ -143,6 +148,7 @@ function readGitlab(payload: JsonObject, attributes: JsonObject): MergeRequest {
     headCommit: textAt(attributes, "last_commit", "id"),
     mergeCommit: textAt(attributes, "merge_commit_sha"),
     fromFork: source !== "" && target !== "" && source !== target,
+    number,
     headRef: isNumber(number) ? `refs/merge-requests/${number}/head` : "",
   };
 }
@@ -155,6 +161,7 @@ function readBitbucket(pull: JsonObject, eventName: string): MergeRequest {
     headCommit: textAt(pull, "source", "commit", "hash"),
     mergeCommit: textAt(pull, "merge_commit", "hash"),
     fromFork: areDifferent(at(pull, "source", "repository"), at(pull, "destination", "repository")),
+    number: textAt(pull, "id"),
     headRef: "",
   };
 }
@@ -169,6 +176,7 @@ function readDataCenter(pull: JsonObject, eventName: string): MergeRequest {
     headCommit: textAt(pull, "fromRef", "latestCommit"),
     mergeCommit: textAt(pull, "properties", "mergeCommit", "id"),
     fromFork: areDifferent(at(pull, "fromRef", "repository"), at(pull, "toRef", "repository")),
+    number,
     headRef: isNumber(number) ? `refs/pull-requests/${number}/from` : "",
   };
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import type { EventKind } from "./payloads.ts";
 import type { Provider } from "./providers.ts";
+import { repositoryAddressesOf } from "./repository.ts";
 
 /** Read access to headers. */
 export interface HeaderValues {
@@ -27,7 +28,13 @@ export function readEvent(provider: Provider, headers: HeaderValues, payload: Js
   const kind = Object.hasOwn(events, lower) ? (events[lower] ?? null) : null;
   const event = provider.parse(payload, eventName, kind);
   const ownName = eventName === "" && typeof payload.event === "string" ? payload.event : eventName;
-  return { ...event, rawEvent: ownName.slice(0, 100), hostDeliveryId: hostDeliveryIdOf(provider, headers) };
+  const repository = repositoryAddressesOf(payload);
+  return {
+    ...event,
+    rawEvent: ownName.slice(0, 100),
+    hostDeliveryId: hostDeliveryIdOf(provider, headers),
+    ...(repository.length > 0 ? { repository } : {}),
+  };
 }
 
 export function hostDeliveryIdOf(provider: Provider, headers: HeaderValues): string | null {

@@ -1,0 +1,65 @@
+import type { NormalizedEvent, SameRefTask } from "../../model/delivery.ts";
+import { stageNames } from "../../model/project.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { TaskSource, TaskState } from "../../model/task.ts";
+import type { Actions } from "../../model/webhook-config.ts";
+import { isStageAsked, stagesFor } from "../../task/queue/queue.ts";
+import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
+
+/** Two announcements of one change arrive within seconds; a queue at the host may delay one of them. */
+export const repeatedWithinMs = 10 * 60_000;
+
+const usefulStates: readonly TaskState[] = ["queued", "dispatched", "running", "canceling", "success"];
+
+/**
+ * Hosts announce a new branch by `create` and `push`, and a merge by a push and by the merge request. The second
+ * announcement of a ref and commit joins the task of the first.
+ */
+export async function joinSameChange(
+  keepers: Pick<Keepers, "tasks">,
+  hand: InHand,
+): Promise<Decision | null> {
+  const { way, rules, event, trace, situation } = hand;
+  const earlier = situation.sameRef;
+  if (way.debounce !== true || earlier === null || !isSameChange(earlier, event)) return null;
+  const asked = actionsFor(rules, event);
+  const isCovered = covers(earlier.actions, asked);
+  const isTaken = earlier.state === "queued" && (!isCovered || commitOf(earlier) === null);
+  if (!isCovered && !(isTaken && covers(asked, earlier.actions))) return null;
+  const into = await keepers.tasks.byId(earlier.id);
+  if (into === null || into.state !== earlier.state) return null;
+  const { project } = situation;
+  const order = {
+    ...orderOf(rules, project, event),
+    ...(isCovered ? {} : { actions: asked, stages: stagesFor(project, asked) }),
+  };
+  const reason = `The host announced this change already by ${nameOf(earlier.source)}: task ${into.id} builds it.`;
+  trace.add("repeat", "stop", `task ${into.id}`, event.rawRef, reason);
+  return {
+    outcome: { code: "duplicate", reason },
+    merge: { into, order: isTaken && event.commit !== null ? order : null, isDisplaced: false },
+  };
+}
+
+function isSameChange(earlier: SameRefTask, event: NormalizedEvent): boolean {
+  const announcedBy = sourceOf(event).announcedBy;
+  const before = earlier.source?.announcedBy;
+  if (before === undefined || before === announcedBy || before === "request" || announcedBy === "request")
+    return false;
+  if (!usefulStates.includes(earlier.state)) return false;
+  const built = commitOf(earlier);
+  if (built === null) return event.commit === null || earlier.state === "queued";
+  return event.commit === null || built.toLowerCase() === event.commit.toLowerCase();
+}
+
+function commitOf({ commit, causeRef, causeCommit }: SameRefTask): string | null {
+  return causeRef === null ? commit : causeCommit;
+}
+
+function covers(actions: Actions | null, others: Actions | null): boolean {
+  return stageNames.every((name) => isStageAsked(actions, name) || !isStageAsked(others, name));
+}
+
+function nameOf(source: TaskSource | null): string {
+  return source?.announcedBy === "merge" ? "the merge request" : `\`${source?.announcedBy}\``;
+}

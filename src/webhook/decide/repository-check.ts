@@ -1,0 +1,65 @@
+import { isIP } from "node:net";
+import type { NormalizedEvent } from "../../model/delivery.ts";
+import { gitAddressOf } from "../../model/git-url.ts";
+import type { Project } from "../../model/project.ts";
+import type { RepositoryCheck } from "../../model/webhook-config.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Trace } from "./trace.ts";
+
+interface Place {
+  host: string;
+  path: string;
+}
+
+/** Compares the repository that a delivery names with the project's. Null: the delivery goes on. */
+export function checkRepository(
+  event: NormalizedEvent,
+  project: Pick<Project, "git">,
+  check: RepositoryCheck,
+  trace: Trace,
+): Outcome | null {
+  const other = otherRepository(event, project);
+  if (other === null) return null;
+  const fault = `The delivery is about ${other}, not the project's repository ${project.git.url}.`;
+  if (check === "warn") {
+    trace.add("repository", "unknown", other, project.git.url, `${fault} repositoryCheck is warn.`);
+    return null;
+  }
+  const reason = `${fault} Correct the project's git.url, or remove the webhook from the other repository.`;
+  trace.add("repository", "stop", other, project.git.url, reason);
+  return { code: "repository_mismatch", reason };
+}
+
+/** The repository of the delivery if it is known and another one; null otherwise. */
+export function otherRepository(
+  { repository = [] }: Pick<NormalizedEvent, "repository">,
+  { git }: Pick<Project, "git">,
+): string | null {
+  const own = placeOf(git.url);
+  const named = repository.filter((address) => placeOf(address) !== null);
+  if (own === null || named.length === 0) return null;
+  const isSame = named.some((address) => {
+    const place = placeOf(address);
+    return place !== null && place.path === own.path && isSameHost(place.host, own.host);
+  });
+  return isSame ? null : (named[0] ?? null);
+}
+
+/** Names inside a network are often second names of a server, so they differ from no other name. */
+function isSameHost(one: string, other: string): boolean {
+  return one === other || isInternal(one) || isInternal(other);
+}
+
+function isInternal(host: string): boolean {
+  return !host.includes(".") || isIP(host.replace(/^\[|\]$/g, "")) !== 0;
+}
+
+function placeOf(url: string): Place | null {
+  const address = gitAddressOf(url);
+  if (address === null) return null;
+  const path = address.path
+    .replace(/^\/+|\/+$/g, "")
+    .replace(/\.git$/i, "")
+    .toLowerCase();
+  return path === "" ? null : { host: address.host.toLowerCase(), path };
+}
