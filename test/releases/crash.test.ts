@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
+import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
+
+const settings = { "tasks-lease": "12s" };
+let dataDir: string;
+let repository: GitRepository;
+let server: ServerProcess;
+const port = freePort();
+const slow = join(tmpdir(), `slipway-slow-${process.pid}`);
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "slipway-crash-"));
+  repository = await makeRepository();
+  await repository.push({ "server.js": service });
+  server = await startServerProcess(dataDir, settings);
+}, 60_000);
+afterAll(async () => {
+  await server.end("SIGTERM");
+  await endListeners(port);
+  repository.remove();
+  rmSync(dataDir, { recursive: true, force: true });
+  rmSync(slow, { force: true });
+}, 60_000);
+
+const read = (id: number) => server.admin.expect<ProjectAnswer>(200, "GET", `/api/projects/${id}`);
+
+/** Its start takes long while the file is there. */
+function project(): Promise<number> {
+  const script = `echo starting; while [ -f ${slow} ]; do sleep 0.05; done; node server.js &`;
+  const healthCheck = { type: "http", url: `http://127.0.0.1:${port}/`, timeoutSeconds: 10 };
+  const env = { LISTEN: String(port) };
+  return server.project(repository.url, {}, { stages: { start: { script, healthCheck } }, env });
+}
+
+describe("kill -9", () => {
+  test("of the runner after stop-first has ended the previous service: nothing is called live until a rollback", async () => {
+    const projectId = await project();
+    const first = await server.reach((await server.run(projectId)).id, "success");
+    await Bun.write(slow, "");
+    await repository.push({}, { message: "second" });
+    const { id } = await server.run(projectId);
+    await server.logged(id, "starting");
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    const runner = server.runnerPid();
+    process.kill(runner, "SIGKILL");
+    await server.reach(id, "lost");
+    await eventually("another runner runs", () => server.runnerPid() !== runner);
+    expect((await read(projectId)).liveNote).toContain("nothing is known to be serving");
+    expect(await answerOf(port).catch(() => null)).toBeNull();
+    rmSync(slow);
+    const path = `/api/projects/${projectId}/rollback`;
+    const back = await server.admin.expect<{ id: number }>(201, "POST", path, {});
+    await server.reach(back.id, "success");
+    expect((await answerOf(port)).commit).toBe(first.commit ?? "");
+    expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
+    await endListeners(port);
+  }, 90_000);
+
+  test("of the server during a rollback: it names the old commit only when that serves again", async () => {
+    const projectId = await project();
+    const first = await server.reach((await server.run(projectId)).id, "success");
+    await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
+      stages: { start: { script: "exit 1" } },
+    });
+    await Bun.write(slow, "");
+    await repository.push({}, { message: "third" });
+    const { id } = await server.run(projectId);
+    await eventually("it rolls back", async () => (await server.task(id)).rollback?.state === "running");
+    await server.end("SIGKILL");
+    server = await startServerProcess(dataDir, settings);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    rmSync(slow);
+    const task = await server.reach(id, "failed");
+    expect(task.reason).toContain("is serving again");
+    expect((await answerOf(port)).commit).toBe(first.commit ?? "");
+    expect(await read(projectId)).toMatchObject({ liveTaskId: first.id });
+  }, 90_000);
+});
