@@ -15,8 +15,10 @@ const secret = "a secret of the benchmark";
 export const adminPassword = "password of the benchmark";
 
 /** The deploy role with its defaults, except for the rate limit and debounce, which the benchmark would hit. */
-export function startDeployRole(dataDir: string): Promise<ServerProcess> {
-  return startServer("Slipway", [bun, "src/main.ts", "deploy"], {
+export function startDeployRole(dataDir: string, databaseUrl?: string): Promise<ServerProcess> {
+  const name = databaseUrl === undefined ? "Slipway" : "Slipway on PostgreSQL";
+  return startServer(name, [bun, "src/main.ts", "deploy"], {
+    ...(databaseUrl === undefined ? {} : { SLIPWAY_DATABASE_URL: databaseUrl }),
     SLIPWAY_SERVER_LISTEN: "127.0.0.1:0",
     SLIPWAY_DATA_DIR: dataDir,
     SLIPWAY_ADMIN_PASSWORD: adminPassword,
@@ -41,8 +43,12 @@ export async function adminOf(url: string) {
   return (method: string, path: string, body?: object) => ask(method, path, body, String(token));
 }
 
-export async function startDeploy(folder: string, projects: number): Promise<HookTarget> {
-  const server = await startDeployRole(join(folder, "data"));
+export async function startDeploy(
+  dataDir: string,
+  projects: number,
+  databaseUrl?: string,
+): Promise<HookTarget> {
+  const server = await startDeployRole(dataDir, databaseUrl);
   const admin = await adminOf(server.url);
   const targets = [];
   for (let index = 0; index < projects; index++) {

@@ -17,10 +17,10 @@ const longPosition = 100;
 const keptMsPerPlace = 10;
 const maxKeptMs = 10_000;
 /**
- * A hundred times what it takes to count one place: long queues take a hundredth of all time, and with thousands of them
- * a place grows older instead.
+ * A hundred times what PostgreSQL takes to count one place: long queues take a hundredth of all time, and with thousands of
+ * them a place grows older instead.
  */
-const pauseMsPerPlace = 0.3;
+const pauseMsPerPlace = 3;
 /** Projects beyond this are counted each time. */
 const maxProjects = 10_000;
 
