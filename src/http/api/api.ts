@@ -1,7 +1,7 @@
 /**
  * The management API: one small app per noun, mounted here under /api.
  *
- * To add a noun: write `things.ts` with `route({ …, access })` for each endpoint and `thingsApi(deps)` that chains
+ * To add a noun: write `things.ts` with `route("get", "/things", { …, access })` for each endpoint and `thingsApi(deps)` that chains
  * `newApi().openapi(route, handler)…`, mount it below, and add its expectations to test/support/endpoint-access.ts, which
  * fails until you do. Schemas come from scalars.ts and shape.ts (`strict`, `jsonBody`, `pageQuery`, `listOf`): they validate and
  * document at once. Paths are written `/projects/{id}/things`, without /api. A body's schema is `strict({…})`.

@@ -1,8 +1,9 @@
 import type { Keepers } from "../../model/store.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { queryId, queryTime, text, time } from "./scalars.ts";
 import { json, jsonOf, listJson, listOf, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
+const route = routesOf("audit");
 const auditEntry = z
   .object({
     id: z.number().int(),
@@ -17,10 +18,7 @@ const auditEntry = z
   })
   .openapi("AuditEntry");
 
-const listAudit = route({
-  method: "get",
-  path: "/audit",
-  tags: ["audit"],
+const listAudit = route("get", "/audit", {
   summary: "List who changed what",
   description: "Newest first. Secrets never stand in `detail`.",
   access: "admin",

@@ -4,17 +4,14 @@ import type { Session } from "../../model/user.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { audit, callerOf } from "./context.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, noContent, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, triedPassword, userJson, userShape } from "./user-shape.ts";
 
-const tags = ["auth"];
+const route = routesOf("auth");
 
-const login = route({
-  method: "post",
-  path: "/auth/login",
-  tags,
+const login = route("post", "/auth/login", {
   summary: "Sign in",
   description:
     "Answers a session token for `Authorization: Bearer`. With `cookie: true` the token is set as an httpOnly cookie " +
@@ -37,20 +34,14 @@ const login = route({
   },
 });
 
-const logout = route({
-  method: "post",
-  path: "/auth/logout",
-  tags,
+const logout = route("post", "/auth/logout", {
   summary: "Sign out",
   description: "Ends the session of the credential and its cookie.",
   access: "session",
   responses: { 204: noContent },
 });
 
-const me = route({
-  method: "get",
-  path: "/auth/me",
-  tags,
+const me = route("get", "/auth/me", {
   summary: "Who am I",
   description: "The user behind the credential, and the scopes of the API token (null for a session).",
   access: "signed-in",
@@ -64,10 +55,7 @@ const me = route({
   },
 });
 
-const changePassword = route({
-  method: "post",
-  path: "/auth/password",
-  tags,
+const changePassword = route("post", "/auth/password", {
   summary: "Change the own password",
   description:
     "Requires the old password. Ends all other sessions and revokes all API tokens of the user; `keepTokens` keeps the tokens.",
@@ -92,19 +80,13 @@ const sessionShape = z
   })
   .openapi("Session");
 
-const listSessions = route({
-  method: "get",
-  path: "/auth/sessions",
-  tags,
+const listSessions = route("get", "/auth/sessions", {
   summary: "List the own sessions",
   access: "session",
   responses: { 200: json("All sessions of the caller.", z.object({ items: z.array(sessionShape) })) },
 });
 
-const endSession = route({
-  method: "delete",
-  path: "/auth/sessions/{id}",
-  tags,
+const endSession = route("delete", "/auth/sessions/{id}", {
   summary: "End one of the own sessions",
   access: "session",
   request: { params: idParams("id") },

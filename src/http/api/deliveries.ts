@@ -10,11 +10,11 @@ import {
   statusShape,
   summaryJson,
 } from "./delivery-shape.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, maxId, queryId, time } from "./scalars.ts";
 import { json, listJson, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
-const tags = ["deliveries"];
+const route = routesOf("deliveries");
 
 const queryProjectId = z.coerce.number().int().min(0).max(maxId).openapi({
   type: "integer",
@@ -23,10 +23,7 @@ const queryProjectId = z.coerce.number().int().min(0).max(maxId).openapi({
   description: "0: deliveries at no project, such as hits on unknown keys, which only admins see.",
 });
 
-const listDeliveries = route({
-  method: "get",
-  path: "/webhooks/deliveries",
-  tags,
+const listDeliveries = route("get", "/webhooks/deliveries", {
   summary: "List deliveries",
   description: "Newest first; those of projects that the caller may view. `from` is included, `to` is not.",
   access: "signed-in",
@@ -41,10 +38,7 @@ const listDeliveries = route({
   responses: { 200: json("One page of deliveries.", deliveryList) },
 });
 
-const getDelivery = route({
-  method: "get",
-  path: "/webhooks/deliveries/{id}",
-  tags,
+const getDelivery = route("get", "/webhooks/deliveries/{id}", {
   summary: "One delivery",
   description: "With its body, what was read from it, and the trace of the decision.",
   access: "signed-in",
@@ -55,10 +49,7 @@ const getDelivery = route({
 const statsBucketSeconds = 900;
 const dayMs = 86_400_000;
 
-const deliveryStats = route({
-  method: "get",
-  path: "/webhooks/stats",
-  tags,
+const deliveryStats = route("get", "/webhooks/stats", {
   summary: "Outcomes of the last day",
   description:
     "Deliveries by status in steps of a quarter of an hour, of the projects that the caller may view.",

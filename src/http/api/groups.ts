@@ -7,12 +7,12 @@ import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { label } from "./runners.ts";
 import { idParams, name, ownPermission, time } from "./scalars.ts";
 import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
-const tags = ["groups"];
+const route = routesOf("groups");
 
 const groupShape = z
   .object({
@@ -30,10 +30,7 @@ const groupShape = z
 
 const labels = z.array(label).max(32).nullable();
 
-const listGroups = route({
-  method: "get",
-  path: "/groups",
-  tags,
+const listGroups = route("get", "/groups", {
   summary: "List groups",
   description: "Those that the caller is a member of; all for an admin.",
   access: "signed-in",
@@ -41,30 +38,21 @@ const listGroups = route({
   responses: { 200: json("One page of groups.", listOf(groupShape, "GroupList")) },
 });
 
-const createGroup = route({
-  method: "post",
-  path: "/groups",
-  tags,
+const createGroup = route("post", "/groups", {
   summary: "Add a group",
   access: "admin",
   request: { body: jsonBody(strict({ name, labels: labels.default(null) })) },
   responses: { 201: json("The new group.", groupShape) },
 });
 
-const getGroup = route({
-  method: "get",
-  path: "/groups/{id}",
-  tags,
+const getGroup = route("get", "/groups/{id}", {
   summary: "One group",
   access: { group: "view" },
   request: { params: idParams("id") },
   responses: { 200: tagged("The group.", groupShape) },
 });
 
-const updateGroup = route({
-  method: "patch",
-  path: "/groups/{id}",
-  tags,
+const updateGroup = route("patch", "/groups/{id}", {
   summary: "Change a group",
   description: "Its name, and for administrators the labels that its projects may request.",
   access: { group: "manage" },
@@ -77,10 +65,7 @@ const updateGroup = route({
   responses: { 200: tagged("The group as it is now.", groupShape) },
 });
 
-const deleteGroup = route({
-  method: "delete",
-  path: "/groups/{id}",
-  tags,
+const deleteGroup = route("delete", "/groups/{id}", {
   summary: "Delete a group",
   description: "Its projects stay, without a group; permissions that came through it end.",
   access: "admin",

@@ -2,7 +2,7 @@ import type { Needed } from "../../account/permissions.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { type ApiContext, audit, groupOf, projectOf } from "./context.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, permission } from "./scalars.ts";
 import { json, jsonBody, listOf, noContent, pageQuery, slice, strict, z } from "./shape.ts";
 
@@ -32,34 +32,25 @@ export function membersApi<const Noun extends Owner>(
 ) {
   const isProject = noun === "project";
   const ownerOf = isProject ? projectOf : groupOf;
-  const tags = [`${noun}s`];
+  const route = routesOf(`${noun}s`);
   const path = `/${noun}s/{id}/members` as const;
   const memberPath = `${path}/{userId}` as const;
   const access = (needed: Permission): Needed => (isProject ? { project: needed } : { group: needed });
-  const listMembers = route({
-    method: "get",
-    path,
-    tags,
+  const listMembers = route("get", path, {
     summary: `List the members of a ${noun}`,
     ...about[noun].list,
     access: access("view"),
     request: { params: idParams("id"), query: strict(pageQuery) },
     responses: { 200: json("One page of members.", memberList) },
   });
-  const setMember = route({
-    method: "put",
-    path: memberPath,
-    tags,
+  const setMember = route("put", memberPath, {
     summary: `Add a member to a ${noun}, or change its permission`,
     ...about[noun].set,
     access: access("manage"),
     request: { params: idParams("id", "userId"), body: jsonBody(strict({ permission })) },
     responses: { 200: json("The member.", memberShape) },
   });
-  const removeMember = route({
-    method: "delete",
-    path: memberPath,
-    tags,
+  const removeMember = route("delete", memberPath, {
     summary: `Remove a member from a ${noun}`,
     access: access("manage"),
     request: { params: idParams("id", "userId") },

@@ -6,12 +6,12 @@ import { statusProofOf } from "../../task/notify/commit-status.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { commitStatusShape } from "./notify-shape.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, z } from "./shape.ts";
 import { statusWarnings } from "./status-warnings.ts";
 
-const tags = ["notifications"];
+const route = routesOf("notifications");
 
 const attemptShape = z
   .object({
@@ -31,10 +31,7 @@ const attemptShape = z
   })
   .openapi("OutgoingAttempt");
 
-const listAttempts = route({
-  method: "get",
-  path: "/projects/{id}/notification-attempts",
-  tags,
+const listAttempts = route("get", "/projects/{id}/notification-attempts", {
   summary: "The last attempts to notify",
   description: "The last 50 attempts of the project to send a notification or a commit status, newest first.",
   access: { project: "manage" },
@@ -48,10 +45,7 @@ const testParams = idParams("id").extend({
   targetId: text(40, 1).openapi({ param: { name: "targetId", in: "path" }, example: "Xk3v90ab" }),
 });
 
-const testTarget = route({
-  method: "post",
-  path: "/projects/{id}/notify/{targetId}/test",
-  tags,
+const testTarget = route("post", "/projects/{id}/notify/{targetId}/test", {
   summary: "Send a test message to a notification target",
   description: "Once and at once, as it is stored; the answer says what the receiver answered.",
   access: { project: "manage" },
@@ -66,10 +60,7 @@ const testTarget = route({
   },
 });
 
-const getCommitStatus = route({
-  method: "get",
-  path: "/projects/{id}/commit-status",
-  tags,
+const getCommitStatus = route("get", "/projects/{id}/commit-status", {
   summary: "How commit statuses of a project are reported",
   access: { project: "view" },
   request: { params: idParams("id") },

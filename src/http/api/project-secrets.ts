@@ -5,11 +5,11 @@ import { sshKeyFault } from "../../model/ssh-key.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
 
-const tags = ["projects"];
+const route = routesOf("projects");
 const access = { project: "manage" } as const;
 const maxSecrets = 100;
 
@@ -17,10 +17,7 @@ const secretParams = idParams("id").extend({
   name: variableName.openapi({ param: { name: "name", in: "path" }, example: "DEPLOY_KEY" }),
 });
 
-const setSecret = route({
-  method: "put",
-  path: "/projects/{id}/secrets/{name}",
-  tags,
+const setSecret = route("put", "/projects/{id}/secrets/{name}", {
   summary: "Store a secret of a project",
   description:
     "Scripts get it as an environment variable; it is masked in logs, stored encrypted, and never returned. `secretNames` of the " +
@@ -30,10 +27,7 @@ const setSecret = route({
   responses: { 204: noContent },
 });
 
-const deleteSecret = route({
-  method: "delete",
-  path: "/projects/{id}/secrets/{name}",
-  tags,
+const deleteSecret = route("delete", "/projects/{id}/secrets/{name}", {
   summary: "Delete a secret of a project",
   access,
   request: { params: secretParams },
@@ -59,10 +53,7 @@ const credentialBody = z
   ])
   .openapi("GitCredential");
 
-const setCredential = route({
-  method: "put",
-  path: "/projects/{id}/credential",
-  tags,
+const setCredential = route("put", "/projects/{id}/credential", {
   summary: "Store how the repository is cloned",
   description:
     "An access token for https addresses, or a private key for ssh. Stored encrypted and never returned.",
@@ -71,10 +62,7 @@ const setCredential = route({
   responses: { 204: noContent },
 });
 
-const deleteCredential = route({
-  method: "delete",
-  path: "/projects/{id}/credential",
-  tags,
+const deleteCredential = route("delete", "/projects/{id}/credential", {
   summary: "Delete the clone credential",
   access,
   request: { params: idParams("id") },
@@ -91,10 +79,7 @@ const keyParams = idParams("id").extend({
   }),
 });
 
-const setKey = route({
-  method: "put",
-  path: "/projects/{id}/keys/{kind}",
-  tags,
+const setKey = route("put", "/projects/{id}/keys/{kind}", {
   summary: "Store a key of a project",
   description: "Stored encrypted and never returned.",
   access,
@@ -102,20 +87,14 @@ const setKey = route({
   responses: { 204: noContent },
 });
 
-const deleteKey = route({
-  method: "delete",
-  path: "/projects/{id}/keys/{kind}",
-  tags,
+const deleteKey = route("delete", "/projects/{id}/keys/{kind}", {
   summary: "Delete a key of a project",
   access,
   request: { params: keyParams },
   responses: { 204: noContent },
 });
 
-const listKeys = route({
-  method: "get",
-  path: "/projects/{id}/keys",
-  tags,
+const listKeys = route("get", "/projects/{id}/keys", {
   summary: "Which keys of a project are set",
   access: { project: "view" },
   request: { params: idParams("id") },

@@ -2,17 +2,15 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { id, text } from "./scalars.ts";
 import { json, strict, z } from "./shape.ts";
 import { taskShape } from "./task-shape.ts";
 
+const route = routesOf("tasks");
 const maxProjects = 200;
 
-const readProjectTasks = route({
-  method: "get",
-  path: "/project-tasks",
-  tags: ["tasks"],
+const readProjectTasks = route("get", "/project-tasks", {
   summary: "Last and live task of several projects",
   description:
     "For a list of projects: of each that the caller may view, the newest task and the one that is live, in one call.",

@@ -34,18 +34,15 @@ import {
   projectShape,
 } from "./project-shape.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, queryId, text } from "./scalars.ts";
 import { json, jsonBody, listJson, noContent, onlyGiven, pageQuery, strict } from "./shape.ts";
 
 import { statusWarnings } from "./status-warnings.ts";
 
-const tags = ["projects"];
+const route = routesOf("projects");
 
-const listProjects = route({
-  method: "get",
-  path: "/projects",
-  tags,
+const listProjects = route("get", "/projects", {
   summary: "List projects",
   description: "By name; those that the caller may view.",
   access: "signed-in",
@@ -59,20 +56,14 @@ const listProjects = route({
   responses: { 200: json("One page of projects.", projectList) },
 });
 
-const getProject = route({
-  method: "get",
-  path: "/projects/{id}",
-  tags,
+const getProject = route("get", "/projects/{id}", {
   summary: "One project",
   access: { project: "view" },
   request: { params: idParams("id") },
   responses: { 200: tagged("The project.", projectShape) },
 });
 
-const deleteProject = route({
-  method: "delete",
-  path: "/projects/{id}",
-  tags,
+const deleteProject = route("delete", "/projects/{id}", {
   summary: "Delete a project",
   description: "With its webhook, tasks, logs, secrets and members. Its deliveries stay as history.",
   access: { project: "manage" },
@@ -82,10 +73,7 @@ const deleteProject = route({
 
 function changingRoutes(rules: GitUrlRules) {
   const bodies = projectBodies(rules);
-  const createProject = route({
-    method: "post",
-    path: "/projects",
-    tags,
+  const createProject = route("post", "/projects", {
     summary: "Add a project",
     description:
       "Needs `name` and `git.url`. `git.ref` is `main` unless given; a stage without a script is skipped. For an admin, or with " +
@@ -94,10 +82,7 @@ function changingRoutes(rules: GitUrlRules) {
     request: { body: jsonBody(bodies.create) },
     responses: { 201: json("The new project.", projectShape) },
   });
-  const updateProject = route({
-    method: "patch",
-    path: "/projects/{id}",
-    tags,
+  const updateProject = route("patch", "/projects/{id}", {
     summary: "Change a project",
     description:
       "Omitted fields are unchanged; `env`, `notify`, `labels` and `cache` are replaced as a whole; a target of `notify` with its `id` keeps its stored address. If `git.url` names another server, the clone " +

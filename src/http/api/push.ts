@@ -14,17 +14,14 @@ import type { PushOperations } from "../push-operations.ts";
 import { audit, callerOf } from "./context.ts";
 import { knownCallerLimits } from "./json-body.ts";
 import { connectionsShape } from "./push-shape.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 
-const tags = ["push"];
+const route = routesOf("push");
 const userId = text(256, 1).openapi({ example: "42" });
 
-const makeCode = route({
-  method: "post",
-  path: "/push/codes",
-  tags,
+const makeCode = route("post", "/push/codes", {
   summary: "Make a code for one connection",
   description:
     "Single-use, good for 60 seconds, as `code` of `/ws`. For the own username, or for any `userId` if an admin asks. With " +
@@ -54,10 +51,7 @@ const about =
   "For a push role that runs alone: the `verify-uri` of codes made here. Uses the code up. The code itself is the proof, so no " +
   "credential is asked for; 401 when it is unknown, used or expired.";
 
-const verifyByGet = route({
-  method: "get",
-  path: "/push/verify",
-  tags,
+const verifyByGet = route("get", "/push/verify", {
   summary: "Verify a code",
   description: about,
   access: "anonymous",
@@ -65,10 +59,7 @@ const verifyByGet = route({
   responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
 });
 
-const verifyByPost = route({
-  method: "post",
-  path: "/push/verify",
-  tags,
+const verifyByPost = route("post", "/push/verify", {
   summary: "Verify a code (verify-method POST)",
   description: about,
   access: "anonymous",
@@ -85,10 +76,7 @@ const verifyByPost = route({
   responses: { 200: json("The user of the code, and the rules of the connection.", verdictShape) },
 });
 
-const publish = route({
-  method: "post",
-  path: "/push/publish",
-  tags,
+const publish = route("post", "/push/publish", {
   summary: "Publish a message",
   description: "What `POST /feign/publish` does, for the console and for tokens with the scope `publish`.",
   access: "admin",
@@ -119,10 +107,7 @@ const publish = route({
   },
 });
 
-const disconnect = route({
-  method: "post",
-  path: "/push/disconnect",
-  tags,
+const disconnect = route("post", "/push/disconnect", {
   summary: "Disconnect a user or a connection",
   description: "Closes with 4004; well-behaved clients do not come back by themselves. Give one of the two.",
   access: "admin",
@@ -137,10 +122,7 @@ const disconnect = route({
   responses: { 200: json("The number of connections.", z.object({ connections: z.number().int() })) },
 });
 
-const connections = route({
-  method: "get",
-  path: "/push/connections",
-  tags,
+const connections = route("get", "/push/connections", {
   summary: "Connections of the gateway",
   description: "Counts, channels and buffers of this instance; with `userId` that user's connections too.",
   access: "admin",
@@ -148,10 +130,7 @@ const connections = route({
   responses: { 200: json("The report.", connectionsShape) },
 });
 
-const online = route({
-  method: "get",
-  path: "/push/online",
-  tags,
+const online = route("get", "/push/online", {
   summary: "Users online",
   description: "Those with a normal connection to this instance.",
   access: "admin",

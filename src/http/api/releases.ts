@@ -6,12 +6,12 @@ import { taskJson } from "../../task/queue/task-json.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
 import { isUsable } from "../../task/release/rollback-order.ts";
 import { audit, auditProject, callerOf, projectOf } from "./context.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, time } from "./scalars.ts";
 import { json, jsonBody, strict, z } from "./shape.ts";
 import { taskShape } from "./task-shape.ts";
 
-const tags = ["releases"];
+const route = routesOf("releases");
 const maxReleases = 50;
 
 const releaseShape = z
@@ -30,10 +30,7 @@ const releaseShape = z
   })
   .openapi("Release");
 
-const listReleases = route({
-  method: "get",
-  path: "/projects/{id}/releases",
-  tags,
+const listReleases = route("get", "/projects/{id}/releases", {
   summary: "Releases of a project",
   description: `The last ${maxReleases} that have served, the latest first.`,
   access: { project: "view" },
@@ -43,10 +40,7 @@ const listReleases = route({
   },
 });
 
-const rollBack = route({
-  method: "post",
-  path: "/projects/{id}/rollback",
-  tags,
+const rollBack = route("post", "/projects/{id}/rollback", {
   summary: "Bring an earlier release back",
   description:
     "Runs deploy and start of the release of `taskId` again, with its scripts and environment and the secrets of today; without `taskId`, " +
@@ -56,10 +50,7 @@ const rollBack = route({
   responses: { 201: json("The new task.", taskShape) },
 });
 
-const moveProject = route({
-  method: "post",
-  path: "/projects/{id}/move",
-  tags,
+const moveProject = route("post", "/projects/{id}/move", {
   summary: "Move a project to another runner",
   description:
     "A project stays with the runner that holds its releases. After a move, `runnerId` takes its tasks, or, with null, any runner. What the " +

@@ -10,16 +10,13 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 
-const tags = ["deliveries"];
+const route = routesOf("deliveries");
 
-const replayDelivery = route({
-  method: "post",
-  path: "/webhooks/deliveries/{id}/replay",
-  tags,
+const replayDelivery = route("post", "/webhooks/deliveries/{id}/replay", {
   summary: "Replay a delivery",
   description:
     "Triggers again from what is stored, ignoring signature, debounce and event list. 409 when nothing usable is stored, the " +
@@ -40,10 +37,7 @@ const replayDelivery = route({
 
 const count = z.number().int();
 
-const replayDeliveries = route({
-  method: "post",
-  path: "/webhooks/deliveries/replay",
-  tags,
+const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
   summary: "Replay many deliveries",
   description:
     `Of the list that the filter finds, the latest of each ref, newest refs first, at most ${maxReplayed} in one call; send \`next\` back as ` +

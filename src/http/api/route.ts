@@ -24,29 +24,39 @@ interface Guarded {
   faults?: { [status: number]: string };
 }
 
+type Options = Omit<RouteConfig, "method" | "path" | "tags" | "middleware"> & Guarded;
+type Config<M, P, O> = O & { method: M; path: P };
+
 /**
- * An endpoint: the options of createRoute, and who may call it. Authorization runs before validation, so that validation
- * reveals nothing to other callers. Common error responses are documented automatically.
+ * Returns the function that declares the endpoints of one noun: method, path, the options of createRoute, and who may call it.
+ * Authorization runs before validation, so that validation reveals nothing to other callers. Common error responses are
+ * documented automatically.
  */
-export function route<
-  P extends string,
-  R extends Omit<RouteConfig, "path" | "middleware"> & { path: P } & Guarded,
->(config: R): ReturnType<typeof createRoute<P, R>> {
-  const { access, scope = scopeOf(config.method, access), faults = {}, ...rest } = config;
-  const documented = {
-    operationId: operationIdOf(config.method, config.path),
-    ...rest,
-    middleware: guard(access, scope, {
-      takesBody: rest.request?.body !== undefined,
-      takesCondition: rest.request?.headers !== undefined,
-    }),
-    security: securityOf(access),
-    responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
-    "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
-    "x-scope": access === "anonymous" ? undefined : scope,
+export function routesOf(tag: string) {
+  return <M extends RouteConfig["method"], P extends string, O extends Options>(
+    method: M,
+    path: P,
+    options: O,
+  ): ReturnType<typeof createRoute<P, Config<M, P, O>>> => {
+    const { access, scope = scopeOf(method, access), faults = {}, ...rest } = options;
+    const documented = {
+      method,
+      path,
+      tags: [tag],
+      operationId: operationIdOf(method, path),
+      ...rest,
+      middleware: guard(access, scope, {
+        takesBody: rest.request?.body !== undefined,
+        takesCondition: rest.request?.headers !== undefined,
+      }),
+      security: securityOf(access),
+      responses: { ...faultResponses(access, rest.request !== undefined, faults), ...rest.responses },
+      "x-access": typeof access === "string" ? access : Object.entries(access).flat().join(" "),
+      "x-scope": access === "anonymous" ? undefined : scope,
+    };
+    // The type contains only the route's own responses, so that a client that checked `ok` gets no union with errors.
+    return createRoute<P, Config<M, P, O>>(documented as unknown as Config<M, P, O>);
   };
-  // The type contains only the route's own responses, so that a client that checked `ok` gets no union with errors.
-  return createRoute(documented as unknown as R) as ReturnType<typeof createRoute<P, R>>;
 }
 
 /** The app of one noun; api.ts mounts it. */

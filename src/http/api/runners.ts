@@ -10,11 +10,11 @@ import { changeRunner } from "../../task/change-runner.ts";
 import { isolationOf } from "../../task/isolation.ts";
 import { audit } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, name, time } from "./scalars.ts";
 import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 
-const tags = ["runners"];
+const route = routesOf("runners");
 const access = "admin";
 /** A runner asks for work or beats every 15 s; silent for three times that, it is away. */
 const onlineForMs = 45_000;
@@ -73,20 +73,14 @@ const groupIds = z.array(id).max(200);
 
 const withToken = runnerShape.extend({ token: z.string() }).openapi("NewRunner");
 
-const listRunners = route({
-  method: "get",
-  path: "/runners",
-  tags,
+const listRunners = route("get", "/runners", {
   summary: "List runners",
   access,
   request: { query: strict(pageQuery) },
   responses: { 200: json("One page of runners.", listOf(runnerShape, "RunnerList")) },
 });
 
-const createRunner = route({
-  method: "post",
-  path: "/runners",
-  tags,
+const createRunner = route("post", "/runners", {
   summary: "Register a runner",
   description: "`token` is shown only once; pass it to `slipway runner` in a file (`--token-file`).",
   access,
@@ -103,30 +97,21 @@ const createRunner = route({
   responses: { 201: json("The runner with its token.", withToken) },
 });
 
-const getIsolation = route({
-  method: "get",
-  path: "/runners/isolation",
-  tags,
+const getIsolation = route("get", "/runners/isolation", {
   summary: "Whether scripts are isolated from other projects and the server",
   description: "See docs/security.md: what the permission to manage a project implies.",
   access,
   responses: { 200: json("The isolation of the runners.", isolationShape) },
 });
 
-const getRunner = route({
-  method: "get",
-  path: "/runners/{id}",
-  tags,
+const getRunner = route("get", "/runners/{id}", {
   summary: "One runner",
   access,
   request: { params: idParams("id") },
   responses: { 200: tagged("The runner.", runnerShape) },
 });
 
-const updateRunner = route({
-  method: "patch",
-  path: "/runners/{id}",
-  tags,
+const updateRunner = route("patch", "/runners/{id}", {
   summary: "Change a runner",
   description:
     "A disabled runner gets no more tasks and finishes its running ones. With `groupIds` it runs only projects of these groups.",
@@ -147,10 +132,7 @@ const updateRunner = route({
   responses: { 200: tagged("The runner as it is now.", runnerShape) },
 });
 
-const resetToken = route({
-  method: "post",
-  path: "/runners/{id}/reset-token",
-  tags,
+const resetToken = route("post", "/runners/{id}/reset-token", {
   summary: "Give a runner a new token",
   description: "The old one is invalid at once; the new one is shown this once.",
   access,
@@ -158,10 +140,7 @@ const resetToken = route({
   responses: { 200: json("The runner with its token.", withToken) },
 });
 
-const deleteRunner = route({
-  method: "delete",
-  path: "/runners/{id}",
-  tags,
+const deleteRunner = route("delete", "/runners/{id}", {
   summary: "Delete a runner",
   description: "The local runner belongs to the server; turn it off with runner.enabled instead.",
   access,

@@ -1,16 +1,13 @@
 import { Fault } from "../../errors.ts";
 import type { Samples } from "../../sample/sample.ts";
 import { auditProject, projectOf } from "./context.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { id, idParams } from "./scalars.ts";
 import { json, noContent, z } from "./shape.ts";
 
-const tags = ["samples"];
+const route = routesOf("samples");
 
-const createSample = route({
-  method: "post",
-  path: "/samples",
-  tags,
+const createSample = route("post", "/samples", {
   summary: "Make a sample project and push to it",
   description:
     "A small repository in the data folder, a project over it, and a signed push to its webhook: a deploy to watch, without a Git host.",
@@ -23,10 +20,7 @@ const createSample = route({
   },
 });
 
-const deleteSample = route({
-  method: "delete",
-  path: "/samples/{id}",
-  tags,
+const deleteSample = route("delete", "/samples/{id}", {
   summary: "Remove a sample project",
   description: "Deletes its repository, tasks, logs and deliveries too. `id` is the id of the project.",
   access: { project: "manage" },

@@ -7,18 +7,15 @@ import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { gitRef, idParams, queryId, text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
-const tags = ["tasks"];
+const route = routesOf("tasks");
 const logPage = { usual: 1000, max: 5000 };
 
-const runTask = route({
-  method: "post",
-  path: "/projects/{id}/tasks",
-  tags,
+const runTask = route("post", "/projects/{id}/tasks", {
   summary: "Run a task by hand",
   description:
     "The tip of `ref` (the project's own unless given), or a `commit` of it: any earlier one, which is how it is deployed again.",
@@ -36,10 +33,7 @@ const runTask = route({
   responses: { 201: json("The new task.", taskShape) },
 });
 
-const listTasks = route({
-  method: "get",
-  path: "/tasks",
-  tags,
+const listTasks = route("get", "/tasks", {
   summary: "List tasks",
   description: "Newest first; those of projects that the caller may view.",
   access: "signed-in",
@@ -55,20 +49,14 @@ const listTasks = route({
   responses: { 200: json("One page of tasks.", taskList) },
 });
 
-const getTask = route({
-  method: "get",
-  path: "/tasks/{id}",
-  tags,
+const getTask = route("get", "/tasks/{id}", {
   summary: "One task",
   access: "signed-in",
   request: { params: idParams("id") },
   responses: { 200: json("The task.", taskShape) },
 });
 
-const getLog = route({
-  method: "get",
-  path: "/tasks/{id}/log",
-  tags,
+const getLog = route("get", "/tasks/{id}/log", {
   summary: "Lines of a task's log",
   description: "By index, from `from`. Follow a running task by calling again with `next`.",
   access: "signed-in",
@@ -88,10 +76,7 @@ const getLog = route({
   responses: { 200: json("The lines.", logShape) },
 });
 
-const getOutput = route({
-  method: "get",
-  path: "/tasks/{id}/output",
-  tags,
+const getOutput = route("get", "/tasks/{id}/output", {
   summary: "First minute of output of the service that a task started",
   access: "signed-in",
   request: { params: idParams("id") },
@@ -103,10 +88,7 @@ const getOutput = route({
   },
 });
 
-const cancelTask = route({
-  method: "post",
-  path: "/tasks/{id}/cancel",
-  tags,
+const cancelTask = route("post", "/tasks/{id}/cancel", {
   summary: "Cancel a task",
   description:
     "A queued one is canceled at once; a running one is `canceling` until its processes have ended.",
@@ -115,10 +97,7 @@ const cancelTask = route({
   responses: { 200: json("The task as it is now.", taskShape) },
 });
 
-const rerunTask = route({
-  method: "post",
-  path: "/tasks/{id}/rerun",
-  tags,
+const rerunTask = route("post", "/tasks/{id}/rerun", {
   summary: "Run a task again",
   description: "The same ref, commit and stages as a new task.",
   access: "signed-in",

@@ -8,11 +8,11 @@ import type { ApiToken } from "../../model/user.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { audit, callerOf } from "./context.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
 
-const tags = ["tokens"];
+const route = routesOf("tokens");
 /** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */
 const scope = "admin";
 
@@ -34,10 +34,7 @@ const tokenShape = z
   })
   .openapi("ApiToken");
 
-const listTokens = route({
-  method: "get",
-  path: "/tokens",
-  tags,
+const listTokens = route("get", "/tokens", {
   summary: "List API tokens",
   description:
     "The caller's own; an admin sees all, or those of `userId`. The tokens themselves are never shown again.",
@@ -48,10 +45,7 @@ const listTokens = route({
 
 /** A function, because a time to come depends on the clock. */
 const createToken = (clock: Clock) =>
-  route({
-    method: "post",
-    path: "/tokens",
-    tags,
+  route("post", "/tokens", {
     summary: "Make an API token",
     description:
       "It acts as the caller, within its scopes, until it expires or is revoked. `token` is shown this once: what is stored is " +
@@ -80,10 +74,7 @@ const createToken = (clock: Clock) =>
     },
   });
 
-const revokeToken = route({
-  method: "delete",
-  path: "/tokens/{id}",
-  tags,
+const revokeToken = route("delete", "/tokens/{id}", {
   summary: "Revoke an API token",
   description: "It is invalid at once. An admin may revoke anybody's.",
   access: "signed-in",

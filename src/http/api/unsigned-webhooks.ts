@@ -1,16 +1,14 @@
 import type { Keepers } from "../../model/store.ts";
 import { callerOf } from "./context.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { id } from "./scalars.ts";
 import { json, z } from "./shape.ts";
 
+const route = routesOf("webhook");
 /** The warning in the console names a few; `total` is the number of all. */
 const maxNamed = 20;
 
-const listUnsigned = route({
-  method: "get",
-  path: "/webhooks/unsigned",
-  tags: ["webhook"],
+const listUnsigned = route("get", "/webhooks/unsigned", {
   summary: "Webhooks without a secret",
   description:
     `Projects whose webhook is enabled without a secret: anyone who knows the address can start builds. Lists at most ${maxNamed} ` +

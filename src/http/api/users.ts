@@ -5,29 +5,23 @@ import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
 import { audit, auditEntry } from "./context.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
-import { found, newApi, route } from "./route.ts";
+import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { keepTokens, newPassword, newUsername, userJson, userShape } from "./user-shape.ts";
 
-const tags = ["users"];
+const route = routesOf("users");
 const access = "admin";
 const role = z.enum(["admin", "user"]);
 
-const listUsers = route({
-  method: "get",
-  path: "/users",
-  tags,
+const listUsers = route("get", "/users", {
   summary: "List users",
   access,
   request: { query: strict(pageQuery) },
   responses: { 200: json("One page of users.", listOf(userShape, "UserList")) },
 });
 
-const createUser = route({
-  method: "post",
-  path: "/users",
-  tags,
+const createUser = route("post", "/users", {
   summary: "Add a user",
   description:
     "A `user` sees nothing until made a member of a project or group; an `admin` may do everything.",
@@ -38,20 +32,14 @@ const createUser = route({
   responses: { 201: json("The new user.", userShape) },
 });
 
-const getUser = route({
-  method: "get",
-  path: "/users/{id}",
-  tags,
+const getUser = route("get", "/users/{id}", {
   summary: "One user",
   access,
   request: { params: idParams("id") },
   responses: { 200: tagged("The user.", userShape) },
 });
 
-const findUser = route({
-  method: "get",
-  path: "/users/by-name/{username}",
-  tags,
+const findUser = route("get", "/users/by-name/{username}", {
   summary: "The id of a user",
   description:
     "By its exact name, whatever the case: for the manager who adds a member without being an admin.",
@@ -66,10 +54,7 @@ const findUser = route({
   },
 });
 
-const updateUser = route({
-  method: "patch",
-  path: "/users/{id}",
-  tags,
+const updateUser = route("patch", "/users/{id}", {
   summary: "Change a user",
   description:
     "Omitted fields are unchanged. A disabled user loses access at once; a new password ends all sessions and revokes all API tokens " +
@@ -95,10 +80,7 @@ const updateUser = route({
   responses: { 200: tagged("The user as it is now.", userShape) },
 });
 
-const deleteUser = route({
-  method: "delete",
-  path: "/users/{id}",
-  tags,
+const deleteUser = route("delete", "/users/{id}", {
   summary: "Delete a user",
   description: "With all sessions, tokens and memberships. The last administrator stays.",
   access,
@@ -106,10 +88,7 @@ const deleteUser = route({
   responses: { 204: noContent },
 });
 
-const endSessions = route({
-  method: "delete",
-  path: "/users/{id}/sessions",
-  tags,
+const endSessions = route("delete", "/users/{id}/sessions", {
   summary: "End all sessions of a user",
   access,
   request: { params: idParams("id") },

@@ -19,18 +19,15 @@ import {
   triggerFaults,
 } from "./delivery-shape.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
-import { newApi, route } from "./route.ts";
+import { newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
 import { changeOf, webhookBody, webhookJson, webhookRevision, webhookShape } from "./webhook-shape.ts";
 
-const tags = ["webhook"];
+const route = routesOf("webhook");
 const params = idParams("id");
 
-const readWebhook = route({
-  method: "get",
-  path: "/projects/{id}/webhook",
-  tags,
+const readWebhook = route("get", "/projects/{id}/webhook", {
   summary: "Webhook of a project",
   description: "Configuration and endpoint address. The secret is never returned, only whether it is set.",
   access: { project: "view" },
@@ -38,10 +35,7 @@ const readWebhook = route({
   responses: { 200: tagged("The configuration.", webhookShape) },
 });
 
-const saveWebhook = route({
-  method: "put",
-  path: "/projects/{id}/webhook",
-  tags,
+const saveWebhook = route("put", "/projects/{id}/webhook", {
   summary: "Save the webhook",
   description:
     "Fields that are not sent stay; a text or list that is null goes back to its default. `secret` empty or null keeps the stored one; `clearSecret` removes it. For a change of " +
@@ -52,10 +46,7 @@ const saveWebhook = route({
   responses: { 200: tagged("The configuration as it is now.", webhookShape) },
 });
 
-const generateSecret = route({
-  method: "post",
-  path: "/projects/{id}/webhook/generate-secret",
-  tags,
+const generateSecret = route("post", "/projects/{id}/webhook/generate-secret", {
   summary: "Make a secret",
   description:
     "32 random bytes in base64url, or with `format=whsec` as GitLab's signing token and Standard Webhooks write them. It is not " +
@@ -65,10 +56,7 @@ const generateSecret = route({
   responses: { 200: json("The secret.", z.object({ secret: z.string() })) },
 });
 
-const resetKey = route({
-  method: "post",
-  path: "/projects/{id}/webhook/reset-key",
-  tags,
+const resetKey = route("post", "/projects/{id}/webhook/reset-key", {
   summary: "Reset the address",
   description:
     "Makes a new key. The old address is invalid at once. 409 before the webhook was first enabled.",
@@ -90,10 +78,7 @@ const decisionShape = z.object({
   httpStatus: z.number().int(),
 });
 
-const testWebhook = route({
-  method: "post",
-  path: "/projects/{id}/webhook/test",
-  tags,
+const testWebhook = route("post", "/projects/{id}/webhook/test", {
   summary: "Send a test delivery",
   description:
     "As fields, or as a host's `payload` with its `headers`. By default a dry run: the decision with its trace, no record, no " +
@@ -136,10 +121,7 @@ const testWebhook = route({
 
 const judgementShape = z.object({ status: statusShape, code: codeShape, reason: z.string() });
 
-const askWhatIf = route({
-  method: "post",
-  path: "/projects/{id}/webhook/what-if",
-  tags,
+const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
   summary: "Try a configuration on past deliveries",
   description:
     "Judges the last deliveries again under a configuration that is not saved, and says what would change. Only the filters are " +
