@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type ChangeEvent, type FormEvent, useState } from "react";
 import { useAct } from "./act.ts";
 import { ApiProblem, isChangedMeanwhile } from "./api.ts";
 import { useUnsaved } from "./unsaved.ts";
@@ -14,6 +14,19 @@ export interface FieldConflict {
   name: string;
   theirs: unknown;
 }
+
+/** The names of the fields that hold any text. */
+export type TextName<T> = { [Name in keyof T]: string extends T[Name] ? Name : never }[keyof T] & string;
+
+/** What a text field is given. */
+export interface TextProps {
+  value: string;
+  error: string | undefined;
+  onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
+}
+
+/** The names of the fields that are on or off. */
+type FlagName<T> = { [Name in keyof T]: boolean extends T[Name] ? Name : never }[keyof T] & string;
 
 /** Attempts of a save while other users save other fields at the same time. */
 const maxTries = 4;
@@ -70,13 +83,30 @@ export function useDraft<Source extends { revision: string }, T extends object>(
       // What was refused is shown by the form; the text stays for another try.
       () => {},
     );
+  const value: T = { ...stored, ...edits.typed };
+  const { error, isPending } = act;
+  const refused = error instanceof ApiProblem ? error : null;
+  const set = (change: Partial<T>) => setEdits((before) => edited(stored, before, change));
+  const setOne = (name: keyof T, typed: string | boolean) => set({ [name]: typed } as Partial<T>);
   return {
-    value: { ...stored, ...edits.typed },
+    value,
     isChanged,
-    isPending: act.isPending,
-    error: act.error,
+    isPending,
+    error,
+    refused,
     conflicts: conflictsOf(stored, edits),
-    set: (change: Partial<T>) => setEdits((before) => edited(stored, before, change)),
+    set,
+    /** For a text field. `path` is the field's name at the server, where that differs. */
+    text: (name: TextName<T>, path: string = name): TextProps => ({
+      value: String(value[name]),
+      error: refused?.about(path),
+      onChange: ({ currentTarget }) => setOne(name, currentTarget.value),
+    }),
+    /** For a checkbox. */
+    flag: (name: FlagName<T>) => ({
+      checked: Boolean(value[name]),
+      onChange: ({ currentTarget }: ChangeEvent<HTMLInputElement>) => setOne(name, currentTarget.checked),
+    }),
     reset,
     submit: (event: FormEvent) => {
       event.preventDefault();

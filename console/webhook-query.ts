@@ -66,19 +66,19 @@ export function useWebhookDraft<T extends WebhookChange>(
 }
 
 /** Which deliveries start a deploy. */
-export type WebhookRules = Pick<
-  Webhook,
-  | "events"
-  | "branchFilter"
-  | "tagFilter"
-  | "pathFilter"
-  | "skipCiKeyword"
-  | "refSource"
-  | "queuePolicy"
-  | "debounceSeconds"
-  | "debounceScope"
-  | "allowForks"
-  | "actions"
-  | "mergeRequestActions"
-  | "repositoryCheck"
->;
+export const ruleNames = [
+  "events",
+  "branchFilter",
+  "tagFilter",
+  "pathFilter",
+  "skipCiKeyword",
+  "refSource",
+  "queuePolicy",
+  "debounceSeconds",
+  "debounceScope",
+  "allowForks",
+  "actions",
+  "mergeRequestActions",
+  "repositoryCheck",
+] as const;
+export type WebhookRules = Pick<Webhook, (typeof ruleNames)[number]>;

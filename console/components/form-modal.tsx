@@ -1,26 +1,18 @@
 import { Button, type ButtonProps, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type ChangeEvent, type FormEvent, type ReactNode, useLayoutEffect, useState } from "react";
+import { type FormEvent, type ReactNode, useLayoutEffect, useState } from "react";
 import { ApiProblem, isChangedMeanwhile, queryClient } from "../api.ts";
+import type { TextName, TextProps } from "../draft.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 import { Conflict } from "./save-bar.tsx";
 
-type TextName<T> = { [Name in keyof T]: string extends T[Name] ? Name : never }[keyof T] & string;
-
 interface Fields<T> {
   value: T;
   set: (change: Partial<T>) => void;
   /** What a text field is given. `path` is the field's name at the server, where that differs. */
-  text: (
-    name: TextName<T>,
-    path?: string,
-  ) => {
-    value: string;
-    error: string | undefined;
-    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
-  };
+  text: (name: TextName<T>, path?: string) => TextProps;
   errorOf: (path: string) => string | undefined;
 }
 

@@ -47,8 +47,6 @@ function partsOf(text: string, from: number, found: { start: number; end: number
 
 function classesOf(style: AnsiStyle): string {
   const classes = [
-    typeof style.color === "number" && `ansi-${style.color}`,
-    typeof style.background === "number" && `ansi-on-${style.background}`,
     style.isBold && "ansi-bold",
     style.isFaint && "ansi-faint",
     style.isItalic && "ansi-italic",
@@ -57,9 +55,11 @@ function classesOf(style: AnsiStyle): string {
   return classes.filter((name) => typeof name === "string").join(" ");
 }
 
-function colorsOf(style: AnsiStyle): { color?: string; background?: string } {
+function colorsOf({ color, background }: AnsiStyle): { color?: string; background?: string } {
   return {
-    ...(typeof style.color === "string" ? { color: style.color } : {}),
-    ...(typeof style.background === "string" ? { background: style.background } : {}),
+    ...(color === null ? {} : { color: typeof color === "string" ? color : `var(--ansi-${color})` }),
+    ...(background === null
+      ? {}
+      : { background: typeof background === "string" ? background : `var(--ansi-on-${background})` }),
   };
 }

@@ -2,22 +2,16 @@ import { type Metrics, metricGroup } from "../metrics.ts";
 import type { Topic } from "./bus.ts";
 
 /** Plain numbers, because hot paths increment them; the metrics registry reads them for each scrape. */
-export interface BusCounters {
-  confirmed: Record<Topic, number>;
-  refused: number;
-  received: number;
-  /** Opened sessions: each one after the first follows a lost connection. */
-  sessions: number;
-}
-
-export function newBusCounters(): BusCounters {
+export function newBusCounters() {
   return {
-    confirmed: { broadcast: 0, control: 0, client: 0, events: 0 },
+    confirmed: { broadcast: 0, control: 0, client: 0, events: 0 } satisfies Record<Topic, number>,
     refused: 0,
     received: 0,
+    /** Opened sessions: each one after the first follows a lost connection. */
     sessions: 0,
   };
 }
+export type BusCounters = ReturnType<typeof newBusCounters>;
 
 export interface BusMetricsParts {
   counters: BusCounters;

@@ -1,6 +1,6 @@
 import { Alert, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { ApiProblem, answerOf, api } from "../../api.ts";
+import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { useProjectDraft } from "../../project-query.ts";
@@ -19,7 +19,6 @@ export function CommitStatusSettings({ project }: { project: Project }) {
     ({ commitStatus: { context, skipped } }) => ({ context, skipped }),
     (commitStatus) => ({ commitStatus }),
   );
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   const warnings = [
     ...(status.data?.warnings ?? []),
     ...(status.data?.tokenSet && !status.data.supported
@@ -38,15 +37,12 @@ export function CommitStatusSettings({ project }: { project: Project }) {
           label="Context of commit statuses"
           description="Statuses of one commit with the same context replace each other: projects of one repository need different ones."
           required
-          value={draft.value.context}
-          error={refused?.about("commitStatus.context")}
-          onChange={(event) => draft.set({ context: event.currentTarget.value })}
+          {...draft.text("context", "commitStatus.context")}
         />
         <Checkbox
           label="Report excluded pushes as skipped"
           description="Only where the commit has no status of this context yet."
-          checked={draft.value.skipped}
-          onChange={(event) => draft.set({ skipped: event.currentTarget.checked })}
+          {...draft.flag("skipped")}
         />
         <SaveBar draft={draft} />
       </form>

@@ -1,5 +1,4 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
-import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
@@ -55,8 +54,7 @@ const bounds = [
 /** Where and how scripts run: containers, isolation, caches, limits. */
 export function ExecutionSettings({ project }: { project: Project }) {
   const draft = useProjectDraft(project, fieldsOf, changeOf);
-  const { value, set } = draft;
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
+  const { value, set, text, refused } = draft;
   return (
     <Panel
       id="execution"
@@ -68,9 +66,7 @@ export function ExecutionSettings({ project }: { project: Project }) {
           label="Container image"
           description="For all stages; empty: no container, unless a stage names an image."
           placeholder="node:22"
-          value={value.image}
-          error={refused?.about("image")}
-          onChange={(event) => set({ image: event.currentTarget.value })}
+          {...text("image")}
         />
         {stageNames.map((name) => (
           <Group key={name} gap={12} align="end">
@@ -79,17 +75,14 @@ export function ExecutionSettings({ project }: { project: Project }) {
               style={{ flex: "1 1 220px" }}
               label={`Image of ${name}`}
               placeholder="that of the project"
-              value={value[`${name}Image`]}
-              error={refused?.about(`stages.${name}.image`)}
-              onChange={(event) => set({ [`${name}Image`]: event.currentTarget.value })}
+              {...text(`${name}Image`, `stages.${name}.image`)}
             />
             <Checkbox
               size="xs"
               mb={6}
               label="without network"
               aria-label={`${name} without network`}
-              checked={value[`${name}IsOffline`]}
-              onChange={(event) => set({ [`${name}IsOffline`]: event.currentTarget.checked })}
+              {...draft.flag(`${name}IsOffline`)}
             />
           </Group>
         ))}

@@ -12,7 +12,7 @@ import {
 } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../../act.ts";
-import { ApiProblem, answerOf, api } from "../../api.ts";
+import { answerOf, api } from "../../api.ts";
 import { FormButton } from "../../components/form-modal.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
@@ -38,38 +38,23 @@ export function RepositorySettings({ project }: { project: Project }) {
     const isGitChanged = [url, ref, submodules].some((change) => change !== undefined);
     return { ...rest, ...(isGitChanged ? { git: { url, ref, submodules } } : {}) };
   });
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
-  const { value, set } = draft;
+  const { value, set, text, refused } = draft;
   return (
     <Panel title="Repository" about="What is cloned, and from where.">
       <form className="form" onSubmit={draft.submit}>
-        <TextInput
-          label="Name"
-          required
-          value={value.name}
-          error={refused?.about("name")}
-          onChange={(event) => set({ name: event.currentTarget.value })}
-        />
+        <TextInput label="Name" required {...text("name")} />
         <TextInput
           label="Clone address"
           required
           classNames={{ input: "mono" }}
-          value={value.url}
-          error={refused?.about("git.url")}
-          onChange={(event) => set({ url: event.currentTarget.value })}
+          {...text("url", "git.url")}
         />
         <TextInput
           label="Branch or tag"
           description="What a run by hand builds, and a webhook that builds the project's own branch."
-          value={value.ref}
-          error={refused?.about("git.ref")}
-          onChange={(event) => set({ ref: event.currentTarget.value })}
+          {...text("ref", "git.ref")}
         />
-        <Checkbox
-          label="Clone submodules too"
-          checked={value.submodules}
-          onChange={(event) => set({ submodules: event.currentTarget.checked })}
-        />
+        <Checkbox label="Clone submodules too" {...draft.flag("submodules")} />
         <Select
           label="A new task cancels"
           description="Of the same branch or tag."

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Stack } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { ApiProblem } from "../../api.ts";
+import type { ApiProblem } from "../../api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
@@ -39,9 +39,9 @@ export function RowsForm<Row>({
   );
   // An unfinished row is not an error while the user is typing.
   const [isTried, setTried] = useState(false);
+  const { refused } = draft;
   const { list } = draft.value;
   const rows = list.map(({ row }) => row);
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   const change = (key: number, row: Row) =>
     draft.set({ list: list.map((each) => (each.key === key ? { key, row } : each)) });
   const add = () =>

@@ -1,5 +1,4 @@
 import { Group, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
-import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
@@ -71,8 +70,7 @@ function changeOf(changes: Partial<StageFields>): ProjectChange {
 
 export function StageSettings({ project }: { project: Project }) {
   const draft = useProjectDraft(project, stagesOf, changeOf);
-  const { value, set } = draft;
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
+  const { value, set, text, refused } = draft;
   return (
     <Panel
       id="stages"
@@ -91,9 +89,7 @@ export function StageSettings({ project }: { project: Project }) {
               maxRows={24}
               spellCheck={false}
               autoCapitalize="off"
-              value={value[`${name}Script`]}
-              error={refused?.about(`stages.${name}.script`)}
-              onChange={(event) => set({ [`${name}Script`]: event.currentTarget.value })}
+              {...text(`${name}Script`, `stages.${name}.script`)}
             />
             <Group gap={8} mt={8}>
               <TextInput
@@ -102,9 +98,7 @@ export function StageSettings({ project }: { project: Project }) {
                 label="Folder"
                 aria-label={`Folder of ${name}`}
                 placeholder="the root of the repository"
-                value={value[`${name}Folder`]}
-                error={refused?.about(`stages.${name}.directory`)}
-                onChange={(event) => set({ [`${name}Folder`]: event.currentTarget.value })}
+                {...text(`${name}Folder`, `stages.${name}.directory`)}
               />
               <NumberInput
                 size="xs"
@@ -121,11 +115,7 @@ export function StageSettings({ project }: { project: Project }) {
             </Group>
           </div>
         ))}
-        <StartSettings
-          value={value}
-          onChange={set}
-          errorOf={(field) => refused?.about(`stages.start.${field}`)}
-        />
+        <StartSettings draft={draft} />
         <Select
           label="If deploy, start or the health check fails"
           data={[

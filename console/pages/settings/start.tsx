@@ -1,4 +1,6 @@
 import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import type { ApiProblem } from "../../api.ts";
+import type { TextName, TextProps } from "../../draft.ts";
 import type { Project } from "../../shapes.ts";
 
 /** The fields of the start stage that the other stages do not have. */
@@ -16,15 +18,14 @@ const about: Record<StartFields["previous"], string> = {
   keep: "For services that systemd, compose or pm2 manage.",
 };
 
-export function StartSettings({
-  value,
-  onChange,
-  errorOf,
-}: {
+interface StartDraft {
   value: StartFields;
-  onChange: (changes: Partial<StartFields>) => void;
-  errorOf: (field: string) => string | undefined;
-}) {
+  set: (changes: Partial<StartFields>) => void;
+  text: (name: TextName<StartFields>, path: string) => TextProps;
+  refused: ApiProblem | null;
+}
+
+export function StartSettings({ draft: { value, set, text, refused } }: { draft: StartDraft }) {
   return (
     <>
       <Select
@@ -33,9 +34,9 @@ export function StartSettings({
         data={choices}
         allowDeselect={false}
         value={value.previous}
-        error={errorOf("previous")}
+        error={refused?.about("stages.start.previous")}
         onChange={(previous) =>
-          onChange({
+          set({
             previous: (previous ?? "keep") as StartFields["previous"],
             ...(previous === "stop-after-healthy" ? {} : { switch: "" }),
           })
@@ -52,9 +53,7 @@ export function StartSettings({
           autosize
           minRows={2}
           spellCheck={false}
-          value={value.switch}
-          error={errorOf("switch")}
-          onChange={(event) => onChange({ switch: event.currentTarget.value })}
+          {...text("switch", "stages.start.switch")}
         />
       )}
       <NumberInput
@@ -64,17 +63,15 @@ export function StartSettings({
         max={600}
         maw={260}
         value={value.settleSeconds}
-        error={errorOf("settleSeconds")}
-        onChange={(seconds) => onChange({ settleSeconds: Number(seconds) })}
+        error={refused?.about("stages.start.settleSeconds")}
+        onChange={(seconds) => set({ settleSeconds: Number(seconds) })}
       />
       <TextInput
         label="Log file"
         description="If the service writes to a file in its folder. What it prints is shown in any case."
         placeholder="log/production.log"
         maw={420}
-        value={value.log}
-        error={errorOf("log")}
-        onChange={(event) => onChange({ log: event.currentTarget.value })}
+        {...text("log", "stages.start.log")}
       />
     </>
   );

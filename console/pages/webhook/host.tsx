@@ -1,8 +1,8 @@
 import { List, Select, Text, TextInput } from "@mantine/core";
-import { ApiProblem } from "../../api.ts";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
+import type { TextName, TextProps } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
 import { useWebhookDraft } from "../../webhook-query.ts";
 import { hostChoices, hosts, isHostName } from "./hosts.ts";
@@ -12,7 +12,6 @@ import { sendCommand } from "./send-command.ts";
 export function HostPanel({ webhook }: { webhook: Webhook }) {
   const draft = useWebhookDraft(webhook, proofOf);
   const host = hosts[draft.value.provider];
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
   return (
     <Panel title="Git host" about="Decides how signatures are checked and payloads are read.">
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
@@ -42,7 +41,7 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
         </div>
         {draft.value.provider === "generic" && (
           <>
-            <GenericFields value={draft.value} set={draft.set} errorOf={(field) => refused?.about(field)} />
+            <GenericFields {...draft} />
             {webhook.url !== null && (
               <CopyBlock
                 title="From a shell"
@@ -81,11 +80,11 @@ function verifyModeOf(chosen: string | null): Proof["verifyMode"] {
 function GenericFields({
   value,
   set,
-  errorOf,
+  text,
 }: {
   value: Proof;
   set: (change: Partial<Proof>) => void;
-  errorOf: (field: string) => string | undefined;
+  text: (name: TextName<Proof>) => TextProps;
 }) {
   return (
     <>
@@ -99,20 +98,12 @@ function GenericFields({
       />
       {value.verifyMode !== "standard" && (
         <>
-          <TextInput
-            label="Header of the secret"
-            maw={340}
-            value={value.secretHeader}
-            error={errorOf("secretHeader")}
-            onChange={(event) => set({ secretHeader: event.currentTarget.value })}
-          />
+          <TextInput label="Header of the secret" maw={340} {...text("secretHeader")} />
           <TextInput
             label="Query parameter of the secret"
             description="Asked when the header is missing."
             maw={340}
-            value={value.secretQuery}
-            error={errorOf("secretQuery")}
-            onChange={(event) => set({ secretQuery: event.currentTarget.value })}
+            {...text("secretQuery")}
           />
         </>
       )}
@@ -122,9 +113,7 @@ function GenericFields({
             label="Prefix"
             description="Removed before comparing, for example sha256="
             maw={340}
-            value={value.signaturePrefix}
-            error={errorOf("signaturePrefix")}
-            onChange={(event) => set({ signaturePrefix: event.currentTarget.value })}
+            {...text("signaturePrefix")}
           />
           <Select
             label="Encoding"

@@ -1,10 +1,9 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, Text, TextInput } from "@mantine/core";
-import { ApiProblem } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
-import { useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
+import { ruleNames, useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
 import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
 import { WhatIf } from "./what-if.tsx";
 
@@ -17,8 +16,7 @@ const eventChoices = [
 /** Which deliveries start a deploy, with the answer of the past to every change before it is saved. */
 export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
   const draft = useWebhookDraft(webhook, rulesOf, "The rules are saved.");
-  const refused = draft.error instanceof ApiProblem ? draft.error : null;
-  const { value, set } = draft;
+  const { value, set, refused } = draft;
   const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
     <TagsInput
       label={label}
@@ -60,14 +58,11 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           <TextInput
             label="Skip keyword"
             description="A commit message that contains it is skipped. Empty: [skip ci]."
-            value={value.skipCiKeyword}
-            error={refused?.about("skipCiKeyword")}
-            onChange={(event) => set({ skipCiKeyword: event.currentTarget.value })}
+            {...draft.text("skipCiKeyword")}
           />
           <Checkbox
             label="Also merge requests from forks (their authors can run code here)"
-            checked={value.allowForks}
-            onChange={(event) => set({ allowForks: event.currentTarget.checked })}
+            {...draft.flag("allowForks")}
           />
           <Select
             label="Builds"
@@ -152,22 +147,5 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
 }
 
 function rulesOf(webhook: Webhook): WebhookRules {
-  const { events, branchFilter, tagFilter, pathFilter, skipCiKeyword, refSource } = webhook;
-  const { queuePolicy, debounceSeconds, debounceScope, allowForks, actions } = webhook;
-  const { mergeRequestActions, repositoryCheck } = webhook;
-  return {
-    events,
-    branchFilter,
-    tagFilter,
-    pathFilter,
-    skipCiKeyword,
-    refSource,
-    queuePolicy,
-    debounceSeconds,
-    debounceScope,
-    allowForks,
-    actions,
-    mergeRequestActions,
-    repositoryCheck,
-  };
+  return Object.fromEntries(ruleNames.map((name) => [name, webhook[name]])) as WebhookRules;
 }

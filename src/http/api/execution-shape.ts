@@ -95,7 +95,3 @@ export function mergeExecution(
   const limits = sent && { ...(before?.limits ?? noLimits), ...onlyGiven(sent) };
   return onlyGiven({ image, isolation, cache, limits });
 }
-
-export function executionJson({ image, isolation, cache, limits }: ExecutionSettings) {
-  return { image, isolation, cache, limits };
-}

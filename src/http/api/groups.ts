@@ -10,7 +10,18 @@ import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision
 import { found, newApi, routesOf } from "./route.ts";
 import { label } from "./runners.ts";
 import { idParams, name, ownPermission, time } from "./scalars.ts";
-import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import {
+  json,
+  jsonBody,
+  jsonOf,
+  listJson,
+  listOf,
+  noContent,
+  onlyGiven,
+  pageQuery,
+  strict,
+  z,
+} from "./shape.ts";
 
 const route = routesOf("groups");
 
@@ -131,6 +142,5 @@ export function groupsApi({ store, clock }: GroupsDeps) {
 }
 
 function groupJson(group: Group, permission: Permission) {
-  const { id, name, labels, createdAt } = group;
-  return { id, name, labels, permission, revision: groupRevision(group), createdAt: createdAt.toISOString() };
+  return jsonOf(groupShape, { ...group, permission, revision: groupRevision(group) });
 }

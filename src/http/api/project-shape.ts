@@ -12,7 +12,6 @@ import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
 import {
   executionBody,
-  executionJson,
   executionShape,
   mergeStageContainer,
   stageContainerBody,
@@ -29,7 +28,7 @@ import {
 import { revision } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
-import { listOf, onlyGiven, strict, z } from "./shape.ts";
+import { jsonOf, listOf, onlyGiven, strict, z } from "./shape.ts";
 import { mergeStart, startFields, startJson, startShape } from "./start-shape.ts";
 
 const maxScript = 100_000;
@@ -263,31 +262,18 @@ export function projectJson(
     ...mergeStageContainer(held, undefined),
   });
   const names = secrets.map((secret) => secret.name);
-  return {
-    id: project.id,
-    name: project.name,
-    groupId: project.groupId,
+  return jsonOf(projectShape, {
+    ...project,
     git: { ...project.git, credentialSet: names.includes(reservedSecrets.credential) },
     stages: {
       build: stage(build),
       deploy: stage(deploy),
       start: { ...stage(start), ...startJson(start), healthCheck: start.healthCheck ?? null },
     },
-    env: project.env,
     secretNames: names.filter((secret) => !isReservedSecret(secret)),
     notify: project.notify.map(notifyTargetJson),
-    commitStatus: project.commitStatus,
-    labels: project.labels,
-    supersede: project.supersede,
-    ...executionJson(project),
-    rollback: project.rollback,
-    liveTaskId: project.liveTaskId,
-    liveNote: project.liveNote,
-    homeRunnerId: project.homeRunnerId,
     warnings: releaseWarnings(project),
-    sample: project.sample,
     permission,
     revision: projectRevision(project),
-    createdAt: project.createdAt.toISOString(),
-  };
+  });
 }

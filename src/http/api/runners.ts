@@ -12,7 +12,18 @@ import { audit } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, name, time } from "./scalars.ts";
-import { json, jsonBody, listJson, listOf, noContent, onlyGiven, pageQuery, strict, z } from "./shape.ts";
+import {
+  json,
+  jsonBody,
+  jsonOf,
+  listJson,
+  listOf,
+  noContent,
+  onlyGiven,
+  pageQuery,
+  strict,
+  z,
+} from "./shape.ts";
 
 const route = routesOf("runners");
 const access = "admin";
@@ -158,11 +169,7 @@ export interface RunnersDeps {
 export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
-  const writer = async () => {
-    const now = store.now().getTime();
-    return (runner: Runner) => runnerJson(runner, now);
-  };
-  const write = async (runner: Runner) => (await writer())(runner);
+  const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
   const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
   const remoteById = async (id: number) => {
     const runner = await byId(id);
@@ -181,9 +188,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
 
   return newApi()
     .openapi(getIsolation, async (c) => c.json(await isolationOf(store), 200))
-    .openapi(listRunners, async (c) =>
-      c.json(listJson(await runners.list(c.req.valid("query")), await writer()), 200),
-    )
+    .openapi(listRunners, async (c) => c.json(listJson(await runners.list(c.req.valid("query")), write), 200))
     .openapi(createRunner, async (c) => {
       const { name, labels, groupIds, concurrency } = c.req.valid("json");
       await mustExist(groupIds);
@@ -199,11 +204,9 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         createdAt: new Date(clock.now()),
       });
       await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } });
-      return c.json({ ...(await write(runner)), token }, 201);
+      return c.json({ ...write(runner), token }, 201);
     })
-    .openapi(getRunner, async (c) =>
-      c.json(withTag(c, await write(await byId(c.req.valid("param").id))), 200),
-    )
+    .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
     .openapi(updateRunner, async (c) => {
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
@@ -215,14 +218,14 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         hasLocalLabels: localLabels.length > 0,
       });
       await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
-      return c.json(withTag(c, await write(runner)), 200);
+      return c.json(withTag(c, write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       const token = newToken("runner");
       const runner = found(await runners.update(id, { tokenHash: hashToken(token) }), `runner ${id}`);
       await audit(c, { action: "runner.reset-token", subject: `runner ${name}` });
-      return c.json({ ...(await write(runner)), token }, 200);
+      return c.json({ ...write(runner), token }, 200);
     })
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
@@ -233,25 +236,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
 }
 
 function runnerJson(runner: Runner, now: number) {
-  const { id, name, labels, local, disabled, version, concurrency, groupIds, lastSeenAt } = runner;
-  const { offeredLabels, alsoUnlabelled, isolated, isolation, containers } = runner;
-  return {
-    id,
-    name,
-    labels,
-    local,
-    disabled,
-    version,
-    concurrency,
-    groupIds,
-    offeredLabels,
-    alsoUnlabelled,
-    isolated,
-    isolation,
-    containers,
-    online: !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs,
-    lastSeenAt: lastSeenAt?.toISOString() ?? null,
-    revision: runnerRevision(runner),
-    createdAt: runner.createdAt.toISOString(),
-  };
+  const { disabled, lastSeenAt } = runner;
+  const online = !disabled && lastSeenAt !== null && now - lastSeenAt.getTime() < onlineForMs;
+  return jsonOf(runnerShape, { ...runner, online, revision: runnerRevision(runner) });
 }

@@ -2,7 +2,7 @@ import { passwordMaxLength, passwordMinLength } from "../../account/password.ts"
 import { type User, userRevision } from "../../model/user.ts";
 import { revision } from "./revision.ts";
 import { text, time } from "./scalars.ts";
-import { z } from "./shape.ts";
+import { jsonOf, z } from "./shape.ts";
 
 export const userShape = z
   .object({
@@ -16,8 +16,7 @@ export const userShape = z
   .openapi("User");
 
 export function userJson(user: User) {
-  const { id, username, role, disabled, createdAt } = user;
-  return { id, username, role, disabled, revision: userRevision(user), createdAt: createdAt.toISOString() };
+  return jsonOf(userShape, { ...user, revision: userRevision(user) });
 }
 
 /** Letters, digits and `._-@`, so that a name stands in a log, an address or a channel without quoting. */

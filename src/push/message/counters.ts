@@ -1,40 +1,27 @@
 import type { TargetType } from "./message.ts";
 
 /** Plain numbers, because hot paths increment them; the metrics registry reads them for each scrape. */
-export interface PushCounters {
-  messages: Record<TargetType, number>;
-  deliveries: number;
-  /** Messages that the runtime dropped for a connection; above 0, our own send limits are wrong. */
-  dropped: number;
-  /** Values on the bus that are not valid messages. */
-  unreadable: number;
-  repeated: number;
-  /** Sequence numbers of a publisher that never arrived. */
-  missing: number;
-  /** Times that messages may have been lost on the bus while connections were open. */
-  losses: number;
-  clientMessages: Record<"accepted" | "ignored" | "failed", number>;
-  closes: Map<string, number>;
-  admissions: Map<string, number>;
-  /** Largest delay of the event loop since the last scrape. */
-  loopLagMs: number;
-}
-
-export function newPushCounters(): PushCounters {
+export function newPushCounters() {
   return {
-    messages: { all: 0, user: 0, temp_user: 0, channel: 0 },
+    messages: { all: 0, user: 0, temp_user: 0, channel: 0 } satisfies Record<TargetType, number>,
     deliveries: 0,
+    /** Messages that the runtime dropped for a connection; above 0, our own send limits are wrong. */
     dropped: 0,
+    /** Values on the bus that are not valid messages. */
     unreadable: 0,
     repeated: 0,
+    /** Sequence numbers of a publisher that never arrived. */
     missing: 0,
+    /** Times that messages may have been lost on the bus while connections were open. */
     losses: 0,
     clientMessages: { accepted: 0, ignored: 0, failed: 0 },
-    closes: new Map(),
-    admissions: new Map(),
+    closes: new Map<string, number>(),
+    admissions: new Map<string, number>(),
+    /** Largest delay of the event loop since the last scrape. */
     loopLagMs: 0,
   };
 }
+export type PushCounters = ReturnType<typeof newPushCounters>;
 
 const knownCloses = new Set([
   1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 4003, 4004, 4102, 4201, 4301,
