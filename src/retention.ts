@@ -2,17 +2,6 @@ import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 import type { Log } from "./log.ts";
 
-/**
- * Deletes expired records in small batches: at start, then every hour, or four times per retention time if that is shorter
- * than four hours.
- */
-export interface Retention {
-  start(): void;
-  /** Resolves when no deletion is in progress. */
-  settled(): Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface RetentionOptions {
   /** For the log: "deliveries". */
   what: string;
@@ -29,7 +18,11 @@ const longestPauseMs = 3_600_000;
 /** Pause between batches, in which other writes get their turn. */
 const pauseMs = 20;
 
-export function buildRetention(options: RetentionOptions): Retention {
+/**
+ * Deletes expired records in small batches: at start, then every hour, or four times per retention time if that is shorter
+ * than four hours.
+ */
+export function buildRetention(options: RetentionOptions) {
   const { what, retentionDays, log } = options;
   let timer: ReturnType<typeof setInterval> | undefined;
   let running: Promise<void> | null = null;
@@ -61,14 +54,15 @@ export function buildRetention(options: RetentionOptions): Retention {
   }
 
   return {
-    start() {
+    start(): void {
       running = round();
       timer = setInterval(() => {
         running ??= round();
       }, everyMs);
     },
+    /** Resolves when no deletion is in progress. */
     settled: async () => void (await running),
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
       await running;

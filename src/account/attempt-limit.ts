@@ -14,25 +14,11 @@ export interface AttemptLimitOptions {
   maxKeys: number;
 }
 
-export interface AttemptLimit {
-  /** Counts an attempt. Returns 0, or the seconds to wait after too many. */
-  take(key: string): Promise<number>;
-  /** The attempt succeeded: removes it from the count. */
-  giveBack(key: string): Promise<void>;
-  /** The attempt succeeded and proves that the key is trusted: resets the count. */
-  forgive(key: string): Promise<void>;
-  size(): number;
-}
-
 /**
  * How often something may go wrong per key, in fixed windows that start with the first attempt. Each instance counts in
  * memory, at no cost; what passes there is counted in `shared` too, where other instances let attempts through.
  */
-export function buildAttemptLimit(
-  options: AttemptLimitOptions,
-  clock: Clock,
-  shared: AttemptKeeper | null,
-): AttemptLimit {
+export function buildAttemptLimit(options: AttemptLimitOptions, clock: Clock, shared: AttemptKeeper | null) {
   const { attempts, windowMs, maxKeys } = options;
   const windows = new BoundedMap<string, { endsAtMs: number; count: number }>(maxKeys);
   const sharedKey = (key: string) => hashToken(`${options.name} ${key}`);
@@ -48,19 +34,22 @@ export function buildAttemptLimit(
   }
 
   return {
-    async take(key) {
+    /** Counts an attempt. Returns 0, or the seconds to wait after too many. */
+    async take(key: string): Promise<number> {
       const waitSeconds = takeHere(key);
       if (waitSeconds > 0 || shared === null) return waitSeconds;
       const now = clock.now();
       const { count, endsAt } = await shared.count(sharedKey(key), new Date(now), windowMs);
       return count > attempts ? wholeSeconds(endsAt.getTime() - now) : 0;
     },
-    async giveBack(key) {
+    /** The attempt succeeded: removes it from the count. */
+    async giveBack(key: string): Promise<void> {
       const window = windows.get(key);
       if (window && window.count > 0) window.count--;
       await shared?.giveBack(sharedKey(key));
     },
-    async forgive(key) {
+    /** The attempt succeeded and proves that the key is trusted: resets the count. */
+    async forgive(key: string): Promise<void> {
       windows.delete(key);
       await shared?.forget(sharedKey(key));
     },

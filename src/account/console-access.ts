@@ -25,20 +25,7 @@ export interface ConsoleAccessParts {
  * Applies changes of permissions, sessions and tokens to open console connections, on all instances. Keeps no list of
  * users: each change names the users that it affects.
  */
-export interface ConsoleAccess {
-  /**
-   * Channel names and globs for a new connection. They depend only on the user, not on the scopes of a token, so that a
-   * later change can grant the same channels to all connections of the user.
-   */
-  channelsFor(userId: number, role: Role): Promise<string[]>;
-  /** The permissions of these users changed: updates the grants of their connections; disconnects disabled users. */
-  permissionsChanged(userIds: readonly number[]): void;
-  /** A session or token of the user ended: disconnects the user. Connections of other sessions reconnect. */
-  sessionEnded(userId: number): void;
-  close(): Promise<void>;
-}
-
-export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts): ConsoleAccess {
+export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleAccessParts) {
   let inProgress: Promise<void> = Promise.resolve();
   /** Users whose connections may still have revoked grants, because a call to the gateway failed. */
   const pending = new Set<number>();
@@ -94,17 +81,24 @@ export function buildConsoleAccess({ keepers, grant, disconnect, log }: ConsoleA
   }
 
   return {
+    /**
+     * Channel names and globs for a new connection. They depend only on the user, not on the scopes of a token, so that a
+     * later change can grant the same channels to all connections of the user.
+     */
     channelsFor,
-    permissionsChanged(userIds) {
+    /** The permissions of these users changed: updates the grants of their connections; disconnects disabled users. */
+    permissionsChanged(userIds: readonly number[]): void {
       for (const userId of new Set(userIds)) inOrder(userId, () => updateGrants(userId));
     },
-    sessionEnded(userId) {
+    /** A session or token of the user ended: disconnects the user. Connections of other sessions reconnect. */
+    sessionEnded(userId: number): void {
       inOrder(userId, () => reconnect(userId));
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       clearTimeout(timer);
       await inProgress;
     },
   };
 }
+export type ConsoleAccess = ReturnType<typeof buildConsoleAccess>;

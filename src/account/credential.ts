@@ -18,25 +18,16 @@ export function newToken(kind: keyof typeof tokenPrefixes): string {
 const touchEveryMs = 60_000;
 
 /** The previous token of a runner: valid for the tasks that it holds, not for new ones. */
-export interface FormerRunnerToken {
+interface FormerRunnerToken {
   tokenHash: string;
   runnerId: number;
-}
-
-export interface Credentials {
-  /** The caller of a session token or API token; throws 401 if it is unknown, expired or its user disabled. */
-  callerOf(token: string): Promise<Caller>;
-  /** The runner of a token, also a disabled one, which may finish its tasks. Throws 401 if the token is unknown. */
-  runnerOf(token: string | null): Promise<Runner>;
-  /** As `runnerOf`, for calls that ask for work; throws 401 for a disabled runner too. */
-  activeRunnerOf(token: string | null): Promise<Runner>;
 }
 
 export function buildCredentials(
   keepers: Pick<Keepers, "users" | "sessions" | "apiTokens" | "runners">,
   clock: Pick<Clock, "now">,
   formerRunnerToken: () => FormerRunnerToken | null = () => null,
-): Credentials {
+) {
   const isOver = (expiresAt: Date | null) => expiresAt !== null && expiresAt.getTime() <= clock.now();
   const isStale = (at: Date | null) => at === null || clock.now() - at.getTime() >= touchEveryMs;
 
@@ -82,25 +73,29 @@ export function buildCredentials(
   }
 
   return {
-    async runnerOf(token) {
+    /** The runner of a token, also a disabled one, which may finish its tasks. Throws 401 if the token is unknown. */
+    async runnerOf(token: string | null): Promise<Runner> {
       const hash = token ? hashToken(token) : null;
       const runner =
         hash === null ? null : ((await keepers.runners.byTokenHash(hash)) ?? (await runnerOfFormer(hash)));
       if (!runner) throw refusedRunner();
       return runner;
     },
-    async activeRunnerOf(token) {
+    /** As `runnerOf`, for calls that ask for work; throws 401 for a disabled runner too. */
+    async activeRunnerOf(token: string | null): Promise<Runner> {
       const runner = token ? await keepers.runners.byTokenHash(hashToken(token)) : null;
       if (!runner || runner.disabled) throw refusedRunner();
       return runner;
     },
-    async callerOf(token) {
+    /** The caller of a session token or API token; throws 401 if it is unknown, expired or its user disabled. */
+    async callerOf(token: string): Promise<Caller> {
       if (token.startsWith(tokenPrefixes.session)) return ofSession(token);
       if (token.startsWith(tokenPrefixes.api)) return ofApiToken(token);
       throw refused();
     },
   };
 }
+export type Credentials = ReturnType<typeof buildCredentials>;
 
 /** The same text for every reason, so that it does not help guessing. */
 function refused(): Fault {

@@ -8,20 +8,15 @@ const argon2id = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as c
 export const passwordMinLength = 8;
 export const passwordMaxLength = 256;
 
-export interface Passwords {
-  hash(password: string): Promise<string>;
-  /** A null hash (no such user) takes as long as a wrong password and is always false. */
-  matches(password: string, hash: string | null): Promise<boolean>;
-}
-
 /** Hashing runs outside of the event loop, a few at a time, because each takes memory and CPU time. */
-export function buildPasswords(): Passwords {
+export function buildPasswords() {
   const run = buildGate({ atOnce: 4, waiting: 64 });
   const hash = (password: string) => run(() => Bun.password.hash(password, argon2id));
   let dummyHash: Promise<string> | null = null;
   return {
     hash,
-    async matches(password, stored) {
+    /** A null hash (no such user) takes as long as a wrong password and is always false. */
+    async matches(password: string, stored: string | null): Promise<boolean> {
       dummyHash ??= hash(randomToken(16));
       const against = stored ?? (await dummyHash);
       // The runtime throws for an empty password; checking another one takes the same time.
@@ -30,3 +25,4 @@ export function buildPasswords(): Passwords {
     },
   };
 }
+export type Passwords = ReturnType<typeof buildPasswords>;

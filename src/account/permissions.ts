@@ -8,26 +8,6 @@ import type { TokenScope } from "../model/user.ts";
 /** What an endpoint requires of its caller. */
 export type Needed = "signed-in" | "session" | "admin" | { project: Permission } | { group: Permission };
 
-export interface Permissions {
-  /**
-   * Throws 401, 403, or 404 for a project or group that the caller may not see. Returns the project or group with this
-   * `id`, so that the endpoint does not read it again.
-   */
-  authorize(
-    caller: Caller | null,
-    needed: Needed,
-    scope: TokenScope,
-    id?: number,
-  ): Promise<{ caller: Caller; project?: Project; group?: Group }>;
-  /** As `authorize`, for the project of a task or delivery that the endpoint has read. */
-  authorizeProject(caller: Caller, permission: Permission, projectId: number): Promise<Project>;
-  /** Projects that lists may show; undefined: all. */
-  visibleProjectIds(caller: Caller): Promise<number[] | undefined>;
-  visibleGroupIds(caller: Caller): Promise<number[] | undefined>;
-  /** Returns a function that maps the id of a visible project or group to the caller's permission. */
-  permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission>;
-}
-
 /** Whether the caller may do what only administrators may: a token needs the scope too. */
 export function actsAsAdmin(caller: Caller): boolean {
   return caller.role === "admin" && hasScope(caller, "admin");
@@ -39,7 +19,7 @@ export function hasScope(caller: Caller, scope: TokenScope): boolean {
   return caller.scopes.includes(scope) || (scope === "read" && caller.scopes.includes("write"));
 }
 
-export function buildPermissions(keepers: Pick<Keepers, "permissions" | "projects" | "groups">): Permissions {
+export function buildPermissions(keepers: Pick<Keepers, "permissions" | "projects" | "groups">) {
   const heldOf = {
     project: (caller: Caller, id: number) => keepers.permissions.ofProject(caller.userId, id),
     group: (caller: Caller, id: number) => keepers.permissions.ofGroup(caller.userId, id),
@@ -77,7 +57,16 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
   }
 
   return {
-    async authorize(caller, needed, scope, id = 0) {
+    /**
+     * Throws 401, 403, or 404 for a project or group that the caller may not see. Returns the project or group with this
+     * `id`, so that the endpoint does not read it again.
+     */
+    async authorize(
+      caller: Caller | null,
+      needed: Needed,
+      scope: TokenScope,
+      id: number = 0,
+    ): Promise<{ caller: Caller; project?: Project; group?: Group }> {
       if (!caller)
         throw new Fault("unauthenticated", "Sign in first: POST /api/auth/login, or send an API token.");
       if (needed === "session" && caller.sessionId === null)
@@ -91,19 +80,23 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       const group = await keepers.groups.byId(id);
       return { caller, group: await authorizeOne("group", caller, needed.group, id, group) };
     },
+    /** As `authorize`, for the project of a task or delivery that the endpoint has read. */
     authorizeProject,
-    async visibleProjectIds(caller) {
+    /** Projects that lists may show; undefined: all. */
+    async visibleProjectIds(caller: Caller): Promise<number[] | undefined> {
       if (caller.role === "admin") return undefined;
       return keepers.permissions.visibleProjectIds(caller.userId);
     },
-    async visibleGroupIds(caller) {
+    async visibleGroupIds(caller: Caller): Promise<number[] | undefined> {
       if (caller.role === "admin") return undefined;
       return keepers.permissions.visibleGroupIds(caller.userId);
     },
-    async permissionsOn(noun, caller) {
+    /** Returns a function that maps the id of a visible project or group to the caller's permission. */
+    async permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission> {
       if (caller.role === "admin") return () => "manage";
       const managed = new Set(await managedIdsOf[noun](caller.userId));
       return (id) => (managed.has(id) ? "manage" : "view");
     },
   };
 }
+export type Permissions = ReturnType<typeof buildPermissions>;

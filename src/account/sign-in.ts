@@ -28,14 +28,6 @@ export interface SignInRequest {
   limitKey: string;
 }
 
-export interface SignIn {
-  /** Creates a session. Throws 401 without a detailed reason, and 429 after too many failures. */
-  signIn(request: SignInRequest): Promise<{ token: string; session: Session; user: User }>;
-  signOut(caller: Caller): Promise<void>;
-  /** Needs the old password; ends every other session of the user and, unless they are kept, all API tokens. */
-  changePassword(caller: Caller, change: PasswordChange): Promise<EndedCredentials>;
-}
-
 export interface PasswordChange {
   oldPassword: string;
   newPassword: string;
@@ -53,7 +45,7 @@ export interface SignInOptions {
   sessionMs: number;
 }
 
-export function buildSignIn(options: SignInOptions): SignIn {
+export function buildSignIn(options: SignInOptions) {
   const { store, attempts, passwords, clock, metrics, sessionMs } = options;
   // Failed usernames are not logged, because people mistype their password into that field.
   const checks = new Counter({
@@ -91,7 +83,14 @@ export function buildSignIn(options: SignInOptions): SignIn {
   }
 
   return {
-    async signIn({ username, password, remoteIp, userAgent, limitKey }) {
+    /** Creates a session. Throws 401 without a detailed reason, and 429 after too many failures. */
+    async signIn({
+      username,
+      password,
+      remoteIp,
+      userAgent,
+      limitKey,
+    }: SignInRequest): Promise<{ token: string; session: Session; user: User }> {
       const checked = await check(username, password, limitKey);
       if (!checked) throw wrong();
       const token = newToken("session");
@@ -112,10 +111,14 @@ export function buildSignIn(options: SignInOptions): SignIn {
       const { passwordHash: _, ...user } = checked;
       return { token, session, user };
     },
-    async signOut(caller) {
+    async signOut(caller: Caller): Promise<void> {
       if (caller.sessionId !== null) await store.sessions.delete(caller.sessionId);
     },
-    async changePassword(caller, { oldPassword, newPassword, keepTokens, limitKey }) {
+    /** Needs the old password; ends every other session of the user and, unless they are kept, all API tokens. */
+    async changePassword(
+      caller: Caller,
+      { oldPassword, newPassword, keepTokens, limitKey }: PasswordChange,
+    ): Promise<EndedCredentials> {
       const checked = await check(caller.username, oldPassword, limitKey);
       if (!checked) throw wrongOld();
       const passwordHash = await passwords.hash(newPassword);
@@ -130,6 +133,7 @@ export function buildSignIn(options: SignInOptions): SignIn {
     },
   };
 }
+export type SignIn = ReturnType<typeof buildSignIn>;
 
 function wrong(): Fault {
   return new Fault("unauthenticated", "Username or password is wrong.");

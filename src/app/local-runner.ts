@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { type FormerRunnerToken, newToken } from "../account/credential.ts";
+import { newToken } from "../account/credential.ts";
 import { startSecrets } from "../config/config.ts";
 import { originalEnvironment, reachDirectly } from "../direct-hosts.ts";
 import { messageOf } from "../errors.ts";
@@ -22,16 +22,6 @@ import { hashToken, randomToken, type Secrets } from "../secrets.ts";
 import { version } from "../version.ts";
 import type { AppContext } from "./part.ts";
 import { runnerFolders } from "./runner-folder.ts";
-
-/** The runner on this machine: a separate process, so that tasks survive a crash of the server. */
-export interface LocalRunner {
-  /** Adopts the runner of an earlier server process or starts one, and restarts it when it ends. */
-  start(serverUrl: string): Promise<void>;
-  /** Makes the runner finish its tasks and exit. */
-  drain(): void;
-  /** Null unless a runner of an earlier version may still run. */
-  formerToken(): FormerRunnerToken | null;
-}
 
 /** Files that server and local runner share, in `<data.dir>/runner`. */
 export function localRunnerFiles(dataDir: string) {
@@ -81,11 +71,12 @@ interface ReadableToken extends Registration {
 /** Binds the ciphertext to its use. */
 const tokenPurpose = "local runner token";
 
+/** The runner on this machine: a separate process, so that tasks survive a crash of the server. */
 export function buildLocalRunner(
   { config, log, clock }: AppContext,
   { runners, tasks }: Pick<Keepers, "runners" | "tasks">,
   secrets: Secrets,
-): LocalRunner {
+) {
   const files = localRunnerFiles(config["data.dir"]);
   const settingsHash = hashToken(settingsOf(config).join("\n"));
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -211,7 +202,8 @@ export function buildLocalRunner(
   }
 
   return {
-    async start(server) {
+    /** Adopts the runner of an earlier server process or starts one, and restarts it when it ends. */
+    async start(server: string): Promise<void> {
       mkdirSync(files.root, { recursive: true, mode: 0o700 });
       // Scripts of another user must not read the database and the key; their workspaces are elsewhere.
       if (config["runner.scriptUser"] !== undefined) chmodSync(resolve(config["data.dir"]), 0o700);
@@ -220,13 +212,15 @@ export function buildLocalRunner(
       await keepOne(server);
       keepOneLater(server);
     },
-    drain() {
+    /** Makes the runner finish its tasks and exit. */
+    drain(): void {
       isStopped = true;
       clearTimeout(timer);
       const known = readJson<KnownRunner>(files.pid);
       rmSync(files.pid, { force: true });
       if (known && isSameProcessAlive(known)) process.kill(known.pid, "SIGTERM");
     },
+    /** Null unless a runner of an earlier version may still run. */
     formerToken: () =>
       readable === null ? null : { tokenHash: hashToken(readable.token), runnerId: readable.runnerId },
   };

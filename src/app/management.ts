@@ -14,13 +14,6 @@ import type { AppContext } from "./part.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
 
-export interface Management {
-  /** Answers `/api/*` and `/docs`. */
-  handle: Handler;
-  /** Creates the first admin in an empty database; returns a line for the start text if the password was generated. */
-  createFirstAdmin(): Promise<string[]>;
-}
-
 export interface ManagementOptions {
   store: Store;
   secrets: Secrets;
@@ -31,7 +24,7 @@ export interface ManagementOptions {
 }
 
 /** Accounts and the management API over them. */
-export function buildManagement(context: AppContext, options: ManagementOptions): Management {
+export function buildManagement(context: AppContext, options: ManagementOptions) {
   const { store, secrets, credentials, webhook, tasks, push } = options;
   const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
@@ -67,9 +60,13 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     metrics,
   });
   return {
-    handle: (request, server) =>
-      api.fetch(withAddress(request), { peerAddress: server.requestIP(request)?.address ?? "" }),
-    async createFirstAdmin() {
+    /** Answers `/api/*` and `/docs`. */
+    handle: ((request, server) =>
+      api.fetch(withAddress(request), {
+        peerAddress: server.requestIP(request)?.address ?? "",
+      })) satisfies Handler,
+    /** Creates the first admin in an empty database; returns a line for the start text if the password was generated. */
+    async createFirstAdmin(): Promise<string[]> {
       const chosen = process.env.SLIPWAY_ADMIN_PASSWORD || undefined;
       const password = (await ensureFirstAdmin(store, passwords, clock, chosen))?.generatedPassword;
       return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];

@@ -4,26 +4,24 @@ import type { Config } from "../config/config.ts";
 import { ownFolder } from "../own-command.ts";
 import { hashToken } from "../secrets.ts";
 
-export interface RunnerFolders {
-  /** Clones, workspaces and caches. */
-  root: string;
-  /** Where earlier versions had them, if that differs: releases that still run from there are kept. */
-  former: string | null;
-  /** The hosts that checkouts trust. */
-  knownHosts: string;
-}
-
 /** Programs look for a package in every parent folder, so workspaces must not lie below the program's own. */
 export function runnerFolders(
   config: Pick<Config, "data.dir" | "runner.dir" | "runner.scriptUser">,
   env: Record<string, string | undefined> = process.env,
-): RunnerFolders {
+) {
   const beside = resolve(config["data.dir"], "runner");
   const chosen = config["runner.dir"];
   // Another user's scripts must not have to pass through the folder of the database and the key.
   const isOutside = isInOwnFolder(beside) || config["runner.scriptUser"] !== undefined;
   const root = chosen ? resolve(chosen) : isOutside ? outside(beside, env) : beside;
-  return { root, former: root === beside ? null : beside, knownHosts: join(beside, "known_hosts") };
+  return {
+    /** Clones, workspaces and caches. */
+    root,
+    /** Where earlier versions had them, if that differs: releases that still run from there are kept. */
+    former: root === beside ? null : beside,
+    /** The hosts that checkouts trust. */
+    knownHosts: join(beside, "known_hosts"),
+  };
 }
 
 function isInOwnFolder(folder: string): boolean {

@@ -1,22 +1,21 @@
 import { resolve } from "node:path";
 import type { Credentials } from "../account/credential.ts";
 import { runnerRoutes } from "../http/runner-routes.ts";
-import type { Routes } from "../http/server.ts";
 import type { GitUrlRules } from "../model/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Live } from "../task/events/live.ts";
-import { buildTaskEvents, type TaskEvents } from "../task/events/task-events.ts";
+import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
 import { buildWaitingNote } from "../task/events/waiting-note.ts";
 import { buildWakeups } from "../task/events/wakeups.ts";
 import { buildDispatch } from "../task/hand-out/dispatch.ts";
 import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
-import { buildManualTasks, type ManualTasks } from "../task/manual-tasks.ts";
+import { buildManualTasks } from "../task/manual-tasks.ts";
 import { buildAttemptRecord } from "../task/notify/attempt-record.ts";
-import { buildDeliveryNews, type DeliveryNews } from "../task/notify/delivery-news.ts";
+import { buildDeliveryNews } from "../task/notify/delivery-news.ts";
 import { sendGuarded } from "../task/notify/guarded-request.ts";
 import { buildNotifier } from "../task/notify/notifier.ts";
 import { buildOutbox } from "../task/notify/outbox.ts";
@@ -24,26 +23,10 @@ import type { AttemptOptions } from "../task/notify/outgoing-attempt.ts";
 import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
 import { buildStatusTokens } from "../task/notify/status-tokens.ts";
-import { buildTestMessages, type TestMessages } from "../task/notify/test-message.ts";
-import { buildWaiting, type WaitingOf } from "../task/queue/waiting.ts";
+import { buildTestMessages } from "../task/notify/test-message.ts";
+import { buildWaiting } from "../task/queue/waiting.ts";
 import { expiredTasks } from "../task/retention.ts";
 import type { AppContext } from "./part.ts";
-
-export interface TaskPart {
-  routes: Routes;
-  manualTasks: ManualTasks;
-  events: TaskEvents;
-  waitingOf: WaitingOf;
-  /** Reports recorded deliveries. */
-  deliveryNews: DeliveryNews;
-  testMessages: TestMessages;
-  start(): Promise<void>;
-  /** Hands out no more tasks; running tasks stay with their runners. */
-  drain(): void;
-  /** Answers long-polling calls of runners. */
-  release(): void;
-  close(): Promise<void>;
-}
 
 export interface TaskPartOptions {
   store: Store;
@@ -58,10 +41,7 @@ const outgoingTimeoutMs = 10_000;
 const closeWithinMs = 3000;
 
 /** Tasks of the deploy service: queue, runner protocol, live events and notifications. */
-export function buildTaskPart(
-  { config, log, metrics, clock }: AppContext,
-  options: TaskPartOptions,
-): TaskPart {
+export function buildTaskPart({ config, log, metrics, clock }: AppContext, options: TaskPartOptions) {
   const { store, secrets, consoleUrl } = options;
   const limits = {
     leaseMs: config["tasks.lease"],
@@ -128,17 +108,20 @@ export function buildTaskPart(
     manualTasks: buildManualTasks({ store, events }),
     events,
     waitingOf,
+    /** Reports recorded deliveries. */
     deliveryNews,
     testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),
-    async start() {
+    async start(): Promise<void> {
       runnerWatch.start();
       reaper.start();
       outbox.start();
       if (config["tasks.retentionDays"] > 0) retention.start();
     },
+    /** Hands out no more tasks; running tasks stay with their runners. */
     drain: () => dispatch.close(),
+    /** Answers long-polling calls of runners. */
     release: () => calls.release(),
-    async close() {
+    async close(): Promise<void> {
       dispatch.close();
       reaper.stop();
       runnerWatch.stop();
@@ -150,6 +133,7 @@ export function buildTaskPart(
     },
   };
 }
+export type TaskPart = ReturnType<typeof buildTaskPart>;
 
 /** Which clone URLs a project may have. */
 export function gitUrlRulesOf(config: AppContext["config"]): GitUrlRules {

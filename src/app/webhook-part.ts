@@ -2,37 +2,23 @@ import { resolve } from "node:path";
 import { messageOf } from "../errors.ts";
 import { networksOf } from "../http/client-address.ts";
 import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
-import type { Routes } from "../http/server.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
-import { buildSamples, type Samples } from "../sample/sample.ts";
+import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
 import type { WaitingOf } from "../task/queue/waiting.ts";
 import { buildHookDirectory } from "../webhook/decide/hook-directory.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
-import { buildWebhookManagement, type WebhookManagement } from "../webhook/management.ts";
+import { buildWebhookManagement } from "../webhook/management.ts";
 import { buildReceiver } from "../webhook/receive/receiver.ts";
-import { buildReplays, type Replays } from "../webhook/replay.ts";
+import { buildReplays } from "../webhook/replay.ts";
 import { expiredDeliveries } from "../webhook/retention.ts";
-import { buildTestDeliveries, type TestDeliveries } from "../webhook/test-delivery.ts";
+import { buildTestDeliveries } from "../webhook/test-delivery.ts";
 import type { AppContext } from "./part.ts";
 import { runnerFolders } from "./runner-folder.ts";
-
-export interface WebhookPart {
-  routes: Routes;
-  management: WebhookManagement;
-  tests: TestDeliveries;
-  replays: Replays;
-  samples: Samples;
-  /** Starts the deletion of old records. */
-  start(): void;
-  /** Resolves when no deletion is in progress. */
-  cleaned(): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface WebhookPartOptions {
   store: Store;
@@ -47,10 +33,7 @@ export interface WebhookPartOptions {
 }
 
 /** The webhook of the deploy service: the delivery endpoint and its management. */
-export function buildWebhookPart(
-  { config, log, metrics, clock }: AppContext,
-  options: WebhookPartOptions,
-): WebhookPart {
+export function buildWebhookPart({ config, log, metrics, clock }: AppContext, options: WebhookPartOptions) {
   const { store, secrets, announcer, waitingOf, onDelivery, baseUrl } = options;
   const debounceSeconds = config["webhook.debounceSeconds"];
   const maxBodyKB = config["webhook.maxBodyKB"];
@@ -108,11 +91,14 @@ export function buildWebhookPart(
       ownUrl: options.ownUrl,
       fetch,
     }),
+    /** Starts the deletion of old records. */
     start: () => retention.start(),
+    /** Resolves when no deletion is in progress. */
     cleaned: () => retention.settled(),
-    async close() {
+    async close(): Promise<void> {
       await retention.close();
       await receiver.close();
     },
   };
 }
+export type WebhookPart = ReturnType<typeof buildWebhookPart>;

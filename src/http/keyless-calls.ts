@@ -13,17 +13,11 @@ export interface KeylessOptions {
   listenHost: string;
 }
 
-/** Decides which callers may use an internal endpoint without a key or token. */
-export interface KeylessCalls {
-  /** Networks whose callers need no key; empty: a key is always needed. */
-  networks: readonly string[];
-  /** Null: the caller is admitted. Otherwise the reason, and the setting that would admit it. */
-  refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null;
-}
-
 const loopbackNetworks = ["127.0.0.0/8", "::1/128"];
 
 /**
+ * Decides which callers may use an internal endpoint without a key or token.
+ *
  * The peer's address alone proves little: a proxy or a browser on this machine calls from loopback on behalf of strangers.
  * So a public base URL (which implies a proxy) closes the endpoints until internal networks are named, and a call must not
  * be forwarded, must not come from a web page, and must use a host name of this server. A DNS rebinding page still sends its
@@ -31,7 +25,7 @@ const loopbackNetworks = ["127.0.0.0/8", "::1/128"];
  *
  * `keySetting` is the setting that would admit a refused caller with a secret.
  */
-export function buildKeylessCalls(options: KeylessOptions, keySetting: string): KeylessCalls {
+export function buildKeylessCalls(options: KeylessOptions, keySetting: string) {
   const { internalNetworks, baseUrl, listenHost } = options;
   const isPublic = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname);
   const networks = internalNetworks ?? (isPublic ? [] : loopbackNetworks);
@@ -57,8 +51,10 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
       : `Only callers inside push.internal-networks, not through a proxy, are served; or set ${keySetting}.`;
 
   return {
+    /** Networks whose callers need no key; empty: a key is always needed. */
     networks,
-    refusalOf(head, request, server) {
+    /** Null: the caller is admitted. Otherwise the reason, and the setting that would admit it. */
+    refusalOf(head: FeignHead, request: Request, server: Pick<Server<unknown>, "requestIP">): string | null {
       if (head.hasPassedProxy) return closed;
       if (!everyPeerIsInternal && !internal.has(server.requestIP(request)?.address ?? "")) return closed;
       if (head.isFromWebPage)
@@ -69,6 +65,7 @@ export function buildKeylessCalls(options: KeylessOptions, keySetting: string): 
     },
   };
 }
+export type KeylessCalls = ReturnType<typeof buildKeylessCalls>;
 
 /** A listener on loopback is reached only from loopback, so the address need not be checked. */
 function isReachedFromLoopbackOnly(listenHost: string, networks: readonly string[]): boolean {

@@ -140,18 +140,9 @@ export interface ProjectSecret {
   ciphertext: string;
 }
 
-export interface ProjectChange extends Partial<ExecutionSettings & Pick<Project, "needsContainer">> {
-  name?: string;
-  groupId?: number | null;
-  git?: Project["git"];
-  stages?: Project["stages"];
-  env?: Project["env"];
-  notify?: NotifyTarget[];
-  commitStatus?: CommitStatusSettings;
-  labels?: string[];
-  supersede?: Supersede;
-  rollback?: Rollback;
-}
+export type ProjectChange = Partial<
+  Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
+>;
 
 type Defaulted = keyof ExecutionSettings | "needsContainer";
 

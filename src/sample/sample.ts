@@ -15,13 +15,6 @@ export interface MadeSample {
   taskId: number | null;
 }
 
-/** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
-export interface Samples {
-  create(): Promise<MadeSample>;
-  /** Removes the project with its repository, deliveries, clones and workspaces. */
-  remove(project: Project): Promise<void>;
-}
-
 export interface SamplesOptions {
   store: Store;
   management: Pick<WebhookManagement, "save" | "generateSecret">;
@@ -67,7 +60,8 @@ echo "Deployed commit $CI_COMMIT to $SAMPLE_LIVE"`,
   },
 };
 
-export function buildSamples(options: SamplesOptions): Samples {
+/** Sample projects: a repository in the data folder, and a signed push to its webhook, as a Git host would send it. */
+export function buildSamples(options: SamplesOptions) {
   const { store, management, clock, samplesDir, ownUrl } = options;
 
   async function push(project: Project, key: string, secret: string, commit: string, message: string) {
@@ -99,7 +93,7 @@ export function buildSamples(options: SamplesOptions): Samples {
   }
 
   return {
-    async create() {
+    async create(): Promise<MadeSample> {
       const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
       if (items.filter((project) => project.sample).length >= maxSamples)
         throw new Fault("conflict", `There are ${maxSamples} sample projects; delete one first.`);
@@ -127,7 +121,8 @@ export function buildSamples(options: SamplesOptions): Samples {
       const { key } = await management.save(project.id, webhook, () => null);
       return { project, ...(await push(project, key ?? "", secret, commit, message)) };
     },
-    async remove(project) {
+    /** Removes the project with its repository, deliveries, clones and workspaces. */
+    async remove(project: Project): Promise<void> {
       await deleteProject(store.projects, project.id);
       while ((await store.deliveries.deleteOfProject(project.id, deliveriesAtOnce)) > 0);
       const folder = sampleFolderOf(project.git.url, samplesDir);
@@ -142,6 +137,7 @@ export function buildSamples(options: SamplesOptions): Samples {
     },
   };
 }
+export type Samples = ReturnType<typeof buildSamples>;
 
 /** A GitHub push with the fields that the payload reader uses. */
 function githubPush(project: Project, commit: string, message: string, at: Date) {

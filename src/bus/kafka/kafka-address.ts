@@ -2,18 +2,10 @@ import { Fault } from "../../errors.ts";
 
 export type KafkaSasl = "none" | "plain" | "scram-sha-256" | "scram-sha-512";
 
-export interface KafkaAddress {
-  /** Each as `host:port`. */
-  brokers: string[];
-  isTls: boolean;
-  username: string | undefined;
-  password: string | undefined;
-}
-
 const defaultPort = 9092;
 
 /** Parses `kafka://user:password@host:9092,host:9092`; the URL parser does not accept a list of hosts. */
-export function parseKafkaAddress(url: string, sasl: KafkaSasl): KafkaAddress {
+export function parseKafkaAddress(url: string, sasl: KafkaSasl) {
   const match = /^(kafkas?):\/\/(?:([^@/]*)@)?([^@/?#]+)\/?$/.exec(url);
   if (!match) {
     throw new Fault("invalid", "push.queue.url must look like kafka://host:9092,host:9092, without a path.");
@@ -32,6 +24,7 @@ export function parseKafkaAddress(url: string, sasl: KafkaSasl): KafkaAddress {
     throw new Fault("invalid", `push.queue.sasl is ${sasl}, but push.queue.url names no user and password.`);
   }
   return {
+    /** Each as `host:port`. */
     brokers: hosts.split(",").map((host) => (/:\d+$/.test(host) ? host : `${host}:${defaultPort}`)),
     isTls: scheme === "kafkas",
     username: username ? decodeURIComponent(username) : undefined,

@@ -3,12 +3,6 @@ import type { BrokerRecord } from "../inbox.ts";
 
 export type Fetched = Awaited<ReturnType<Consumer["fetch"]>>;
 
-export interface ReadRecords {
-  records: BrokerRecord[];
-  /** By partition: the offset after the last fetched record. */
-  next: Map<number, bigint>;
-}
-
 const controlBatch = 0x20;
 
 /** The records of a response from `offsets` up to `ends`, each with topic, partition and offset as its id. */
@@ -17,8 +11,9 @@ export function recordsIn(
   topicId: string,
   offsets: ReadonlyMap<number, bigint>,
   ends?: ReadonlyMap<number, bigint>,
-): ReadRecords {
+) {
   const records: BrokerRecord[] = [];
+  /** By partition: the offset after the last fetched record. */
   const next = new Map<number, bigint>();
   for (const { partitionIndex, records: batches } of responses.flatMap(({ partitions }) => partitions)) {
     const from = offsets.get(partitionIndex) ?? 0n;

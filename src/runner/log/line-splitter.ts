@@ -4,13 +4,7 @@ import { storableText } from "../../storable-text.ts";
 export const lineMaxLength = 32_768;
 
 /** Turns a stream of text into lines. A line without end is cut visibly instead of filling the memory. */
-export interface LineSplitter {
-  push(text: string): string[];
-  /** The last line, when it had no line end. */
-  end(): string[];
-}
-
-export function buildLineSplitter(): LineSplitter {
+export function buildLineSplitter() {
   let kept = "";
   let cut = 0;
 
@@ -28,7 +22,7 @@ export function buildLineSplitter(): LineSplitter {
   }
 
   return {
-    push(text) {
+    push(text: string): string[] {
       const pieces = text.split("\n");
       const last = pieces.pop() ?? "";
       const lines = pieces.map((piece) => {
@@ -38,6 +32,7 @@ export function buildLineSplitter(): LineSplitter {
       add(last);
       return lines;
     },
+    /** The last line, when it had no line end. */
     end: () => (kept === "" && cut === 0 ? [] : [finishLine()]),
   };
 }

@@ -12,15 +12,6 @@ export interface StageOutput {
   end(): void;
 }
 
-/** The log of one attempt on its way to the server: nothing is forgotten before the server has acknowledged it. */
-export interface LogStream {
-  stageOutput(stage: LogStage): StageOutput;
-  /** A line of the runner itself; it stands in the log even when the cap is reached, but not without a limit either. */
-  say(stage: LogStage, text: string): void;
-  /** Resolves when the server has everything, or when sending was given up. */
-  flushed(): Promise<void>;
-}
-
 export interface LogStreamOptions {
   /** Sends lines and answers the next index the server expects; null: there is nobody to send to any more. */
   send(from: number, lines: WireLine[]): Promise<number | null>;
@@ -38,7 +29,8 @@ const saidMaxBytes = 512 * 1024;
 /** A burst is collected for this long while the server is busy with the batch before. */
 const pauseBetweenBatchesMs = 25;
 
-export function buildLogStream(options: LogStreamOptions): LogStream {
+/** The log of one attempt on its way to the server: nothing is forgotten before the server has acknowledged it. */
+export function buildLogStream(options: LogStreamOptions) {
   const { clock, maxBytes } = options;
   /** Lines the server has not acknowledged; bounded by maxBytes and saidMaxBytes. */
   const unacknowledged: WireLine[] = [];
@@ -88,7 +80,7 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
   }
 
   return {
-    stageOutput(stage) {
+    stageOutput(stage: LogStage): StageOutput {
       const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
       const masker = buildMasker(options.secrets);
       const splitter = buildLineSplitter();
@@ -103,7 +95,8 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
         },
       };
     },
-    say(stage, text) {
+    /** A line of the runner itself; it stands in the log even when the cap is reached, but not without a limit either. */
+    say(stage: LogStage, text: string): void {
       const splitter = buildLineSplitter();
       const lines = splitter.push(maskText(options.secrets, text));
       for (const line of [...lines, ...splitter.end()]) {
@@ -111,11 +104,13 @@ export function buildLogStream(options: LogStreamOptions): LogStream {
         if (saidBytes <= saidMaxBytes) add(stage, line);
       }
     },
-    async flushed() {
+    /** Resolves when the server has everything, or when sending was given up. */
+    async flushed(): Promise<void> {
       while (sending) await sending;
     },
   };
 }
+export type LogStream = ReturnType<typeof buildLogStream>;
 
 function nextBatch(lines: WireLine[]): WireLine[] {
   let bytes = 0;

@@ -1,22 +1,16 @@
-/**
- * Replaces secret values in a stream of text, also when a value arrives in pieces: text that could be the beginning of
- * a secret is held back until the next piece shows what it is.
- */
-export interface Masker {
-  push(text: string): string;
-  /** What was held back; the stream is over. */
-  end(): string;
-}
-
 const mask = "***";
 /** Shorter values are not masked: a log in which every `{` or `yes` is hidden helps nobody. */
 const secretMinLength = 4;
 /** Lines of a secret of several lines; shorter ones (`-----`, `}`) stand in harmless text too. */
 const secretLineMinLength = 8;
 
-export function buildMasker(secrets: Iterable<string>): Masker {
+/**
+ * Replaces secret values in a stream of text, also when a value arrives in pieces: text that could be the beginning of
+ * a secret is held back until the next piece shows what it is.
+ */
+export function buildMasker(secrets: Iterable<string>) {
   const patterns = patternsOf(secrets);
-  if (patterns.length === 0) return { push: (text) => text, end: () => "" };
+  if (patterns.length === 0) return { push: (text: string) => text, end: () => "" };
   const anyPattern = new RegExp(patterns.map((pattern) => RegExp.escape(pattern)).join("|"), "g");
   let held = "";
 
@@ -38,10 +32,11 @@ export function buildMasker(secrets: Iterable<string>): Masker {
   }
 
   return {
-    push(text) {
+    push(text: string): string {
       held += text;
       return take(firstPossibleBeginning(held, patterns));
     },
+    /** What was held back; the stream is over. */
     end: () => take(held.length),
   };
 }

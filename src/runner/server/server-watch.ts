@@ -4,13 +4,6 @@ import type { Log } from "../../log.ts";
 import { buildBackoff } from "../backoff.ts";
 import { isTokenRefused } from "./server-client.ts";
 
-/** Says how it stands with the server: each change once, what lasts only now and then. */
-export interface ServerWatch {
-  answered(): void;
-  /** Says what went wrong, and answers how long to wait before the next try. */
-  failed(error: unknown): number;
-}
-
 export interface ServerWatchOptions {
   clock: Clock;
   log: Log;
@@ -24,7 +17,8 @@ const awayWaitMs = { first: 100, max: 10_000 };
 /** A refused token stays refused until a person has done something about it. */
 const refusedWaitMs = { first: 5_000, max: 60_000 };
 
-export function buildServerWatch({ clock, log, random }: ServerWatchOptions): ServerWatch {
+/** Says how it stands with the server: each change once, what lasts only now and then. */
+export function buildServerWatch({ clock, log, random }: ServerWatchOptions) {
   const away = buildBackoff(awayWaitMs.first, awayWaitMs.max, random);
   const refused = buildBackoff(refusedWaitMs.first, refusedWaitMs.max, random);
   let failingSince: number | null = null;
@@ -50,14 +44,15 @@ export function buildServerWatch({ clock, log, random }: ServerWatchOptions): Se
   }
 
   return {
-    answered() {
+    answered(): void {
       if (failingSince !== null)
         log.info({ awayForSeconds: seconds(clock.elapsed() - failingSince) }, "the server answers again");
       [failingSince, mentionedAt] = [null, null];
       away.reset();
       refused.reset();
     },
-    failed(error) {
+    /** Says what went wrong, and answers how long to wait before the next try. */
+    failed(error: unknown): number {
       failingSince ??= clock.elapsed();
       const isRefused = isTokenRefused(error);
       const waitMs = (isRefused ? refused : away).nextMs();

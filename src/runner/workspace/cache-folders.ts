@@ -12,15 +12,6 @@ import {
 import { join } from "node:path";
 import { toFullRef } from "../../model/git-ref.ts";
 
-/** Folders of a project that survive its tasks, in one folder of the runner. */
-export interface CacheFolders {
-  folder: string;
-  /** Links each of them into the workspace; answers what people should know. */
-  link(source: string, paths: string[]): string[];
-  /** After a task: empties the cache when it is larger than allowed; answers the line for the log, or null. */
-  limit(maxBytes: number): Promise<string | null>;
-}
-
 /** Code of forks is in refs such as refs/pull/7/head; what it writes must not reach builds of the project's own code. */
 export function isForkRef(ref: string): boolean {
   return !/^refs\/(heads|tags)\//.test(toFullRef(ref));
@@ -34,12 +25,13 @@ interface Owner {
   gid: number;
 }
 
+/** Folders of a project that survive its tasks, in one folder of the runner. */
 export function openCacheFolders(
   root: string,
   { projectId, ref }: { projectId: number; ref: string },
   /** Who runs the scripts, if not the runner's own user. */
   owner: Owner | null,
-): CacheFolders {
+) {
   const folder = join(root, "shared", `${isForkRef(ref) ? "fork" : "project"}-${projectId}`);
   const make = (path: string) => {
     if (existsSync(path)) return;
@@ -48,7 +40,8 @@ export function openCacheFolders(
   };
   return {
     folder,
-    link(source, paths) {
+    /** Links each of them into the workspace; answers what people should know. */
+    link(source: string, paths: string[]): string[] {
       mkdirSync(join(root, "shared"), { recursive: true, mode: 0o711 });
       make(folder);
       utimesSync(folder, new Date(), new Date());
@@ -67,7 +60,8 @@ export function openCacheFolders(
       }
       return said;
     },
-    async limit(maxBytes) {
+    /** After a task: empties the cache when it is larger than allowed; answers the line for the log, or null. */
+    async limit(maxBytes: number): Promise<string | null> {
       if (!existsSync(folder)) return null;
       const bytes = await diskUse(folder);
       if (bytes <= maxBytes) return null;

@@ -6,25 +6,13 @@ const probeLength = 128 * 1024;
 const probeName = "write probe";
 
 /** What the store itself does with its database. */
-export interface Upkeep {
-  ping(): Promise<void>;
-  /** Writes as much as a large delivery, and deletes it. */
-  probeWrite(): Promise<void>;
-  /**
-   * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls) and the times
-   * at which runners were last seen. Leases and timeouts use elapsed time and need no shift.
-   */
-  shiftPendingTimes(ms: number): Promise<void>;
-  /** SQLite only: moves the log into the database file. `truncate` also makes the log empty. */
-  checkpoint(mode: "passive" | "truncate"): Promise<void>;
-}
-
-export function buildUpkeep({ db }: Scope): Upkeep {
+export function buildUpkeep({ db }: Scope) {
   return {
-    async ping() {
+    async ping(): Promise<void> {
       await sql`select 1`.execute(db);
     },
-    async probeWrite() {
+    /** Writes as much as a large delivery, and deletes it. */
+    async probeWrite(): Promise<void> {
       const value = "x".repeat(probeLength);
       await db
         .insertInto("meta")
@@ -33,7 +21,11 @@ export function buildUpkeep({ db }: Scope): Upkeep {
         .execute();
       await db.deleteFrom("meta").where("name", "=", probeName).execute();
     },
-    async shiftPendingTimes(ms) {
+    /**
+     * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls) and the times
+     * at which runners were last seen. Leases and timeouts use elapsed time and need no shift.
+     */
+    async shiftPendingTimes(ms: number): Promise<void> {
       const shift = Math.round(ms);
       const inWindow = db
         .selectFrom("tasks")
@@ -64,8 +56,10 @@ export function buildUpkeep({ db }: Scope): Upkeep {
         }))
         .execute();
     },
-    async checkpoint(mode) {
+    /** SQLite only: moves the log into the database file. `truncate` also makes the log empty. */
+    async checkpoint(mode: "passive" | "truncate"): Promise<void> {
       await sql.raw(`pragma wal_checkpoint(${mode})`).execute(db);
     },
   };
 }
+export type Upkeep = ReturnType<typeof buildUpkeep>;

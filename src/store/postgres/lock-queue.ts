@@ -8,13 +8,7 @@ interface Waiter {
 }
 
 /** Lets one holder per name through at a time, in order of arrival, within this process. */
-export interface LockQueue {
-  /** Answers the function that hands the lock on; null when `waitMs` passed first. */
-  acquire(name: string, waitMs: number): Promise<(() => void) | null>;
-  close(): void;
-}
-
-export function buildLockQueue(): LockQueue {
+export function buildLockQueue() {
   /** A name is present while it is held; its list are those who wait. */
   const held = new Map<string, Waiter[]>();
   const timers = new Set<ReturnType<typeof setTimeout>>();
@@ -35,7 +29,8 @@ export function buildLockQueue(): LockQueue {
   };
 
   return {
-    async acquire(name, waitMs) {
+    /** Answers the function that hands the lock on; null when `waitMs` passed first. */
+    async acquire(name: string, waitMs: number): Promise<(() => void) | null> {
       if (isClosed) throw new Fault("unavailable", "The database is closed.");
       const waiters = held.get(name);
       if (waiters === undefined) {
@@ -60,7 +55,7 @@ export function buildLockQueue(): LockQueue {
         waiters.push(waiter);
       });
     },
-    close() {
+    close(): void {
       isClosed = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();

@@ -9,13 +9,7 @@ export const maxPageSize = 200;
 
 type Found<T extends keyof Schema> = SelectQueryBuilder<Schema, T, object>;
 
-export interface Slice {
-  page: number;
-  pageSize: number;
-  offset: number;
-}
-
-export function sliceOf(request: PageRequest): Slice {
+export function sliceOf(request: PageRequest) {
   const page = Math.max(1, Math.trunc(request.page));
   const pageSize = Math.min(maxPageSize, Math.max(1, Math.trunc(request.pageSize)));
   return { page, pageSize, offset: (page - 1) * pageSize };

@@ -3,14 +3,6 @@ const failingProbeEveryMs = 1_000;
 /** With little space left, a probe is valid for this long, so that readiness checks do not wear out the disk. */
 const scarceProbeEveryMs = 5_000;
 
-/** Detects whether the database accepts writes: a database that answers may still have a full disk. */
-export interface WriteCheck {
-  /** Records a refused write. Only a probe clears it, because a successful transaction may have written nothing. */
-  watch<T>(write: Promise<T>): Promise<T>;
-  /** Null while the database can be written; otherwise the problem. Writes a probe only in doubt. */
-  problem(): Promise<string | null>;
-}
-
 export interface WriteCheckOptions {
   /** Whether an error means that nothing can be written now. */
   isRefusal: (error: unknown) => boolean;
@@ -21,7 +13,8 @@ export interface WriteCheckOptions {
 
 const unwritable = "the database cannot be written: its disk may be full, or it only reads";
 
-export function buildWriteCheck({ isRefusal, space, probe }: WriteCheckOptions): WriteCheck {
+/** Detects whether the database accepts writes: a database that answers may still have a full disk. */
+export function buildWriteCheck({ isRefusal, space, probe }: WriteCheckOptions) {
   let isFailing = false;
   let probing: Promise<void> | null = null;
   let probeAgainAtMs = 0;
@@ -45,8 +38,10 @@ export function buildWriteCheck({ isRefusal, space, probe }: WriteCheckOptions):
   }
 
   return {
+    /** Records a refused write. Only a probe clears it, because a successful transaction may have written nothing. */
     watch,
-    async problem() {
+    /** Null while the database can be written; otherwise the problem. Writes a probe only in doubt. */
+    async problem(): Promise<string | null> {
       const left = await space();
       if (left === "none") return unwritable;
       if (left === "enough" && !isFailing) return null;

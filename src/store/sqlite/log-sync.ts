@@ -2,18 +2,12 @@ import { fdatasync, openSync } from "node:fs";
 import { messageOf } from "../../errors.ts";
 import { type Failure, failedSync, type GroupAnswer } from "./thread-message.ts";
 
-/** Holds answers back until what they acknowledge is on disk. */
-export interface LogSync {
-  answer(answer: GroupAnswer): void;
-  /** Set for good by the first sync that fails: what is written after it stands on what may be lost. */
-  failure(): Failure | null;
-}
-
 /**
- * One sync is for all that was committed before it, and runs while further groups are written. It is what
- * synchronous=FULL does inside of the commit, without the file's times, which cost another write.
+ * Holds answers back until what they acknowledge is on disk. One sync is for all that was committed before it, and runs
+ * while further groups are written. It is what synchronous=FULL does inside of the commit, without the file's times, which
+ * cost another write.
  */
-export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => void): LogSync {
+export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => void) {
   let unsynced: GroupAnswer[] = [];
   let isSyncing = false;
   let log: number | null = null;
@@ -44,13 +38,14 @@ export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => voi
   }
 
   return {
-    answer(answer) {
+    answer(answer: GroupAnswer) {
       const hasWritten = "outcomes" in answer && answer.hasWritten;
       // Answers keep the order of the groups, and one that only read may have read what is not on disk yet.
       if (!hasWritten && !isSyncing) return post(answer);
       unsynced.push(answer);
       if (!isSyncing) sync();
     },
+    /** Set for good by the first sync that fails: what is written after it stands on what may be lost. */
     failure: () => failure,
   };
 }

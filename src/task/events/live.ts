@@ -19,16 +19,6 @@ export function taskChannel(projectId: number, taskId: number): string {
 /** Hands a message to the push gateway: the one in this process, or another over HTTP. */
 export type PublishToChannel = (channel: string, data: string) => Promise<void>;
 
-/** Live news of tasks for browsers. */
-export interface Live {
-  task(event: TaskEvent | "task.changed", task: Task): void;
-  log(task: Task, lines: LogLine[]): void;
-  /** A delivery was recorded; those of no project are told to nobody. */
-  delivery(delivery: DeliverySummary): void;
-  /** Resolves when all that was said is out. */
-  flushed(): Promise<void>;
-}
-
 /** Messages that wait for the gateway; above it they are dropped, and browsers fetch what they miss by index. */
 const maxWaiting = 2000;
 /** Characters of one log message; the gateway's own limit is a megabyte. */
@@ -42,7 +32,8 @@ export const silentLive: Live = {
   flushed: async () => {},
 };
 
-export function buildLive(publish: PublishToChannel, log: Log): Live {
+/** Live news of tasks for browsers. */
+export function buildLive(publish: PublishToChannel, log: Log) {
   let last = Promise.resolve();
   let waiting = 0;
   let dropped = 0;
@@ -68,12 +59,12 @@ export function buildLive(publish: PublishToChannel, log: Log): Live {
   }
 
   return {
-    task(event, task) {
+    task(event: TaskEvent | "task.changed", task: Task): void {
       const data = JSON.stringify({ type: "task", event, task: taskJson(task) } satisfies LiveMessage);
       say(projectChannel(task.projectId), data);
       say(taskChannel(task.projectId, task.id), data);
     },
-    log(task, lines) {
+    log(task: Task, lines: LogLine[]): void {
       for (const part of partsOf(lines.map(logLineJson)))
         say(
           taskChannel(task.projectId, task.id),
@@ -85,16 +76,19 @@ export function buildLive(publish: PublishToChannel, log: Log): Live {
           } satisfies LiveMessage),
         );
     },
-    delivery(delivery) {
+    /** A delivery was recorded; those of no project are told to nobody. */
+    delivery(delivery: DeliverySummary): void {
       if (delivery.project_id !== 0)
         say(
           projectChannel(delivery.project_id),
           JSON.stringify({ type: "delivery", delivery } satisfies LiveMessage),
         );
     },
+    /** Resolves when all that was said is out. */
     flushed: () => last,
   };
 }
+export type Live = ReturnType<typeof buildLive>;
 
 function partsOf(lines: LogLineJson[]): LogLineJson[][] {
   const parts: LogLineJson[][] = [];

@@ -3,21 +3,12 @@ import type { Metrics } from "../../metrics.ts";
 import type { Keepers } from "../../model/store.ts";
 import { type Task, unfinishedStates } from "../../model/task.ts";
 
-export interface TaskMetrics {
-  started(task: Task): void;
-  finished(task: Task): void;
-  leaseLost(): void;
-  /** Tasks that retention deleted. */
-  cleaned(count: number): void;
-  outgoing(kind: string, result: "delivered" | "failed"): void;
-}
-
 const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
 
 export function buildTaskMetrics(
   registry: Metrics,
   { tasks, outgoingCalls }: Pick<Keepers, "tasks" | "outgoingCalls">,
-): TaskMetrics {
+) {
   const registers = [registry];
   new Gauge({
     name: "slipway_tasks",
@@ -67,11 +58,11 @@ export function buildTaskMetrics(
     registers,
   });
   return {
-    started(task) {
+    started(task: Task): void {
       const mayRunAt = Math.max(task.createdAt.getTime(), task.notBefore?.getTime() ?? 0);
       if (task.startedAt) wait.observe(Math.max(0, task.startedAt.getTime() - mayRunAt) / 1000);
     },
-    finished(task) {
+    finished(task: Task): void {
       if (task.startedAt && task.finishedAt)
         duration.observe(
           { result: task.state },
@@ -79,7 +70,9 @@ export function buildTaskMetrics(
         );
     },
     leaseLost: () => lost.inc(),
-    cleaned: (count) => cleaned.inc(count),
-    outgoing: (kind, result) => outgoing.inc({ kind, result }),
+    /** Tasks that retention deleted. */
+    cleaned: (count: number) => cleaned.inc(count),
+    outgoing: (kind: string, result: "delivered" | "failed") => outgoing.inc({ kind, result }),
   };
 }
+export type TaskMetrics = ReturnType<typeof buildTaskMetrics>;

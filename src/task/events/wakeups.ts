@@ -1,12 +1,3 @@
-/** Wakes those who wait in this process for something that happened in this process. */
-export interface Wakeups {
-  notify(topic: string): void;
-  /** Resolves at the next notice of the topic, after `ms`, or when the signal is aborted. */
-  wait(topic: string, ms: number, signal: AbortSignal): Promise<void>;
-  /** Wakes all for good. */
-  close(): void;
-}
-
 /** A queued task may have become claimable. */
 export const queueTopic = "queue";
 
@@ -15,7 +6,8 @@ export function taskTopic(taskId: number): string {
   return `task ${taskId}`;
 }
 
-export function buildWakeups(): Wakeups {
+/** Wakes those who wait in this process for something that happened in this process. */
+export function buildWakeups() {
   const waiting = new Map<string, Set<() => void>>();
   let isClosed = false;
 
@@ -27,7 +19,8 @@ export function buildWakeups(): Wakeups {
 
   return {
     notify: wake,
-    wait(topic, ms, signal) {
+    /** Resolves at the next notice of the topic, after `ms`, or when the signal is aborted. */
+    wait(topic: string, ms: number, signal: AbortSignal): Promise<void> {
       if (isClosed || signal.aborted) return Promise.resolve();
       const { promise, resolve } = Promise.withResolvers<void>();
       const resolvers = waiting.get(topic) ?? new Set();
@@ -42,9 +35,11 @@ export function buildWakeups(): Wakeups {
         if (resolvers.size === 0 && waiting.get(topic) === resolvers) waiting.delete(topic);
       });
     },
-    close() {
+    /** Wakes all for good. */
+    close(): void {
       isClosed = true;
       for (const topic of [...waiting.keys()]) wake(topic);
     },
   };
 }
+export type Wakeups = ReturnType<typeof buildWakeups>;

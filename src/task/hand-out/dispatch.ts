@@ -16,16 +16,6 @@ import { queueTopic, type Wakeups } from "../events/wakeups.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
 import { refuseTask } from "./refuse-task.ts";
 
-/** Hands queued tasks to runners that ask for work. */
-export interface Dispatch {
-  /** A runner has started; the answer says as what it is known here. */
-  hello(runner: Runner, request: ClaimRequest): Promise<HelloAnswer>;
-  /** The next task for this runner, or null when none came up while it waited. */
-  claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null>;
-  /** Gives out no more work; what is with runners stays there. */
-  close(): void;
-}
-
 export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now"> {
   store: Store;
   events: TaskEvents;
@@ -38,7 +28,8 @@ const lookEveryMs = 1000;
 const leaseBytes = 24;
 const maxMeetings = 3;
 
-export function buildDispatch(parts: DispatchParts): Dispatch {
+/** Hands queued tasks to runners that ask for work. */
+export function buildDispatch(parts: DispatchParts) {
   const { store, wakeups, limits } = parts;
   const closing = new AbortController();
 
@@ -125,11 +116,13 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
   }
 
   return {
-    async hello(runner, request) {
+    /** A runner has started; the answer says as what it is known here. */
+    async hello(runner: Runner, request: ClaimRequest): Promise<HelloAnswer> {
       await seen(runner, request);
       return { name: runner.name, labels: offered(runner, request) };
     },
-    async claim(runner, request, signal) {
+    /** The next task for this runner, or null when none came up while it waited. */
+    async claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null> {
       if (closing.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
       await seen(runner, request);
@@ -147,6 +140,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
       }
       return null;
     },
+    /** Gives out no more work; what is with runners stays there. */
     close: () => closing.abort(),
   };
 
@@ -156,6 +150,7 @@ export function buildDispatch(parts: DispatchParts): Dispatch {
     return next ? next.getTime() - now.getTime() : lookEveryMs;
   }
 }
+export type Dispatch = ReturnType<typeof buildDispatch>;
 
 async function soonest(woken: Promise<void>, ms: number): Promise<void> {
   if (ms >= lookEveryMs) return woken;

@@ -26,19 +26,6 @@ import { reportOutput, reportRollback } from "./report-release.ts";
 import { reportStage } from "./report-stage.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
-/** The calls of a runner about a task it holds. All are idempotent; all renew the lease; all say whether to go on. */
-export interface HeldCalls {
-  beat(runner: Runner, request: BeatRequest, signal: AbortSignal): Promise<HeldAnswer>;
-  log(runner: Runner, request: LogRequest): Promise<HeldAnswer>;
-  stage(runner: Runner, request: StageRequest): Promise<HeldAnswer>;
-  finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer>;
-  rollback(runner: Runner, request: RollbackRequest): Promise<HeldAnswer>;
-  /** Comes after the task has ended, too. */
-  output(runner: Runner, request: OutputRequest): Promise<HeldAnswer>;
-  /** Answers waiting heartbeats and refuses new ones: the server is about to close. */
-  release(): void;
-}
-
 export interface HeldCallsParts {
   store: Store;
   events: TaskEvents;
@@ -57,7 +44,8 @@ const timeoutSlackMs = 15_000;
 /** SIGTERM and SIGKILL of a previous service. */
 const endingMs = 60_000;
 
-export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts): HeldCalls {
+/** The calls of a runner about a task it holds. All are idempotent; all renew the lease; all say whether to go on. */
+export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
   const watch = buildSilenceWatch(clock.elapsed);
   const released = new AbortController();
 
@@ -96,7 +84,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
   }
 
   return {
-    async beat(runner, request, signal) {
+    async beat(runner: Runner, request: BeatRequest, signal: AbortSignal): Promise<HeldAnswer> {
       // An immediate answer would cause the next heartbeat at once, over a connection that is still open.
       if (released.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
@@ -115,7 +103,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return leaseLost;
     },
 
-    async log(runner, request) {
+    async log(runner: Runner, request: LogRequest): Promise<HeldAnswer> {
       const { from, lines } = request;
       const logged = await store.run(appendLog, {
         held: leaseOf(runner, request),
@@ -128,7 +116,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return { ...(await answerFor(logged.task)), ack: logged.ack };
     },
 
-    async stage(runner, request) {
+    async stage(runner: Runner, request: StageRequest): Promise<HeldAnswer> {
       const { taskId: _taskId, attempt: _attempt, lease: _lease, ...report } = request;
       const done = await store.run(reportStage, { held: leaseOf(runner, request), request: report });
       if (!done) return leaseLost;
@@ -136,7 +124,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return answerFor(done.task);
     },
 
-    async finish(runner, request) {
+    async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
       const { state, reason, kept } = request;
       const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason, kept });
       if (!done) return leaseLost;
@@ -144,7 +132,7 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return { continue: false };
     },
 
-    async rollback(runner, request) {
+    async rollback(runner: Runner, request: RollbackRequest): Promise<HeldAnswer> {
       const { toTaskId, state, reason } = request;
       const held = leaseOf(runner, request);
       const done = await store.run(reportRollback, { held, request: { toTaskId, state, reason } });
@@ -153,7 +141,8 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       return { continue: true };
     },
 
-    async output(runner, request) {
+    /** Comes after the task has ended, too. */
+    async output(runner: Runner, request: OutputRequest): Promise<HeldAnswer> {
       const { text, hasExited, serviceTaskId } = request;
       const held = leaseOf(runner, request);
       const known = await store.run(reportOutput, { held, request: { text, hasExited, serviceTaskId } });
@@ -161,9 +150,11 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       events.changed(known);
       return { continue: false };
     },
+    /** Answers waiting heartbeats and refuses new ones: the server is about to close. */
     release: () => released.abort(),
   };
 }
+export type HeldCalls = ReturnType<typeof buildHeldCalls>;
 
 /** What follows the script of a start stage: the check or the settling, the switch script, the end of the previous service. */
 function afterScriptMs({ stages: { start } }: Project, { name }: TaskStage, scriptMs: number): number {

@@ -7,14 +7,6 @@ import type { TaskEvents } from "../events/task-events.ts";
 import { endLease } from "./end-lease.ts";
 import { buildSilenceWatch } from "./silence-watch.ts";
 
-/** Decides about tasks whose runner has been silent for a whole lease. */
-export interface LeaseReaper {
-  /** Gives every lease one full term: runners could not renew before the server started. */
-  start(): void;
-  reap(): Promise<void>;
-  stop(): void;
-}
-
 export interface LeaseReaperParts {
   store: Store;
   events: TaskEvents;
@@ -24,10 +16,11 @@ export interface LeaseReaperParts {
 }
 
 /**
- * A lease expires when it was not renewed for its whole term while this process watched. Only elapsed time counts: the
- * stored end of a lease is compared with its earlier value, never with a clock.
+ * Decides about tasks whose runner has been silent for a whole lease. A lease expires when it was not renewed for its
+ * whole term while this process watched. Only elapsed time counts: the stored end of a lease is compared with its earlier
+ * value, never with a clock.
  */
-export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseReaperParts): LeaseReaper {
+export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseReaperParts) {
   const watch = buildSilenceWatch(clock.elapsed);
   /** A longer break means that this server hung or lost its database, so that no runner could renew. */
   const maxBreakMs = Math.max(1_000, leaseMs / 2);
@@ -69,9 +62,10 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
   }
 
   return {
+    /** Gives every lease one full term: runners could not renew before the server started. */
     start: again,
     reap,
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },

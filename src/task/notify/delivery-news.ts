@@ -11,13 +11,6 @@ import { type Notifier, targetsOf } from "./notifier.ts";
 import type { Outbox } from "./outbox.ts";
 import type { HasStatusToken } from "./status-tokens.ts";
 
-/** Reports recorded deliveries to notification targets and to the Git host. */
-export interface DeliveryNews {
-  recorded(delivery: DeliverySummary): void;
-  /** Resolves when all that was recorded is on its way. */
-  flushed(): Promise<void>;
-}
-
 export interface DeliveryNewsParts {
   keepers: Pick<Keepers, "projects" | "webhookConfigs">;
   notifier: Notifier;
@@ -44,7 +37,8 @@ const filtered: readonly DeliveryCode[] = [
   "queue_busy",
 ];
 
-export function buildDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
+/** Reports recorded deliveries to notification targets and to the Git host. */
+export function buildDeliveryNews(parts: DeliveryNewsParts) {
   const { keepers } = parts;
   const sent = new SlidingWindow<string>(1, quietMs);
   const unreported = new BoundedMap<string, number>(maxProjects);
@@ -81,7 +75,7 @@ export function buildDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
   }
 
   return {
-    recorded(delivery) {
+    recorded(delivery: DeliverySummary): void {
       if (!isNews(delivery) || running.size >= maxWaiting) return;
       const done = report(delivery)
         .catch((error: unknown) =>
@@ -93,7 +87,8 @@ export function buildDeliveryNews(parts: DeliveryNewsParts): DeliveryNews {
         .finally(() => running.delete(done));
       running.add(done);
     },
-    async flushed() {
+    /** Resolves when all that was recorded is on its way. */
+    async flushed(): Promise<void> {
       await Promise.all(running);
     },
   };

@@ -9,13 +9,6 @@ import { oneLine } from "./chat-text.ts";
 import { type LiveTask, type Notice, taskNotice } from "./notice.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** Sends what happens to the notification targets of a project. */
-export interface Notifier {
-  /** An event of a task. */
-  tell(event: TaskEvent | "approval.requested", task: Task, project: Project): Promise<void>;
-  send(notice: Notice, project: Project): void;
-}
-
 export interface NotifierParts {
   outbox: Pick<Outbox, "send">;
   tasks: Pick<Keepers["tasks"], "byId" | "log" | "nextLogIndex">;
@@ -37,7 +30,8 @@ export function targetsOf(project: Pick<Project, "notify">, event: Notice["event
   );
 }
 
-export function buildNotifier(parts: NotifierParts): Notifier {
+/** Sends what happens to the notification targets of a project. */
+export function buildNotifier(parts: NotifierParts) {
   const { outbox, tasks } = parts;
 
   async function liveTaskOf({ liveTaskId }: Project, task: Task): Promise<LiveTask | null> {
@@ -58,7 +52,8 @@ export function buildNotifier(parts: NotifierParts): Notifier {
   }
 
   return {
-    async tell(event, task, project) {
+    /** An event of a task. */
+    async tell(event: TaskEvent | "approval.requested", task: Task, project: Project): Promise<void> {
       const targets = targetsOf(project, event);
       if (targets.length === 0) return;
       const log = await endOfLog(task, Math.max(...targets.map(({ logLines }) => logLines)));
@@ -67,6 +62,7 @@ export function buildNotifier(parts: NotifierParts): Notifier {
     send,
   };
 }
+export type Notifier = ReturnType<typeof buildNotifier>;
 
 const maxLogLine = 300;
 

@@ -6,18 +6,6 @@ import type { NewOutgoingCall, OutgoingCall, OutgoingCallKeeper } from "../../mo
 import { laneOf } from "./commit-status.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 
-/**
- * Calls to the outside, each tried until it is taken. They are stored before their first try, so that a restart loses
- * none; a crash in the middle of a try makes it twice.
- */
-export interface Outbox {
-  send(call: NewOutgoingCall): void;
-  /** Begins to make what waits, also what an earlier server left. */
-  start(): void;
-  /** What is under way ends within `ms`; what waits stays for the next start. */
-  close(ms: number): Promise<void>;
-}
-
 export interface OutboxOptions extends AttemptOptions {
   calls: OutgoingCallKeeper;
   /** The database's time, on which all instances agree. */
@@ -45,7 +33,11 @@ const maxRetriesPerProject = 10;
 const lookEveryMs = 15_000;
 const shortestLookMs = 50;
 
-export function buildOutbox(options: OutboxOptions): Outbox {
+/**
+ * Calls to the outside, each tried until it is taken. They are stored before their first try, so that a restart loses
+ * none; a crash in the middle of a try makes it twice.
+ */
+export function buildOutbox(options: OutboxOptions) {
   const { calls, log } = options;
   const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
   const newest = new Map<string, NewOutgoingCall>();
@@ -209,7 +201,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
   }
 
   return {
-    send(call) {
+    send(call: NewOutgoingCall) {
       const mine = firstTriesOf.get(call.projectId) ?? 0;
       if (firstTries.size >= maxCalls && mine >= maxCalls / Math.max(firstTriesOf.size, 1)) return drop(call);
       if (call.subject !== null) newest.set(call.subject, call);
@@ -222,10 +214,12 @@ export function buildOutbox(options: OutboxOptions): Outbox {
         if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
       });
     },
-    start() {
+    /** Begins to make what waits, also what an earlier server left. */
+    start(): void {
       looking = look();
     },
-    async close(ms) {
+    /** What is under way ends within `ms`; what waits stays for the next start. */
+    async close(ms: number): Promise<void> {
       closing.abort();
       const timeUp = new AbortController();
       const all = Promise.all([looking, ...firstTries, ...retries]);
@@ -234,6 +228,7 @@ export function buildOutbox(options: OutboxOptions): Outbox {
     },
   };
 }
+export type Outbox = ReturnType<typeof buildOutbox>;
 
 function after(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms);

@@ -8,13 +8,6 @@ import { waitingFor } from "../queue/waiting.ts";
 import { runnerGoneNotice } from "./notice.ts";
 import { type Notifier, targetsOf } from "./notifier.ts";
 
-/** Notices runners that no longer call, and reports each once to the projects that it worked for. */
-export interface RunnerWatch {
-  start(): void;
-  look(): Promise<void>;
-  stop(): void;
-}
-
 export interface RunnerWatchParts {
   store: Pick<Store, "runners" | "projects" | "groups" | "now">;
   notifier: Pick<Notifier, "send">;
@@ -28,7 +21,8 @@ const graceMs = 120_000;
 const maxRunners = 200;
 const projectsPerPage = 200;
 
-export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchParts): RunnerWatch {
+/** Notices runners that no longer call, and reports each once to the projects that it worked for. */
+export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchParts) {
   let startedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -63,7 +57,7 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
   }
 
   return {
-    start() {
+    start(): void {
       startedAtMs = clock.elapsed();
       timer = setInterval(() => {
         look().catch((error: unknown) =>

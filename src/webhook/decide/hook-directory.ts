@@ -23,17 +23,6 @@ export interface HookSecrets {
   ended(nowMs: number): string[];
 }
 
-/**
- * Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. They may
- * be outdated: acceptDelivery compares their version with the database, and a refusal is based on `current`.
- */
-export interface HookDirectory {
-  byKey(key: string): Promise<Hook | null>;
-  /** The hook as stored now, with the same `config` object if that is unchanged. Null when key or project are gone. */
-  current(hook: Hook): Promise<Hook | null>;
-  hookOf(config: WebhookConfig, project: Project): Hook;
-}
-
 const maxHooks = 10_000;
 
 export interface HookDirectoryOptions {
@@ -43,7 +32,11 @@ export interface HookDirectoryOptions {
   debounceSeconds: number;
 }
 
-export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions): HookDirectory {
+/**
+ * Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. They may
+ * be outdated: acceptDelivery compares their version with the database, and a refusal is based on `current`.
+ */
+export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions) {
   const hooks = new BoundedMap<string, Hook>(maxHooks);
 
   const hookOf = (config: WebhookConfig, project: Project): Hook => {
@@ -72,8 +65,9 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
   }
 
   return {
-    byKey: async (key) => hooks.get(key) ?? read(key, undefined),
-    async current(hook) {
+    byKey: async (key: string) => hooks.get(key) ?? read(key, undefined),
+    /** The hook as stored now, with the same `config` object if that is unchanged. Null when key or project are gone. */
+    async current(hook: Hook): Promise<Hook | null> {
       const { key } = hook.config;
       // Without a key it was never enabled, and no delivery is judged by it.
       return key === null ? hook : read(key, hook);
@@ -81,6 +75,7 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
     hookOf,
   };
 }
+export type HookDirectory = ReturnType<typeof buildHookDirectory>;
 
 function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   const { projectId, secret, secondSecret, secondSecretUntil } = config;

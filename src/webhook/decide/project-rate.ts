@@ -75,16 +75,12 @@ const longestPauseMs = 10_000;
 const maxProjects = 10_000;
 
 /** Leaves out the count over all instances for as long as the limit cannot be reached. */
-export interface SharedCounts {
-  mustCount(projectId: number, bucket: RateBucket): boolean;
-  counted(projectId: number, bucket: RateBucket, count: number): void;
-}
-
-export function buildSharedCounts(limitPerMinute: number): SharedCounts {
+export function buildSharedCounts(limitPerMinute: number) {
   const freeUntilMs = new Map<string, number>();
   return {
-    mustCount: (projectId, bucket) => performance.now() >= (freeUntilMs.get(`${projectId} ${bucket}`) ?? 0),
-    counted(projectId, bucket, count) {
+    mustCount: (projectId: number, bucket: RateBucket) =>
+      performance.now() >= (freeUntilMs.get(`${projectId} ${bucket}`) ?? 0),
+    counted(projectId: number, bucket: RateBucket, count: number): void {
       if (freeUntilMs.size >= maxProjects) freeUntilMs.clear();
       const pauseMs = Math.min((limitPerMinute - count) / mostPerMs, longestPauseMs);
       freeUntilMs.set(`${projectId} ${bucket}`, performance.now() + pauseMs);

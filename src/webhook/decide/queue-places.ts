@@ -1,16 +1,5 @@
 import type { QueuePlace } from "../../task/queue/queue.ts";
 
-/**
- * Places of new tasks. A long queue costs more to count than a delivery to decide, so the place of a project that stands
- * far back is kept for some seconds; a task made in between stands one place behind the one before it.
- */
-export interface QueuePlaces {
-  /** Whether the place of a new task has to be counted. */
-  mustCount(projectId: number, now: Date): boolean;
-  /** The place of a task that was made: as counted, or behind the one before it. */
-  placeOf(projectId: number, counted: QueuePlace | null, now: Date): QueuePlace;
-}
-
 /** From this position on, a queue is long. */
 const longPosition = 100;
 /** The longer a queue, the less it matters whether a few have left it since it was counted. */
@@ -24,11 +13,16 @@ const pauseMsPerPlace = 3;
 /** Projects beyond this are counted each time. */
 const maxProjects = 10_000;
 
-export function buildQueuePlaces(elapsedMs: () => number = () => performance.now()): QueuePlaces {
+/**
+ * Places of new tasks. A long queue costs more to count than a delivery to decide, so the place of a project that stands
+ * far back is kept for some seconds; a task made in between stands one place behind the one before it.
+ */
+export function buildQueuePlaces(elapsedMs: () => number = () => performance.now()) {
   const lastOf = new Map<number, { position: number; goodUntilMs: number }>();
   let countAgainAtMs = 0;
   return {
-    mustCount(projectId, now) {
+    /** Whether the place of a new task has to be counted. */
+    mustCount(projectId: number, now: Date): boolean {
       const last = lastOf.get(projectId);
       if (last === undefined) return true;
       const keptForMs = last.goodUntilMs - now.getTime();
@@ -36,7 +30,8 @@ export function buildQueuePlaces(elapsedMs: () => number = () => performance.now
       const isGood = keptForMs > 0 && keptForMs <= maxKeptMs;
       return !isGood && elapsedMs() >= countAgainAtMs;
     },
-    placeOf(projectId, counted, now) {
+    /** The place of a task that was made: as counted, or behind the one before it. */
+    placeOf(projectId: number, counted: QueuePlace | null, now: Date): QueuePlace {
       const last = lastOf.get(projectId);
       if (counted === null) return { queued: true, position: last ? ++last.position : 1 };
       const { queued, position } = counted;

@@ -2,14 +2,7 @@ import { Counter, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
 import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
 
-export interface WebhookMetrics {
-  recorded(status: DeliveryStatus, code: DeliveryCode): void;
-  /** Seconds from the wait for the lock to the commit. */
-  decided(seconds: number): void;
-  cleaned(records: number): void;
-}
-
-export function buildWebhookMetrics(registry: Metrics): WebhookMetrics {
+export function buildWebhookMetrics(registry: Metrics) {
   const registers = [registry];
   // Labels are hashed at every step; so they are counted here, and told only when somebody asks.
   const counts = new Map<DeliveryCode, { status: DeliveryStatus; count: number }>();
@@ -35,12 +28,14 @@ export function buildWebhookMetrics(registry: Metrics): WebhookMetrics {
     registers,
   });
   return {
-    recorded(status, code) {
+    recorded(status: DeliveryStatus, code: DeliveryCode): void {
       const known = counts.get(code);
       if (known) known.count++;
       else counts.set(code, { status, count: 1 });
     },
-    decided: (seconds) => decision.observe(seconds),
-    cleaned: (records) => cleaned.inc(records),
+    /** Seconds from the wait for the lock to the commit. */
+    decided: (seconds: number) => decision.observe(seconds),
+    cleaned: (records: number) => cleaned.inc(records),
   };
 }
+export type WebhookMetrics = ReturnType<typeof buildWebhookMetrics>;

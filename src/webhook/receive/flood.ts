@@ -1,19 +1,5 @@
 import { FixedWindow } from "../../rate-limit.ts";
 
-/**
- * Keeps refused deliveries from filling the database. Each refusal has its own record up to a limit: 60 a minute per source
- * (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all unknown
- * keys). Further refusals are counted in one record per minute.
- */
-export interface FloodGuard {
-  /** Calls `create`, or counts the refusal in the surplus record of the minute. Returns the id of the record. */
-  record(origin: Origin, nowMs: number, create: () => Promise<number>): Promise<number>;
-  /** Whether the next refusal would only be counted, so that its details are not needed. */
-  isFlooding(origin: Origin, nowMs: number): boolean;
-  /** Resolves once all counts are written. */
-  settle(): Promise<void>;
-}
-
 export interface Origin {
   source: string;
   place: string;
@@ -41,7 +27,12 @@ interface Tally {
   isWriting: boolean;
 }
 
-export function buildFloodGuard(writer: FloodWriter): FloodGuard {
+/**
+ * Keeps refused deliveries from filling the database. Each refusal has its own record up to a limit: 60 a minute per source
+ * (an address or IPv6 network, for one project), and 600 a minute and 3,600 an hour per place (a project, or all unknown
+ * keys). Further refusals are counted in one record per minute.
+ */
+export function buildFloodGuard(writer: FloodWriter) {
   const sources = new FixedWindow(minute, newTally);
   const places = new FixedWindow(minute, newTally);
   const hours = new FixedWindow(hour, newTally);
@@ -81,7 +72,8 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
   }
 
   return {
-    async record(origin, nowMs, create) {
+    /** Calls `create`, or counts the refusal in the surplus record of the minute. Returns the id of the record. */
+    async record(origin: Origin, nowMs: number, create: () => Promise<number>): Promise<number> {
       const tallies = talliesOf(origin, nowMs);
       const full = fullOf(tallies);
       if (full === null) {
@@ -101,12 +93,15 @@ export function buildFloodGuard(writer: FloodWriter): FloodGuard {
       count(full, id);
       return id;
     },
-    isFlooding: (origin, nowMs) => fullOf(talliesOf(origin, nowMs)) !== null,
-    async settle() {
+    /** Whether the next refusal would only be counted, so that its details are not needed. */
+    isFlooding: (origin: Origin, nowMs: number) => fullOf(talliesOf(origin, nowMs)) !== null,
+    /** Resolves once all counts are written. */
+    async settle(): Promise<void> {
       await Promise.all(writing);
     },
   };
 }
+export type FloodGuard = ReturnType<typeof buildFloodGuard>;
 
 function newTally(): Tally {
   return { records: 0, surplus: null, pending: 0, isWriting: false };
