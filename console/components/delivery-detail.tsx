@@ -61,27 +61,15 @@ function Facts({ delivery }: { delivery: Delivery }) {
     ["Arrived", `${exactText(delivery.created_at)} from ${visible(delivery.remote_ip)}`],
     ["Answered", `${delivery.http_status} ${delivery.code}`],
   ];
-  if (delivery.task_id !== 0)
-    facts.push([
-      "Task",
-      <Link key="task" href={`/tasks/${delivery.task_id}`}>{`Task ${delivery.task_id}`}</Link>,
-    ]);
+  const toTask = (id: number) => <Link href={`/tasks/${id}`}>{`Task ${id}`}</Link>;
+  const toDelivery = (id: number, noun = "delivery") => (
+    <Link href={`/deliveries/${id}`}>{`${noun} ${id}`}</Link>
+  );
+  if (delivery.task_id !== 0) facts.push(["Task", toTask(delivery.task_id)]);
   if (delivery.merged_into_task_id !== null)
-    facts.push([
-      "Merged into",
-      <Link
-        key="merged"
-        href={`/tasks/${delivery.merged_into_task_id}`}
-      >{`Task ${delivery.merged_into_task_id}`}</Link>,
-    ]);
+    facts.push(["Merged into", toTask(delivery.merged_into_task_id)]);
   if (delivery.replaced_by !== null)
-    facts.push([
-      "Replaced by",
-      <Link
-        key="replaced"
-        href={`/deliveries/${delivery.replaced_by}`}
-      >{`Delivery ${delivery.replaced_by}`}</Link>,
-    ]);
+    facts.push(["Replaced by", toDelivery(delivery.replaced_by, "Delivery")]);
   if (delivery.project_id !== 0)
     facts.push([
       "Project",
@@ -97,16 +85,8 @@ function Facts({ delivery }: { delivery: Delivery }) {
   if (delivery.author !== "") facts.push(["Pushed by", visible(delivery.author)]);
   if (delivery.host_delivery_id !== "")
     facts.push(["Host's id", <code key="host">{visible(delivery.host_delivery_id)}</code>]);
-  if (delivery.repeat_of !== null)
-    facts.push([
-      "Repeats",
-      <Link key="repeat" href={`/deliveries/${delivery.repeat_of}`}>{`delivery ${delivery.repeat_of}`}</Link>,
-    ]);
-  if (delivery.replay_of !== null)
-    facts.push([
-      "Replay of",
-      <Link key="replay" href={`/deliveries/${delivery.replay_of}`}>{`delivery ${delivery.replay_of}`}</Link>,
-    ]);
+  if (delivery.repeat_of !== null) facts.push(["Repeats", toDelivery(delivery.repeat_of)]);
+  if (delivery.replay_of !== null) facts.push(["Replay of", toDelivery(delivery.replay_of)]);
   if (delivery.count > 1) facts.push(["Counted", `${delivery.count} alike, folded into this record`]);
   return (
     <dl className="facts">

@@ -10,7 +10,7 @@ interface Column<T> {
   title: string;
   cell: (item: T) => ReactNode;
   /** Kept for screens of this width and more. */
-  visibleFrom?: "md" | "lg";
+  visibleFrom?: "sm" | "md" | "lg";
   /** On a phone it has a line of its own. */
   isWhole?: boolean;
 }
@@ -46,22 +46,7 @@ export function List<T extends { id: number }>({
             empty
           ) : (
             <>
-              <Table aria-label={label} className="list-table">
-                <Table.Thead>
-                  <Table.Tr>
-                    {columns.map((column) => (
-                      <Table.Th key={column.title} {...shownFrom(column)}>
-                        {column.title}
-                      </Table.Th>
-                    ))}
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {page.items.map((item) => (
-                    <Row key={item.id} item={item} columns={columns} {...(onOpen ? { onOpen } : {})} />
-                  ))}
-                </Table.Tbody>
-              </Table>
+              <ItemTable label={label} items={page.items} columns={columns} onOpen={onOpen} />
               <Pages total={page.total} page={page.page} pageSize={page.pageSize} onPage={turnTo} />
             </>
           )
@@ -75,22 +60,40 @@ function shownFrom<T>({ visibleFrom }: Column<T>) {
   return visibleFrom === undefined ? {} : { visibleFrom };
 }
 
-function Row<T extends { id: number }>({
-  item,
+/** One row for each item. */
+export function ItemTable<T extends { id: number }>({
+  label,
+  items,
   columns,
   onOpen,
 }: {
-  item: T;
+  label: string;
+  items: T[];
   columns: Column<T>[];
-  onOpen?: (item: T) => void;
+  onOpen?: ((item: T) => void) | undefined;
 }) {
   return (
-    <Table.Tr {...(onOpen ? { className: "row-link", onClick: () => onOpen(item) } : {})}>
-      {columns.map((column) => (
-        <Table.Td key={column.title} data-whole={column.isWhole || undefined} {...shownFrom(column)}>
-          {column.cell(item)}
-        </Table.Td>
-      ))}
-    </Table.Tr>
+    <Table aria-label={label} className="list-table">
+      <Table.Thead>
+        <Table.Tr>
+          {columns.map((column) => (
+            <Table.Th key={column.title} {...shownFrom(column)}>
+              {column.title}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {items.map((item) => (
+          <Table.Tr key={item.id} {...(onOpen ? { className: "row-link", onClick: () => onOpen(item) } : {})}>
+            {columns.map((column) => (
+              <Table.Td key={column.title} data-whole={column.isWhole || undefined} {...shownFrom(column)}>
+                {column.cell(item)}
+              </Table.Td>
+            ))}
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }

@@ -1,8 +1,9 @@
-import { Badge, Button, Checkbox, PasswordInput, Table } from "@mantine/core";
+import { Badge, Button, Checkbox, PasswordInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAct } from "../act.ts";
 import { ApiProblem, answerOf, api } from "../api.ts";
+import { ItemTable } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead, Panel, Problem } from "../components/page.tsx";
 import { Loaded } from "../components/query.tsx";
@@ -97,64 +98,41 @@ function SessionsPanel() {
     <Panel title="Sessions" about="Where you are signed in." isFlush>
       <Loaded query={sessions}>
         {({ items }) => (
-          <Table aria-label="Sessions" className="list-table">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Browser</Table.Th>
-                <Table.Th>Address</Table.Th>
-                <Table.Th>Seen</Table.Th>
-                <Table.Th visibleFrom="sm">Ends</Table.Th>
-                <Table.Th>Actions</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {items.map((session) => (
-                <SessionRow key={session.id} session={session} />
-              ))}
-            </Table.Tbody>
-          </Table>
+          <ItemTable
+            label="Sessions"
+            items={items}
+            columns={[
+              { title: "Browser", cell: (session) => <Browser userAgent={session.userAgent} /> },
+              { title: "Address", cell: (session) => <code>{visible(session.remoteIp)}</code> },
+              { title: "Seen", cell: (session) => <Moment at={session.lastSeenAt} /> },
+              { title: "Ends", cell: (session) => <Moment at={session.expiresAt} />, visibleFrom: "sm" },
+              { title: "Actions", cell: (session) => <EndSession session={session} /> },
+            ]}
+          />
         )}
       </Loaded>
     </Panel>
   );
 }
 
-function SessionRow({ session }: { session: Session }) {
+function Browser({ userAgent }: Pick<Session, "userAgent">) {
+  return (
+    <span className="cut" style={{ maxWidth: 320 }} title={visible(userAgent)}>
+      {visible(browserOf(userAgent))}
+    </span>
+  );
+}
+
+function EndSession({ session }: { session: Session }) {
   const end = useAct(() => answerOf(api.auth.sessions[":id"].$delete({ param: { id: session.id } })), {
     done: "The session has ended.",
     refresh: ["sessions"],
   });
+  if (session.current) return <Badge variant="default">this one</Badge>;
   return (
-    <Table.Tr>
-      <Table.Td>
-        <span className="cut" style={{ maxWidth: 320 }} title={visible(session.userAgent)}>
-          {visible(browserOf(session.userAgent))}
-        </span>
-      </Table.Td>
-      <Table.Td>
-        <code>{visible(session.remoteIp)}</code>
-      </Table.Td>
-      <Table.Td>
-        <Moment at={session.lastSeenAt} />
-      </Table.Td>
-      <Table.Td visibleFrom="sm">
-        <Moment at={session.expiresAt} />
-      </Table.Td>
-      <Table.Td>
-        {session.current ? (
-          <Badge variant="default">this one</Badge>
-        ) : (
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={end.isPending}
-            onClick={() => end.mutate(undefined)}
-          >
-            End
-          </Button>
-        )}
-      </Table.Td>
-    </Table.Tr>
+    <Button size="compact-sm" variant="default" loading={end.isPending} onClick={() => end.mutate(undefined)}>
+      End
+    </Button>
   );
 }
 

@@ -44,19 +44,24 @@ export interface Stages extends Record<Exclude<StageName, "start">, Stage> {
   start: StartStage;
 }
 
-export type TaskEvent =
-  | "task.queued"
-  | "task.started"
-  | "task.succeeded"
-  | "task.failed"
-  | "task.canceled"
-  | "task.timeout"
-  | "task.lost";
+export const notifyEvents = [
+  "task.queued",
+  "task.started",
+  "task.succeeded",
+  "task.failed",
+  "task.canceled",
+  "task.timeout",
+  "task.lost",
+  "approval.requested",
+  "delivery.rejected",
+  "delivery.failed",
+  "runner.gone",
+] as const;
+export type NotifyEvent = (typeof notifyEvents)[number];
+export type TaskEvent = Extract<NotifyEvent, `task.${string}`>;
 
 /** Events that a target receives only if it names them. */
-export type OptionalEvent = "approval.requested" | "delivery.rejected" | "delivery.failed" | "runner.gone";
-
-export type NotifyEvent = TaskEvent | OptionalEvent;
+export type OptionalEvent = Exclude<NotifyEvent, TaskEvent>;
 
 export const notifyFormats = [
   "slipway",

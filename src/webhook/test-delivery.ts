@@ -34,16 +34,10 @@ export interface DryRun {
   trace: Known["trace"]["steps"];
 }
 
-export interface TestDeliveries {
-  /** The decision alone: nothing is recorded, nothing is created. */
-  dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun>;
-  /** A real delivery with a record and a task, past signature, filters and debounce. */
-  run(project: Project, config: WebhookConfig, input: TestInput, author: string, now: Date): Promise<Answer>;
-}
-
-export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): TestDeliveries {
+export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
   return {
-    async dryRun(project, config, input, author) {
+    /** The decision alone: nothing is recorded, nothing is created. */
+    async dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun> {
       const trace = newTrace();
       const sample = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
@@ -52,7 +46,14 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
       return { dryRun: true, decision, normalized: judged.event, trace: trace.steps };
     },
-    async run(project, config, input, author, now) {
+    /** A real delivery with a record and a task, past signature, filters and debounce. */
+    async run(
+      project: Project,
+      config: WebhookConfig,
+      input: TestInput,
+      author: string,
+      now: Date,
+    ): Promise<Answer> {
       const { event, text, payload } = sampleOf(project, config, input, author);
       const hook = hooks.hookOf(config, project);
       const known: Known = {
@@ -73,6 +74,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory): T
     },
   };
 }
+export type TestDeliveries = ReturnType<typeof buildTestDeliveries>;
 
 function sampleOf(project: Project, config: WebhookConfig, input: TestInput, author: string) {
   const payload: JsonObject = input.payload ?? samplePayload(project, input, author);

@@ -1,4 +1,9 @@
-import { type CommitStatusSettings, type NotifyTarget, notifyFormats } from "../../model/project.ts";
+import {
+  type CommitStatusSettings,
+  type NotifyTarget,
+  notifyEvents,
+  notifyFormats,
+} from "../../model/project.ts";
 import { text } from "./scalars.ts";
 import { strict, z } from "./shape.ts";
 
@@ -8,25 +13,11 @@ export const httpUrl = text(2000).refine(
   "must be a URL that starts with http:// or https://",
 );
 
-const notifyEvent = z.enum([
-  "task.queued",
-  "task.started",
-  "task.succeeded",
-  "task.failed",
-  "task.canceled",
-  "task.timeout",
-  "task.lost",
-  "approval.requested",
-  "delivery.rejected",
-  "delivery.failed",
-  "runner.gone",
-]);
-
 const format = z.enum(notifyFormats).openapi({
   description: "Shape and signature of the messages; `slipway` is a signed webhook (Standard Webhooks).",
 });
 
-const events = z.array(notifyEvent).max(11).openapi({
+const events = z.array(z.enum(notifyEvents)).max(notifyEvents.length).openapi({
   description:
     "Empty: all task events. `approval.requested`, `delivery.rejected`, `delivery.failed` and `runner.gone` are sent only to targets that name them.",
 });

@@ -31,20 +31,11 @@ export function isTokenRefused(error: unknown): error is ServerRefusal {
   return error instanceof ServerRefusal && (error.status === 401 || error.status === 403);
 }
 
-export interface ServerClient {
-  /** As what the server knows this runner; null: the server is of a version that does not say. */
-  hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer | null>;
-  /** The server's instruction, unread; null: there is no work now. */
-  claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown>;
-  /** Beat, log, stage or finish of a task that is held. */
-  held(path: string, body: Record<string, unknown>, timeoutMs: number): Promise<HeldAnswer>;
-}
-
 export function buildServerClient(
   /** Asked anew for each call: a local server may come back on another port. */
   address: () => ServerAddress,
   send: typeof fetch = fetch,
-): ServerClient {
+) {
   async function post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
     const { server, token } = address();
     const response = await send(`${server.replace(/\/+$/, "")}${path}`, {
@@ -60,7 +51,8 @@ export function buildServerClient(
   }
 
   return {
-    async hello(request, signal) {
+    /** As what the server knows this runner; null: the server is of a version that does not say. */
+    async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer | null> {
       const timeout = AbortSignal.timeout(helloTimeoutMs);
       try {
         const response = await post(runnerPaths.hello, request, AbortSignal.any([signal, timeout]));
@@ -70,14 +62,17 @@ export function buildServerClient(
         throw error;
       }
     },
-    async claim(request, signal) {
+    /** The server's instruction, unread; null: there is no work now. */
+    async claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown> {
       const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
       const response = await post(runnerPaths.claim, request, AbortSignal.any([signal, timeout]));
       return response.status === 200 ? await response.json() : null;
     },
-    async held(path, body, timeoutMs) {
+    /** Beat, log, stage or finish of a task that is held. */
+    async held(path: string, body: Record<string, unknown>, timeoutMs: number): Promise<HeldAnswer> {
       const response = await post(path, body, AbortSignal.timeout(timeoutMs));
       return heldAnswer.parse(await response.json());
     },
   };
 }
+export type ServerClient = ReturnType<typeof buildServerClient>;

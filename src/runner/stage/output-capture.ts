@@ -1,19 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import type { StageOutput } from "../log/log-stream.ts";
 
-/** Follows the files that a starting service writes to. */
-export interface OutputCapture {
-  /** What was written so far, up to `headMaxBytes`. */
-  head(): string;
-  /** The end of what was written, for a reason. */
-  lastLines(): string;
-  /** Reads what is there. */
-  read(): void;
-  /** From now on the log of the task gets no more. */
-  leaveLog(): void;
-  close(): void;
-}
-
 /** A file, and the folder that it must be in: a link in a repository must not lead the runner out of it. */
 export interface CapturedFile {
   path: string;
@@ -27,8 +14,8 @@ const lastLinesMax = 12;
 const lastLinesMaxLength = 1200;
 const pollEveryMs = 100;
 
-/** Begins at the end of each file as it is now. */
-export function openCapture(files: CapturedFile[], newOutput: () => StageOutput): OutputCapture {
+/** Follows the files that a starting service writes to, from the end of each file as it is now. */
+export function openCapture(files: CapturedFile[], newOutput: () => StageOutput) {
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
   const followed = files.map((file) => ({ file, offset: sizeOf(file), output: newOutput() }));
@@ -54,20 +41,25 @@ export function openCapture(files: CapturedFile[], newOutput: () => StageOutput)
 
   const timer = setInterval(read, pollEveryMs);
   return {
+    /** Reads what is there. */
     read,
+    /** From now on the log of the task gets no more. */
     leaveLog,
+    /** What was written so far, up to `headMaxBytes`. */
     head: () => head.toString("utf8"),
-    lastLines() {
+    /** The end of what was written, for a reason. */
+    lastLines(): string {
       const lines = tail.toString("utf8").split("\n");
       const last = lines.filter((line) => line.trim() !== "").slice(-lastLinesMax);
       return last.join("\n").slice(-lastLinesMaxLength);
     },
-    close() {
+    close(): void {
       clearInterval(timer);
       leaveLog();
     },
   };
 }
+export type OutputCapture = ReturnType<typeof openCapture>;
 
 function sizeOf(file: CapturedFile): number {
   return withFile(file, (descriptor) => fstatSync(descriptor).size) ?? 0;

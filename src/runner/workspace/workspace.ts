@@ -20,7 +20,7 @@ import {
   type ProcessTree,
 } from "../process/process-tree.ts";
 import { removeFolder } from "./remove-folder.ts";
-import { openServices, type Services } from "./services.ts";
+import { openServices } from "./services.ts";
 
 /**
  * `live`: the workspace of a project's last successful task stays, because what it started may run from there; all
@@ -59,24 +59,6 @@ export interface KeptWorkspace {
   folder: string;
 }
 
-export interface Workspaces {
-  root: string;
-  /** The clone of a project, for a task that uses it now. */
-  cacheOf(projectId: number): string;
-  temp: string;
-  knownHosts: string;
-  open(projectId: number, taskId: number, attempt: number): Promise<Workspace>;
-  /** The workspace that an earlier task has kept; null: it is gone. */
-  reopen(projectId: number, taskId: number, attempt: number): Workspace | null;
-  kept(projectId: number): KeptWorkspace[];
-  services(projectId: number): Services;
-  /**
-   * Ends processes and removes folders of runners that are dead, and clones that nobody has used for long; answers how
-   * many folders. What resists is logged.
-   */
-  sweep(stopGraceMs: number): Promise<number>;
-}
-
 const recordName = "run.json";
 /** A clone that no task used for this long is made anew when one comes. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
@@ -98,7 +80,7 @@ export interface WorkspacesOptions extends WorkspaceFolders {
 }
 
 /** All that a runner keeps on disk: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
-export function openWorkspaces(options: WorkspacesOptions): Workspaces {
+export function openWorkspaces(options: WorkspacesOptions) {
   const { root, former, policy, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
   const work = join(root, "work");
@@ -196,13 +178,14 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
     root,
     temp,
     knownHosts: options.knownHosts,
-    cacheOf(projectId) {
+    /** The clone of a project, for a task that uses it now. */
+    cacheOf(projectId: number): string {
       const cache = join(caches, `project-${projectId}.git`);
       const now = new Date(clock.now());
       if (existsSync(cache)) utimesSync(cache, now, now);
       return cache;
     },
-    async open(projectId, taskId, attempt) {
+    async open(projectId: number, taskId: number, attempt: number): Promise<Workspace> {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       await removeFolder(folder, remove);
       mkdirSync(join(folder, "scripts"), { recursive: true, mode: 0o700 });
@@ -210,20 +193,25 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
       writeRecord(folder, record);
       return workspaceAt(projectId, folder, record);
     },
-    reopen(projectId, taskId, attempt) {
+    /** The workspace that an earlier task has kept; null: it is gone. */
+    reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       const record = readRecord(folder);
       if (!record?.isKept || !existsSync(join(folder, "source"))) return null;
       return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
     },
-    kept(projectId) {
+    kept(projectId: number): KeptWorkspace[] {
       return keptIn(projectId).flatMap(({ folder, name }) => {
         const taskId = Number(/^task-(\d+)-\d+$/.exec(name)?.[1]);
         return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
       });
     },
-    services: (projectId) => openServices(join(ofProject(projectId), "services.json")),
-    async sweep(stopGraceMs) {
+    services: (projectId: number) => openServices(join(ofProject(projectId), "services.json")),
+    /**
+     * Ends processes and removes folders of runners that are dead, and clones that nobody has used for long; answers how
+     * many folders. What resists is logged.
+     */
+    async sweep(stopGraceMs: number): Promise<number> {
       let swept = 0;
       for (const root of roots) {
         swept += await sweepCaches(root);
@@ -239,6 +227,7 @@ export function openWorkspaces(options: WorkspacesOptions): Workspaces {
     },
   };
 }
+export type Workspaces = ReturnType<typeof openWorkspaces>;
 
 function workspacesIn(root: string): string[] {
   const work = join(root, "work");

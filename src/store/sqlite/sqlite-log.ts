@@ -7,12 +7,6 @@ const idleMs = 2_000;
 /** A shorter log is kept: growing it again would cost more than the space saves. */
 const keptBytes = 1024 * 1024;
 
-export interface Checkpoints {
-  /** To be called after each write. */
-  written(): void;
-  close(): void;
-}
-
 /**
  * Runs checkpoints beside the writer, because their syncs take long: at most one a second during writes. When writes pause, the log is truncated: SQLite itself never shrinks the file, and a small disk would stay full.
  */
@@ -20,7 +14,7 @@ export function buildCheckpoints(
   checkpoint: (mode: "passive" | "truncate") => Promise<unknown>,
   logBytes: () => Promise<number>,
   log: Log,
-): Checkpoints {
+) {
   let nextAt = performance.now() + checkpointEveryMs;
   let writtenAt = 0;
   let isRunning = false;
@@ -48,7 +42,8 @@ export function buildCheckpoints(
   }
 
   return {
-    written() {
+    /** To be called after each write. */
+    written(): void {
       writtenAt = performance.now();
       if (timer === undefined) wait();
       if (!isRunning && writtenAt >= nextAt) run("passive");

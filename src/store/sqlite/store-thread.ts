@@ -32,16 +32,6 @@ export interface StoreThreadOptions extends Omit<ThreadData, "slots"> {
   onAnswer?: (answer: GroupAnswer) => void;
 }
 
-/** A thread with a connection of its own: SQLite blocks the thread that calls it. It starts at the first use. */
-export interface StoreThread {
-  /** With `waitMs`: "timeout" when its turn did not come in time; then it was not executed. */
-  call(name: string, parameters: readonly unknown[], waitMs?: number): Promise<unknown>;
-  /** Before everything that waits. */
-  callNext(name: string, parameters: readonly unknown[]): Promise<unknown>;
-  /** Refuses new calls, finishes those in hand, and ends the thread. */
-  close(): Promise<void>;
-}
-
 interface Entry {
   name: string;
   parameters: readonly unknown[];
@@ -64,7 +54,8 @@ interface SentGroup {
 const eagerCalls = 32;
 const closed = "The database is closed.";
 
-export function buildStoreThread(options: StoreThreadOptions): StoreThread {
+/** A thread with a connection of its own: SQLite blocks the thread that calls it. It starts at the first use. */
+export function buildStoreThread(options: StoreThreadOptions) {
   const { maxCalls, maxGroups, maxWaiting, timeoutMs, maxWaitMs = Number.POSITIVE_INFINITY } = options;
   const waiting: Entry[] = [];
   let sent: SentGroup[] = [];
@@ -175,7 +166,8 @@ export function buildStoreThread(options: StoreThreadOptions): StoreThread {
     new Fault("unavailable", `Too many ${options.noun}s wait for the database.`, { retryAfterSeconds: 1 });
 
   return {
-    async call(name, parameters, waitMs) {
+    /** With `waitMs`: "timeout" when its turn did not come in time; then it was not executed. */
+    async call(name: string, parameters: readonly unknown[], waitMs?: number): Promise<unknown> {
       if (isClosed) throw new Fault("unavailable", closed);
       if (waiting.length >= maxWaiting) throw tooMany();
       const waitUntilMs = performance.now() + (waitMs ?? maxWaitMs);
@@ -186,12 +178,14 @@ export function buildStoreThread(options: StoreThreadOptions): StoreThread {
         else pumpAfterTurn();
       });
     },
-    callNext: (name, parameters) =>
+    /** Before everything that waits. */
+    callNext: (name: string, parameters: readonly unknown[]) =>
       new Promise((resolve, reject) => {
         const waitUntilMs = Number.POSITIVE_INFINITY;
         send([{ name, parameters, waitMs: null, waitUntilMs, slot: null, resolve, reject }]);
       }),
-    async close() {
+    /** Refuses new calls, finishes those in hand, and ends the thread. */
+    async close(): Promise<void> {
       isClosed = true;
       if (waiting.length > 0 || sent.length > 0)
         await new Promise<void>((resolve) => {
@@ -211,6 +205,7 @@ export function buildStoreThread(options: StoreThreadOptions): StoreThread {
     },
   };
 }
+export type StoreThread = ReturnType<typeof buildStoreThread>;
 
 /** Places in the memory that both threads see. */
 function buildSlots(count: number) {
