@@ -144,6 +144,7 @@ async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
     filtered: { event: event, aside: "", outcome: null, steps: [] },
     sharedLimit: null,
     countsPlace: false,
+    tips: { pushedAt: null },
   };
   const lock = { name: `webhook ${projectId}`, waitMs: 5_000 };
   return store.run(acceptDelivery, delivery, lock);

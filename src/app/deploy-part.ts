@@ -24,7 +24,7 @@ import { buildManagement } from "./management.ts";
 import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
 import { storeThread } from "./store-thread.ts";
-import { buildTaskPart } from "./task-part.ts";
+import { buildTaskPart, gitUrlRulesOf } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
 
 export interface DeployPart extends Part {
@@ -69,6 +69,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
     const webhook = buildWebhookPart(context, {
       store,
       secrets,
+      gitUrlRules: gitUrlRulesOf(config),
       announcer: tasks.events,
       waitingOf: tasks.waitingOf,
       onDelivery(delivery) {
@@ -114,7 +115,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       async started(server) {
         for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
         facts.push(...(await management.createFirstAdmin()));
-        webhook.start();
+        await webhook.start();
         expiredSessions.start();
         await tasks.start();
         await localRunner?.start(ownUrl.current().url);

@@ -19,12 +19,15 @@ import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
 import { finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
+import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";
 
 /** Every operation of the product. SQLite's threads find them here by name. */
 export const operations: readonly AnyOperation[] = [
   acceptDelivery,
   saveWebhook,
+  takePolls,
+  finishPoll,
   startTask,
   cancelTask,
   noteLastingWait,

@@ -3,16 +3,19 @@ import { messageOf } from "../errors.ts";
 import { networksOf } from "../http/client-address.ts";
 import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
+import type { GitUrlRules } from "../model/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import { buildSamples } from "../sample/sample.ts";
 import type { Secrets } from "../secrets.ts";
 import type { TaskAnnouncer } from "../task/queue/queue.ts";
 import type { WaitingOf } from "../task/queue/waiting.ts";
+import { version } from "../version.ts";
 import { buildHookDirectory } from "../webhook/decide/hook-directory.ts";
 import { buildPipeline, lockWaitMs } from "../webhook/decide/pipeline.ts";
 import { buildWebhookMetrics } from "../webhook/decide/webhook-metrics.ts";
 import { buildWebhookManagement } from "../webhook/management.ts";
+import { buildPoller } from "../webhook/poll/poller.ts";
 import { buildReceiver } from "../webhook/receive/receiver.ts";
 import { buildReplays } from "../webhook/replay.ts";
 import { expiredDeliveries } from "../webhook/retention.ts";
@@ -23,6 +26,7 @@ import { runnerFolders } from "./runner-folder.ts";
 export interface WebhookPartOptions {
   store: Store;
   secrets: Secrets;
+  gitUrlRules: GitUrlRules;
   announcer: TaskAnnouncer;
   waitingOf: WaitingOf;
   /** For the live console. */
@@ -48,9 +52,25 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     metrics: counters,
     lockWaitMs,
     limitPerMinute,
+    keepsTips: config["webhook.reconcileMinutes"] > 0,
     announcer,
     waitingOf,
     onDelivery,
+  });
+  const runner = runnerFolders(config);
+  const poller = buildPoller({
+    store,
+    secrets,
+    hooks,
+    pipeline,
+    gitUrlRules: options.gitUrlRules,
+    temp: resolve(config["data.dir"], "poll"),
+    knownHosts: runner.knownHosts,
+    version,
+    env: process.env,
+    everyMinutes: config["webhook.reconcileMinutes"],
+    log,
+    lockWaitMs,
   });
   const receiver = buildReceiver({
     store,
@@ -71,7 +91,6 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
     cleaned: counters.cleaned,
   });
   const management = buildWebhookManagement({ store, secrets, clock, debounceSeconds, baseUrl });
-  const runner = runnerFolders(config);
   return {
     routes: hookRoutes({
       receiver,
@@ -91,11 +110,16 @@ export function buildWebhookPart({ config, log, metrics, clock }: AppContext, op
       ownUrl: options.ownUrl,
       fetch,
     }),
-    /** Starts the deletion of old records. */
-    start: () => retention.start(),
+    pollStateOf: poller.stateOf,
+    /** Starts the deletion of old records and the polls. */
+    async start(): Promise<void> {
+      retention.start();
+      await poller.start();
+    },
     /** Resolves when no deletion is in progress. */
     cleaned: () => retention.settled(),
     async close(): Promise<void> {
+      await poller.close();
       await retention.close();
       await receiver.close();
     },

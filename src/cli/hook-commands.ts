@@ -28,6 +28,9 @@ export function addHookCommands(program: Command): void {
   addRemote(hook.command("show <deliveryId>"))
     .description("one delivery: its outcome and the steps of the decision")
     .action(showDelivery);
+  addRemote(hook.command("poll <projectId>"))
+    .description("when the repository was asked for missed pushes, and what came of it")
+    .action(showPoll);
   addRemote(hook.command("test <projectId>"))
     .description("send a sample delivery; without --real it only shows the decision, step by step")
     .option("--real", "record it and create a task")
@@ -47,6 +50,29 @@ export function addHookCommands(program: Command): void {
     .option("--force", "one delivery: also when its signature had failed")
     .option("--yes", "filters: replay them; without it they are only shown")
     .action(replay);
+}
+
+interface PollState {
+  everyMinutes: number;
+  lastAt: string | null;
+  nextAt: string | null;
+  error: string;
+  note: string;
+}
+
+async function showPoll(projectId: string, options: RemoteOptions): Promise<void> {
+  const path = `/api/projects/${segment(projectId)}/webhook`;
+  const { poll } = await apiRemote(options).get<{ poll?: PollState | null }>(path);
+  print(options, poll ?? null, () => {
+    if (!poll) return "not polled: webhook.reconcileMinutes is 0, or the webhook is not enabled";
+    const lines = [
+      `last: ${poll.lastAt ?? "not yet"}`,
+      `next: ${poll.nextAt ?? "at once"}, every ${poll.everyMinutes} minutes`,
+    ];
+    if (poll.error !== "") lines.push(`error: ${visible(poll.error)}`);
+    if (poll.note !== "") lines.push(`note: ${visible(poll.note)}`);
+    return lines.join("\n");
+  });
 }
 
 interface Filters {

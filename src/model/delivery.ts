@@ -1,5 +1,6 @@
 import type { Page, PageRequest } from "./page.ts";
 import type { Project } from "./project.ts";
+import type { HandledTip, RefTip } from "./ref-tip.ts";
 import type { InQueue, NewTask, Task, TaskState } from "./task.ts";
 import type { EventName, ProviderName } from "./webhook-config.ts";
 
@@ -176,6 +177,8 @@ export interface SituationRequest {
   window: { since: Date; rawRef: string | null } | null;
   /** The pushed ref whose last task is wanted, if it was created after `since`. */
   pushed: { rawRef: string; since: Date } | null;
+  /** The ref whose tip is wanted; absent: none. */
+  tipOf?: string | null;
   /** Whether the first unfinished task is wanted. */
   unfinished: boolean;
   /** A task that would join the end of the queue. */
@@ -196,6 +199,7 @@ export interface Situation {
   unfinished: { id: number; state: TaskState } | null;
   /** The last task that a push of the same ref asked for. */
   sameRef: SameRefTask | null;
+  tip: Pick<RefTip, "commit" | "polledTaskId"> | null;
   queue: QueueSituation | null;
 }
 
@@ -219,10 +223,14 @@ export interface QueueSituation {
 }
 
 export interface DeliveryKeeper {
-  /** Returns the id. */
-  create(delivery: NewDelivery): Promise<number>;
+  /** Returns the id. `tip`: the tip of a ref that the delivery handles. */
+  create(delivery: NewDelivery, tip?: HandledTip | null): Promise<number>;
   /** Creates a delivery and its task; each stores the id of the other. Throws "not_found" if the project is gone. */
-  createWithTask(delivery: NewDelivery, task: NewTask): Promise<{ id: number; task: Task }>;
+  createWithTask(
+    delivery: NewDelivery,
+    task: NewTask,
+    tip?: HandledTip | null,
+  ): Promise<{ id: number; task: Task }>;
   byId(id: number): Promise<Delivery | null>;
   /** What the decision about a delivery has to know; null when the project is gone. */
   situation(request: SituationRequest): Promise<Situation | null>;

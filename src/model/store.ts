@@ -8,6 +8,7 @@ import type { OutgoingCallKeeper } from "./outgoing-call.ts";
 import type { PermissionKeeper } from "./permission.ts";
 import type { ProjectKeeper } from "./project.ts";
 import type { PushCodeKeeper } from "./push-code.ts";
+import type { PollKeeper, RefTipKeeper } from "./ref-tip.ts";
 import type { ReleaseKeeper } from "./release.ts";
 import type { RunnerKeeper } from "./runner.ts";
 import type { TaskKeeper } from "./task.ts";
@@ -33,6 +34,8 @@ export interface Keepers {
   pushCodes: PushCodeKeeper;
   outgoingCalls: OutgoingCallKeeper;
   outgoingAttempts: OutgoingAttemptKeeper;
+  refTips: RefTipKeeper;
+  polls: PollKeeper;
   /** Small named values of the installation: key check, schema notes. */
   meta: MetaKeeper;
 }

@@ -59,7 +59,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       formerProjectId: null,
     };
     const hook = hooks.hookOf(config, project);
-    return pipeline.decide({ way, hook, known, problem: "" });
+    return pipeline.decide({ way, hook, known, problem: "", tips: { pushedAt: delivery.created_at } });
   }
 
   return {

@@ -18,6 +18,8 @@ export const saveWebhook = operation(
     const current = await keepers.webhookConfigs.ofProject(after.projectId);
     if (current?.updatedAt.getTime() !== before?.getTime()) return false;
     await keepers.webhookConfigs.save(after);
+    // To enable a webhook again builds nothing that was pushed meanwhile.
+    if (!after.enabled) await keepers.polls.forget(after.projectId);
     if (audited !== null) await keepers.audit.add(audited);
     return true;
   },

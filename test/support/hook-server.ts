@@ -39,6 +39,7 @@ export async function startHookServer(
   const part = buildWebhookPart(context, {
     store,
     secrets: buildSecrets(new Uint8Array(32)),
+    gitUrlRules: { allowLocal: true, samplesDir: "" },
     announcer: { enqueued: () => {}, moved: () => {} },
     waitingOf: buildWaiting(),
     onDelivery: (summary) => void told.push(summary),

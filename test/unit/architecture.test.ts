@@ -26,6 +26,7 @@ const everyPart = [
   "store",
   "bus",
   "runner",
+  "git",
 ];
 const seams = ["bus interface", "runner protocol", "model", "git rules", "text rules", "base"];
 
@@ -54,7 +55,7 @@ const parts: Part[] = [
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
   // It starts git and knows the folders of runners, which webhooks do not.
   { name: "sample", files: /^src\/sample\//, imports: ["webhook", "model", "git rules", "base"] },
-  { name: "webhook", files: /^src\/webhook\//, imports: ["task", "model", "git rules", "base"] },
+  { name: "webhook", files: /^src\/webhook\//, imports: ["task", "git", "model", "git rules", "base"] },
   {
     name: "task",
     files: /^src\/task\//,
@@ -65,7 +66,9 @@ const parts: Part[] = [
   { name: "bus interface", files: /^src\/bus\/bus\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
   { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["git rules", "base"] },
-  { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git rules", "base"] },
+  { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git", "git rules", "base"] },
+  // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
+  { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git-(ref|url)\.ts$/, imports: ["base"] },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
@@ -84,7 +87,7 @@ const parts: Part[] = [
 /** Folders of an area from top to bottom: a folder imports only from folders below it. "." is the area itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   "src/push": [".", "admission", "publish", "presence", "fanout", "connection", "message"],
-  "src/webhook": [".", "receive", "decide", "proof", "host"],
+  "src/webhook": [".", "receive", "poll", "decide", "proof", "host"],
   "src/task": [".", "hand-out", "events", "notify", "release", "queue"],
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],

@@ -4,6 +4,7 @@ import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { CopyText } from "../../components/copy-text.tsx";
+import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Loaded } from "../../components/query.tsx";
@@ -122,7 +123,36 @@ function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook
         </Alert>
       )}
       {webhook.enabled && <Arrival projectId={projectId} />}
+      {webhook.poll !== null && <PollState poll={webhook.poll} />}
     </Panel>
+  );
+}
+
+/** Pushes that the host could not report are found by a poll of the repository. */
+function PollState({ poll }: { poll: NonNullable<Webhook["poll"]> }) {
+  return (
+    <>
+      <Text size="sm" c="dimmed" mt="md">
+        The repository is asked for missed pushes every {poll.everyMinutes} minutes; last:{" "}
+        {poll.lastAt === null ? "not yet" : <Moment at={poll.lastAt} />}
+        {poll.nextAt !== null && (
+          <>
+            , next: <Moment at={poll.nextAt} />
+          </>
+        )}
+        .
+      </Text>
+      {poll.error !== "" && (
+        <Alert color="red" variant="light" mt="md" title="The repository could not be polled" role="alert">
+          {poll.error}
+        </Alert>
+      )}
+      {poll.note !== "" && (
+        <Alert color="lamp" variant="light" mt="md" title="The last poll left something out">
+          {poll.note}
+        </Alert>
+      )}
+    </>
   );
 }
 

@@ -27,6 +27,7 @@ import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
+import type { Poller } from "../../webhook/poll/poller.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { auditApi } from "./audit.ts";
@@ -69,6 +70,7 @@ export interface ApiDeps extends RequestDeps {
     replays: Replays;
     samples: Samples;
     debounceSeconds: number;
+    pollStateOf: Poller["stateOf"];
   };
   push: PushDeps;
 }

@@ -10,6 +10,7 @@ import {
 import { revisionOf } from "../../revision.ts";
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
+import type { PollState } from "../../webhook/poll/poller.ts";
 import { revision } from "./revision.ts";
 import { bodyTime, id, text, time } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
@@ -74,6 +75,7 @@ const readOnlyNames = [
   "secondSecretSet",
   "effectiveDebounceSeconds",
   "warnings",
+  "poll",
   "revision",
   "updatedAt",
 ] as const;
@@ -157,6 +159,20 @@ export function changeOf(body: z.output<typeof webhookBody>): WebhookChange {
   }) as WebhookChange;
 }
 
+const pollShape = z
+  .object({
+    everyMinutes: z.number(),
+    lastAt: time.nullable(),
+    nextAt: time.nullable().openapi({ description: "Null: at once." }),
+    error: z.string().openapi({ description: "Why the last poll failed; empty: it did not." }),
+    note: z.string().openapi({ description: "What the last poll left out; usually empty." }),
+  })
+  .nullable()
+  .openapi({
+    description:
+      "The poll of the repository, which finds pushes that no delivery reported. Null: `webhook.reconcileMinutes` is 0, the webhook is not enabled, or the project has no repository.",
+  });
+
 export const webhookShape = z
   .object({
     projectId: id,
@@ -171,6 +187,7 @@ export const webhookShape = z
     mergeRequestActions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
+    poll: pollShape,
     revision,
     updatedAt: time,
   })
@@ -181,7 +198,12 @@ export function webhookRevision({ updatedAt: _, ...config }: WebhookConfig): str
   return revisionOf(Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-export async function webhookJson(config: WebhookConfig, project: Project, management: WebhookManagement) {
+export async function webhookJson(
+  config: WebhookConfig,
+  project: Project,
+  management: WebhookManagement,
+  poll: PollState | null,
+) {
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
   return {
     ...rest,
@@ -190,7 +212,15 @@ export async function webhookJson(config: WebhookConfig, project: Project, manag
     secondSecretSet: secondSecret !== null,
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
     effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
-    warnings: await management.warningsOf(config, project),
+    warnings: [
+      ...(await management.warningsOf(config, project)),
+      ...(poll?.error ? [`The repository could not be polled: ${poll.error}`] : []),
+    ],
+    poll: poll && {
+      ...poll,
+      lastAt: poll.lastAt?.toISOString() ?? null,
+      nextAt: poll.nextAt?.toISOString() ?? null,
+    },
     revision: webhookRevision(config),
     updatedAt: updatedAt.toISOString(),
   };

@@ -1,9 +1,12 @@
 import type { Clock } from "../../clock.ts";
 import { eventJson } from "../../model/event-json.ts";
+import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
+import type { WebhookConfig } from "../../model/webhook-config.ts";
 import { refuseIfChanged } from "../../revision.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
+import type { Poller } from "../../webhook/poll/poller.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { whatIf } from "../../webhook/what-if.ts";
 import { auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
@@ -163,14 +166,22 @@ export interface WebhookDeps {
   secrets: Secrets;
   clock: Clock;
   debounceSeconds: number;
+  pollStateOf: Poller["stateOf"];
 }
 
-export function webhookApi({ keepers, management, tests, secrets, clock, debounceSeconds }: WebhookDeps) {
+export function webhookApi(deps: WebhookDeps) {
+  const { keepers, management, tests, secrets, clock, debounceSeconds } = deps;
+  const jsonOf = async (config: WebhookConfig, project: Project) =>
+    webhookJson(
+      config,
+      project,
+      management,
+      config.enabled && project.git.url !== "" ? await deps.pollStateOf(project.id) : null,
+    );
   return newApi()
     .openapi(readWebhook, async (c) => {
       const project = projectOf(c);
-      const config = await management.read(project.id);
-      return c.json(withTag(c, await webhookJson(config, project, management)), 200);
+      return c.json(withTag(c, await jsonOf(await management.read(project.id), project)), 200);
     })
     .openapi(saveWebhook, async (c) => {
       const project = projectOf(c);
@@ -180,7 +191,7 @@ export function webhookApi({ keepers, management, tests, secrets, clock, debounc
         (changes) => auditEntry(c, projectChange("webhook.save", project, { ...changes })),
         (before) => refuseIfChanged(c.req.valid("header")["if-match"], webhookRevision(before), "webhook"),
       );
-      return c.json(withTag(c, await webhookJson(config, project, management)), 200);
+      return c.json(withTag(c, await jsonOf(config, project)), 200);
     })
     .openapi(generateSecret, (c) =>
       c.json({ secret: management.generateSecret(c.req.valid("query").format) }, 200),

@@ -1,9 +1,10 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
+import { lastFault } from "../../git/last-fault.ts";
+import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git-ref.ts";
 import { gitUrlFault } from "../../model/git-url.ts";
-import { sshFault } from "./ssh-fault.ts";
 
 const detailsMax = 1000;
 
@@ -17,8 +18,7 @@ export class CheckoutError extends Error {
       .split("\n")
       .filter((line) => line.trim() !== "")
       .slice(-detailsMax);
-    const last = details.findLast((line) => /^(fatal|error): /.test(line))?.replace(/^\w+: /, "");
-    super([what, why ?? last].filter((part) => part !== undefined).join(": "));
+    super([what, why ?? lastFault(details)].filter((part) => part !== undefined).join(": "));
     this.details = details;
   }
 }
@@ -133,7 +133,7 @@ async function isThere({ git, repo }: CheckoutOptions, ref: string): Promise<boo
 }
 
 function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResult): CheckoutError {
-  const why = sshFault(output, repo.url, repo.credential?.type === "ssh");
+  const why = sshFault(output, repo, "runner");
   return new CheckoutError(`git could not fetch ${toShortRef(ref)}`, output, why);
 }
 

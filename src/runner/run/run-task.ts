@@ -1,8 +1,8 @@
 import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
+import { openGitEnvironment } from "../../git/git-environment.ts";
 import type { Log } from "../../log.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
-import { openGitEnvironment } from "../checkout/git-environment.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { maskText } from "../log/masker.ts";
 import type { Lifeline, TaskGuard } from "../process/lifeline.ts";

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
+import { proxyVariables } from "../../git/git-environment.ts";
 import { ownFolder } from "../../own-command.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
-import { proxyVariables } from "../checkout/git-environment.ts";
 import type { RunTask } from "../protocol.ts";
 
 /** Of the runner's own environment, scripts get only what a program needs to run at all. */

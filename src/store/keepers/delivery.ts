@@ -7,7 +7,7 @@ import { countByStatus } from "./delivery-count.ts";
 import { matching, newest, resolve } from "./delivery-list.ts";
 import { overtakenDeliveries, scanDeliveries } from "./delivery-scan.ts";
 import { deliveryShape, summaryShape } from "./delivery-shape.ts";
-import { insertDelivery, insertWithTask, newRowOf } from "./new-delivery.ts";
+import { insertRecord, insertWithTask, newRowOf } from "./new-delivery.ts";
 import { noProject, queuedTask } from "./new-task.ts";
 import { replacedBy, replacements } from "./replaced-delivery.ts";
 import { situationOf } from "./situation.ts";
@@ -25,12 +25,15 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
   };
 
   return {
-    create: (delivery) => insertDelivery.newId(scope, newRowOf(delivery)),
-    async createWithTask(delivery, task) {
+    create: (delivery, tip = null) =>
+      orFault(scope.dialect, insertRecord(scope, newRowOf(delivery), tip), {
+        missing: `Project ${delivery.project_id} does not exist.`,
+      }),
+    async createWithTask(delivery, task, tip = null) {
       const queued = queuedTask(task);
       const made = await orFault(
         scope.dialect,
-        insertWithTask(scope, newRowOf(delivery), taskShape.insert(queued)),
+        insertWithTask(scope, newRowOf(delivery), taskShape.insert(queued), tip),
         noProject(task),
       );
       return { id: made.id, task: { ...queued, id: made.taskId, deliveryId: made.id } };

@@ -149,6 +149,16 @@ const kinds: Kinds = {
     count: "read",
   },
   outgoingAttempts: { add: "change", ofProject: "read" },
+  refTips: { ofProject: "list", set: "change", delete: "change" },
+  polls: {
+    ofProject: "read",
+    due: "list",
+    hold: "write",
+    extend: "write",
+    finish: "write",
+    makeDue: "write",
+    forget: "write",
+  },
   meta: { get: "read", set: "write" },
 };
 

@@ -10,8 +10,10 @@ import { buildMetaKeeper } from "./meta.ts";
 import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
 import { buildPermissionKeeper } from "./permission.ts";
+import { buildPollKeeper } from "./poll.ts";
 import { buildProjectKeeper } from "./project.ts";
 import { buildPushCodeKeeper } from "./push-code.ts";
+import { buildRefTipKeeper } from "./ref-tip.ts";
 import { buildReleaseKeeper } from "./release.ts";
 import { buildRunnerKeeper } from "./runner.ts";
 import { buildSessionKeeper } from "./session.ts";
@@ -38,6 +40,8 @@ export function buildKeepers(scope: Scope): Keepers {
     pushCodes: buildPushCodeKeeper(scope),
     outgoingCalls: buildOutgoingCallKeeper(scope),
     outgoingAttempts: buildOutgoingAttemptKeeper(scope),
+    refTips: buildRefTipKeeper(scope),
+    polls: buildPollKeeper(scope),
     meta: buildMetaKeeper(scope),
   };
 }

@@ -1,11 +1,13 @@
 import { type Insertable, type SqlBool, sql } from "kysely";
 import type { NewDelivery } from "../../model/delivery.ts";
+import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Database } from "../query/dialect.ts";
 import { fixedQuery, onlyOne } from "../query/fixed-query.ts";
 import type { DeliveryTable, TaskTable } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 import { deliveryShape } from "./delivery-shape.ts";
 import { insertTask, nameDelivery, newTaskColumns } from "./new-task.ts";
+import { type TipRow, tipNames, tipRowOf, upsertTip } from "./ref-tip.ts";
 
 /** Stated as in the partial index, which serves only queries that say so. */
 const hasHostId = sql<SqlBool>`host_delivery_id <> ''`;
@@ -14,6 +16,15 @@ const newColumns = deliveryShape.columns.filter((column) => column !== "id");
 
 type NewRow = Insertable<DeliveryTable> & { repeatable_host_id: string | null };
 const rowNames = [...newColumns, "repeatable_host_id"] as const;
+
+const tipValueNames = [...tipNames, "project_id", "repeatable_host_id", "ref"] as const;
+type TipValues = TipRow & Pick<NewRow, "project_id" | "repeatable_host_id" | "ref"> & { task_id: number };
+
+/** The values that a part of a statement uses. */
+function picked<Row>(names: readonly (keyof Row & string)[], values: object): Row {
+  const given = values as Record<string, unknown>;
+  return Object.fromEntries(names.map((name) => [name, given[name]])) as Row;
+}
 
 /** Null in `repeatable_host_id` finds nothing: a replay is no repeat, nor is a delivery without an id of the host. */
 function insertable(db: Database, { repeatable_host_id, ...row }: NewRow) {
@@ -29,12 +40,39 @@ function insertable(db: Database, { repeatable_host_id, ...row }: NewRow) {
   return { ...row, repeat_of };
 }
 
-export const insertDelivery = fixedQuery(rowNames, (db, row: NewRow, { tellsNewIds }) =>
+const insertDelivery = fixedQuery(rowNames, (db, row: NewRow, { tellsNewIds }) =>
   db
     .insertInto("deliveries")
     .values(insertable(db, row))
     .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
+
+/** One statement of PostgreSQL for the delivery and its tip. */
+const insertWithTip = fixedQuery<NewRow & TipRow, { id: number }>([...rowNames, ...tipNames], (db, row) =>
+  db
+    .with("tip", () => sql`(${upsertTip(row, row.merged_into_task_id)})`)
+    .insertInto("deliveries")
+    .values(insertable(db, picked(rowNames, row)))
+    .returning("id"),
+);
+
+const storeTip = fixedQuery<TipValues, never>([...tipValueNames, "task_id"], (_, row) =>
+  upsertTip(row, row.task_id),
+);
+
+/** Stores a delivery, and the tip that it handles. */
+export async function insertRecord(scope: Scope, row: NewRow, tip: HandledTip | null): Promise<number> {
+  if (tip === null) return insertDelivery.newId(scope, row);
+  const tipRow = tipRowOf(tip);
+  if (!scope.dialect.tellsNewIds) return insertWithTip.newId(scope, { ...row, ...tipRow });
+  // Before the delivery, which would otherwise count as sent already.
+  await storeTip(scope, { ...tipRow, ...tipKeysOf(row), task_id: row.merged_into_task_id ?? 0 });
+  return insertDelivery.newId(scope, row);
+}
+
+function tipKeysOf({ project_id, repeatable_host_id, ref }: NewRow) {
+  return { project_id, repeatable_host_id, ref };
+}
 
 export function newRowOf(delivery: NewDelivery) {
   const isRepeatable = delivery.host_delivery_id !== "" && delivery.replay_of === null;
@@ -50,12 +88,17 @@ export async function insertWithTask(
   scope: Scope,
   delivery: NewRow,
   task: NewTaskRow,
+  tip: HandledTip | null,
 ): Promise<{ id: number; taskId: number }> {
   if (!scope.dialect.tellsNewIds) {
-    const [ids] = await insertBoth(scope, { ...delivery, ...prefixed(task) });
+    const rows = { ...delivery, ...prefixed(task) };
+    const [ids] = await (tip === null
+      ? insertBoth(scope, rows)
+      : insertBothWithTip(scope, { ...rows, ...tipRowOf(tip) }));
     return { id: ids?.delivery_id ?? 0, taskId: ids?.task_id ?? 0 };
   }
   const taskId = await insertTask.newId(scope, task);
+  if (tip !== null) await storeTip(scope, { ...tipRowOf(tip), ...tipKeysOf(delivery), task_id: taskId });
   const id = await insertDelivery.newId(scope, Object.assign(delivery, { task_id: taskId }));
   await nameDelivery(scope, { id: taskId, delivery_id: id });
   return { id, taskId };
@@ -71,33 +114,43 @@ function prefixed(task: NewTaskRow): Prefixed<NewTaskRow> {
 
 const taskNames = newTaskColumns.map((name) => `new_task_${name}` as const);
 
-/** One statement of PostgreSQL, which hands out the ids of both rows before it makes them. */
-const insertBoth = fixedQuery<NewRow & Prefixed<NewTaskRow>, { task_id: number; delivery_id: number }>(
-  [...rowNames, ...taskNames],
-  (db, values) => {
-    const row = values as unknown as Record<string, unknown>;
-    const taskRow = Object.fromEntries(newTaskColumns.map((name) => [name, row[`new_task_${name}`]]));
-    const deliveryRow = Object.fromEntries(rowNames.map((name) => [name, row[name]])) as unknown as NewRow;
-    const [taskId, deliveryId] = [
-      sql<number>`(select task_id from ids)`,
-      sql<number>`(select delivery_id from ids)`,
-    ];
-    const nextId = (table: string) => sql<number>`nextval(pg_get_serial_sequence(${sql.lit(table)}, 'id'))`;
-    return db
-      .with("ids", (with_) =>
-        with_.selectNoFrom([nextId("tasks").as("task_id"), nextId("deliveries").as("delivery_id")]),
-      )
-      .with("task", (with_) =>
-        with_
-          .insertInto("tasks")
-          .values({ ...(taskRow as unknown as NewTaskRow), id: taskId, delivery_id: deliveryId }),
-      )
-      .with("delivery", (with_) =>
-        with_
-          .insertInto("deliveries")
-          .values({ ...insertable(db, deliveryRow), id: deliveryId, task_id: taskId }),
-      )
-      .selectFrom("ids")
-      .select(["task_id", "delivery_id"]);
-  },
+type Both = NewRow & Prefixed<NewTaskRow>;
+type BothIds = { task_id: number; delivery_id: number };
+
+const insertBoth = fixedQuery<Both, BothIds>([...rowNames, ...taskNames], (db, values) =>
+  insertsOfBoth(db, values).selectFrom("ids").select(["task_id", "delivery_id"]),
 );
+
+const insertBothWithTip = fixedQuery<Both & TipRow, BothIds>(
+  [...rowNames, ...taskNames, ...tipNames],
+  (db, values) =>
+    insertsOfBoth(db, values)
+      .with("tip", () => sql`(${upsertTip(values, sql`(select task_id from ids)`)})`)
+      .selectFrom("ids")
+      .select(["task_id", "delivery_id"]),
+);
+
+/** One statement of PostgreSQL, which hands out the ids of both rows before it makes them. */
+function insertsOfBoth(db: Database, values: Both) {
+  const row = values as unknown as Record<string, unknown>;
+  const taskRow = Object.fromEntries(newTaskColumns.map((name) => [name, row[`new_task_${name}`]]));
+  const [taskId, deliveryId] = [
+    sql<number>`(select task_id from ids)`,
+    sql<number>`(select delivery_id from ids)`,
+  ];
+  const nextId = (table: string) => sql<number>`nextval(pg_get_serial_sequence(${sql.lit(table)}, 'id'))`;
+  return db
+    .with("ids", (with_) =>
+      with_.selectNoFrom([nextId("tasks").as("task_id"), nextId("deliveries").as("delivery_id")]),
+    )
+    .with("task", (with_) =>
+      with_
+        .insertInto("tasks")
+        .values({ ...(taskRow as unknown as NewTaskRow), id: taskId, delivery_id: deliveryId }),
+    )
+    .with("delivery", (with_) =>
+      with_
+        .insertInto("deliveries")
+        .values({ ...insertable(db, picked<NewRow>(rowNames, values)), id: deliveryId, task_id: taskId }),
+    );
+}

@@ -30,6 +30,7 @@ interface Values {
   raw_ref: string;
   pushed_ref: string;
   pushed_since: number;
+  tip_of: string;
   id: number;
   priority: number;
   may_start_at: number;
@@ -45,6 +46,7 @@ const names: (keyof Values)[] = [
   "raw_ref",
   "pushed_ref",
   "pushed_since",
+  "tip_of",
   "id",
   "priority",
   "may_start_at",
@@ -68,6 +70,8 @@ interface Row {
   same_cause_commit?: string | null;
   same_actions?: string | null;
   same_source?: string | null;
+  tip_commit?: string | null;
+  polled_task_id?: number | null;
   own?: number;
   others?: number;
   held_own?: number;
@@ -81,6 +85,7 @@ interface Parts {
   window: "project" | "ref" | null;
   pushed: boolean;
   unfinished: boolean;
+  tip: boolean;
   queued: boolean;
 }
 
@@ -94,6 +99,7 @@ export async function situationOf(scope: Scope, request: SituationRequest): Prom
     window: window === null ? null : window.rawRef === null ? "project" : "ref",
     pushed: pushed !== null,
     unfinished: request.unfinished,
+    tip: typeof request.tipOf === "string",
     queued: queued !== null,
   };
   const key = JSON.stringify(parts);
@@ -111,6 +117,7 @@ export async function situationOf(scope: Scope, request: SituationRequest): Prom
     raw_ref: window?.rawRef ?? "",
     pushed_ref: pushed?.rawRef ?? "",
     pushed_since: pushed?.since.getTime() ?? 0,
+    tip_of: request.tipOf ?? "",
     id: Number.MAX_SAFE_INTEGER,
     priority: queued?.priority ?? 0,
     may_start_at: Math.max(now.getTime(), queued?.notBefore?.getTime() ?? 0),
@@ -129,6 +136,10 @@ function read(row: Row): Situation {
     windowTask: window_task_id ? { id: window_task_id, state: row.window_task_state ?? null } : null,
     unfinished: unfinished_id && unfinished_state ? { id: unfinished_id, state: unfinished_state } : null,
     sameRef: sameRefOf(row),
+    tip:
+      typeof row.tip_commit === "string"
+        ? { commit: row.tip_commit, polledTaskId: row.polled_task_id ?? null }
+        : null,
     queue:
       row.capacity === undefined
         ? null
@@ -166,7 +177,7 @@ function lastOfRef({ project_id, pushed_ref, pushed_since, until }: Values) {
 }
 
 function textOf(
-  { counted, window, pushed, unfinished, queued }: Parts,
+  { counted, window, pushed, unfinished, tip, queued }: Parts,
   values: Values,
   dialect: Dialect,
 ): RawBuilder<Row> {
@@ -202,6 +213,12 @@ function textOf(
       select id from tasks where project_id = ${project_id} and state = 'queued' union all
       select id from tasks where project_id = ${project_id} and ${isHeld}) as candidates)`);
   }
+  if (tip) {
+    columns.push(sql`ref_tips."commit" as tip_commit, ref_tips.polled_task_id`);
+    joins.push(
+      sql`left join ref_tips on ref_tips.project_id = projects.id and ref_tips.ref = ${values.tip_of}`,
+    );
+  }
   if (queued)
     columns.push(
       sql`${ownAhead(values)} as own, ${othersAhead(values)} as others,
@@ -234,6 +251,6 @@ const uncounted: readonly DeliveryCode[] = [...uncountedCodes, "invalid_payload"
 function countedIn(bucket: RateBucket, { project_id, counted_since, until, limit }: Values) {
   const codes = sql.join((bucket === "listed" ? uncounted : unlistedCodes).map((code) => sql.lit(code)));
   return sql`select created_at from deliveries where project_id = ${project_id} and created_at > ${counted_since}
-    and created_at <= ${until} and ${isLive} and code ${bucket === "listed" ? sql`not in` : sql`in`} (${codes})
+    and created_at <= ${until} and ${isLive} and remote_ip <> 'poll' and code ${bucket === "listed" ? sql`not in` : sql`in`} (${codes})
     order by created_at desc, id desc limit ${limit}`;
 }

@@ -22,7 +22,7 @@ export function buildUpkeep({ db }: Scope) {
       await db.deleteFrom("meta").where("name", "=", probeName).execute();
     },
     /**
-     * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls) and the times
+     * Shifts all pending times (debounce windows of tasks, the deliveries that opened them, outgoing calls, polls) and the times
      * at which runners were last seen. Leases and timeouts use elapsed time and need no shift.
      */
     async shiftPendingTimes(ms: number): Promise<void> {
@@ -54,6 +54,10 @@ export function buildUpkeep({ db }: Scope) {
           next_try_at: eb("next_try_at", "+", shift),
           created_at: eb("created_at", "+", shift),
         }))
+        .execute();
+      await db
+        .updateTable("polls")
+        .set((eb) => ({ next_at: eb("next_at", "+", shift), held_until: eb("held_until", "+", shift) }))
         .execute();
     },
     /** SQLite only: moves the log into the database file. `truncate` also makes the log empty. */

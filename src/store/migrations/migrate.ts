@@ -21,6 +21,7 @@ import { execution } from "./0011-execution.ts";
 import { bodyCompression } from "./0012-body-compression.ts";
 import { releases } from "./0013-releases.ts";
 import { deployRules } from "./0014-deploy-rules.ts";
+import { refTips } from "./0015-ref-tips.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -37,6 +38,7 @@ const migrations = {
   "0012-body-compression": bodyCompression,
   "0013-releases": () => releases,
   "0014-deploy-rules": () => deployRules,
+  "0015-ref-tips": () => refTips,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

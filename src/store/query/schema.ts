@@ -7,6 +7,7 @@ import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { PushCode } from "../../model/push-code.ts";
+import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import type { Release, ServiceOutput } from "../../model/release.ts";
 import type { Runner } from "../../model/runner.ts";
 import type { Task } from "../../model/task.ts";
@@ -80,6 +81,8 @@ export interface Schema {
   outgoing_calls: TableOf<OutgoingCall>;
   outgoing_attempts: TableOf<OutgoingAttempt>;
   attempts: { key: string; count: number; ends_at: Milliseconds };
+  ref_tips: TableOf<RefTip>;
+  polls: TableOf<Poll>;
   meta: { name: string; value: string };
 }
 

@@ -22,6 +22,7 @@ import {
   startOf,
   startTask,
 } from "./task-steps.ts";
+import { handledTipOf, isOvertaken, mergeWithPoll, type TipRules, tipRefOf } from "./tips.ts";
 import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 import { carryOut, type Written } from "./written.ts";
@@ -38,6 +39,7 @@ export interface ArrivedDelivery {
   sharedLimit: { bucket: RateBucket; perMinute: number } | null;
   /** Whether the task's place in the queue has to be counted. */
   countsPlace: boolean;
+  tips: TipRules | null;
 }
 
 /** What the filters of the hook say. */
@@ -61,16 +63,18 @@ const maxAttempts = 3;
 
 /**
  * Decides about a delivery and records it. It runs with the project's lock held: nothing else decides for the project,
- * but its tasks may be claimed meanwhile. "changed": the hook by which the delivery was judged is outdated.
+ * but its tasks may be claimed meanwhile. "changed": the hook by which the delivery was judged is outdated. "overtaken":
+ * another delivery has handled the ref since a poll looked at it.
  */
 export const acceptDelivery = operation(
   "acceptDelivery",
-  async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed"> => {
+  async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed" | "overtaken"> => {
     const now = keepers.now();
-    const { known, rules, filtered, sharedLimit } = arrived;
+    const { known, rules, filtered, sharedLimit, way, tips } = arrived;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const situation = await keepers.deliveries.situation(requestOf(arrived, now));
       if (situation?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
+      if (isOvertaken(tips, situation)) return "overtaken";
       const trace = newTrace(arrived.steps);
       const decision = await decide(keepers, { ...arrived, situation, trace, now });
       const written = await carryOut(
@@ -79,7 +83,11 @@ export const acceptDelivery = operation(
         decision,
         situation,
         now,
+        // A push of another repository says nothing about the tips of this one.
+        decision.outcome.code === "repository_mismatch" ? null : handledTipOf(filtered.event, way, tips, now),
       );
+      if (written !== null && filtered.outcome?.code === "ref_deleted")
+        await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, way, tips));
       if (written !== null)
         return { ...written, counted: sharedLimit && { bucket: sharedLimit.bucket, ...situation.counted } };
     }
@@ -104,13 +112,25 @@ export async function decide(keepers: Pick<Keepers, "tasks">, deciding: Deciding
   for (const step of filtered.steps) trace.steps.push(step);
   if (filtered.outcome || event === null) return withAside({ outcome: filtered.outcome ?? noEvent }, aside);
   const hand = { ...deciding, event };
-  const joined = (await debounce(keepers, hand)) ?? (await joinSameChange(keepers, hand));
+  const joined =
+    (await mergeWithPoll(keepers, event, deciding.way, situation, trace)) ??
+    (await debounce(keepers, hand)) ??
+    (await joinSameChange(keepers, hand));
   return withAside(joined ?? applyQueuePolicy(hand) ?? startTask(hand), aside);
 }
 
 function checkedRepository({ way, rules, situation, trace }: Deciding, event: NormalizedEvent) {
   if (!way.otherFilters || event.skip !== null) return null;
   return checkRepository(event, situation.project, rules.repositoryCheck, trace);
+}
+
+/** A ref that is made again later is a new one. */
+async function forgetTip(
+  { refTips }: Pick<Keepers, "refTips">,
+  projectId: number,
+  ref: string | null,
+): Promise<void> {
+  if (ref !== null) await refTips.delete(projectId, [ref]);
 }
 
 const noEvent: Outcome = { code: "invalid_payload", reason: "The payload holds no event." };
@@ -124,7 +144,7 @@ function withAside(decision: Decision, aside: string): Decision {
 
 /** Only what the decision may look at. */
 export function requestOf(
-  { way, rules, filtered, sharedLimit, countsPlace }: Omit<ArrivedDelivery, "known" | "steps">,
+  { way, rules, filtered, sharedLimit, countsPlace, tips }: Omit<ArrivedDelivery, "known" | "steps">,
   now: Date,
 ): SituationRequest {
   const { event } = filtered;
@@ -144,6 +164,7 @@ export function requestOf(
       passes && way.debounce === true && rules.hasRepeats && sourceOf(event).announcedBy !== "request"
         ? { rawRef: event.rawRef, since: new Date(now.getTime() - repeatedWithinMs) }
         : null,
+    tipOf: passes || tips?.expected ? tipRefOf(event, way, tips) : null,
     unfinished: passes && rules.queuePolicy !== "always",
     queued:
       passes && countsPlace

@@ -17,6 +17,7 @@ import { type Known, recordOf, summaryOf } from "./record.ts";
 import { chooseRef } from "./ref-choice.ts";
 import { withReplacement } from "./replacement.ts";
 import type { Decision, HookRules } from "./task-steps.ts";
+import type { TipRules } from "./tips.ts";
 import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
@@ -28,6 +29,7 @@ export interface Arrived extends Reading {
   hook: Hook;
   /** Of a live one. */
   sent?: Sent;
+  tips?: TipRules;
 }
 
 /** What the request itself still answers when the hook has changed since the delivery was read. */
@@ -64,6 +66,8 @@ export interface PipelineOptions {
   /** Longest wait for the project's lock. */
   lockWaitMs: number;
   limitPerMinute: number;
+  /** Whether repositories are polled: only then the tips of refs are of use. */
+  keepsTips: boolean;
   announcer: TaskAnnouncer;
   waitingOf: WaitingOf;
   onDelivery: (summary: DeliverySummary) => void;
@@ -87,6 +91,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       const lock = { name: `webhook ${hook.config.projectId}`, waitMs: options.lockWaitMs };
       const written = await store.run(acceptDelivery, asData(arrived), lock);
       if (written === "timeout") return refuse(known, lockTimeout(options.lockWaitMs));
+      if (written === "overtaken") return answerOf(overtaken, 0);
       if (written !== "changed") {
         const { counted } = written;
         if (counted) sharedCounts.counted(known.projectId, counted.bucket, counted.count);
@@ -102,7 +107,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     );
   }
 
-  function asData({ way, hook, known, problem }: Arrived): ArrivedDelivery {
+  function asData({ way, hook, known, problem, tips = { pushedAt: null } }: Arrived): ArrivedDelivery {
     const { event, trace, ...rest } = known;
     const { projectId } = rest;
     const bucket = bucketOf(event, hook.rules);
@@ -114,6 +119,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       steps: trace.steps,
       filtered: event === null ? unreadable(problem) : filtered(hook, event, way),
       sharedLimit: isCounted ? { bucket, perMinute: limitPerMinute } : null,
+      tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
       countsPlace: way.task && places.mustCount(projectId, store.now()),
     };
   }
@@ -187,6 +193,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         filtered: judged,
         sharedLimit: null,
         countsPlace: false,
+        tips: null,
       };
       const situation = await store.deliveries.situation(requestOf(asked, now));
       if (situation === null) throw new Fault("not_found", "The project was deleted meanwhile.");
@@ -243,6 +250,12 @@ export function notEnabled(trace: Trace): Outcome {
 const endpointGone: Outcome = {
   code: "endpoint_not_found",
   reason: "The key was reset, or the project deleted, meanwhile.",
+};
+
+/** It leaves no record: the delivery that handled the ref has one. */
+const overtaken: Outcome = {
+  code: "duplicate",
+  reason: "Another delivery has handled the ref since the poll.",
 };
 
 /** All that a sender is told, whatever the mistake. */

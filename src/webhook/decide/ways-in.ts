@@ -1,3 +1,5 @@
+import type { HandledTip } from "../../model/ref-tip.ts";
+
 /** "shown": judged and told in the trace, without effect. */
 type Applies = boolean | "shown";
 
@@ -14,6 +16,8 @@ export interface WayIn {
   queuePolicy: Applies;
   record: boolean;
   task: boolean;
+  /** How it changes the tip of its ref; null: not at all. */
+  tip: HandledTip["way"] | null;
   /** Stands in the record as remote_ip; null: the sender's address. */
   remoteIp: string | null;
 }
@@ -28,6 +32,7 @@ const replay = {
   queuePolicy: true,
   record: true,
   task: true,
+  tip: "replay",
   remoteIp: "replay",
 } as const satisfies WayIn;
 
@@ -43,6 +48,7 @@ export const waysIn = {
     queuePolicy: true,
     record: true,
     task: true,
+    tip: "live",
     remoteIp: null,
   },
   dryRun: {
@@ -55,6 +61,7 @@ export const waysIn = {
     queuePolicy: "shown",
     record: false,
     task: false,
+    tip: null,
     remoteIp: null,
   },
   test: {
@@ -67,7 +74,22 @@ export const waysIn = {
     queuePolicy: true,
     record: true,
     task: true,
+    tip: null,
     remoteIp: "test",
+  },
+  /** A tip that a poll found at the Git host. */
+  poll: {
+    enabled: true,
+    rate: false,
+    signature: false,
+    eventList: true,
+    otherFilters: true,
+    debounce: true,
+    queuePolicy: true,
+    record: true,
+    task: true,
+    tip: "poll",
+    remoteIp: "poll",
   },
   /** A person chose this delivery. */
   replay,

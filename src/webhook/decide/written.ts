@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { DeliverySummary, NewDelivery, Situation } from "../../model/delivery.ts";
+import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
@@ -32,11 +33,12 @@ export async function carryOut(
   { outcome, start, merge }: Decision,
   { project, hasStatusToken }: Situation,
   now: Date,
+  tip: HandledTip | null,
 ): Promise<Written | null> {
-  if (merge) return mergeInto(keepers, recordOf(known, outcome, now, merge.into.id), outcome, merge);
+  if (merge) return mergeInto(keepers, recordOf(known, outcome, now, merge.into.id), tip, outcome, merge);
   const record = recordOf(known, outcome, now);
-  if (!start) return { id: await keepers.deliveries.create(record), record: summaryOf(record), outcome };
-  const { id, task } = await keepers.deliveries.createWithTask(record, start.task);
+  if (!start) return { id: await keepers.deliveries.create(record, tip), record: summaryOf(record), outcome };
+  const { id, task } = await keepers.deliveries.createWithTask(record, start.task, tip);
   const superseded = await supersedeOlder(keepers, project, task, now);
   return {
     id,
@@ -51,13 +53,14 @@ export async function carryOut(
 async function mergeInto(
   { deliveries, tasks }: Pick<Keepers, "deliveries" | "tasks">,
   record: NewDelivery,
+  tip: HandledTip | null,
   outcome: Outcome,
   { into, order, isDisplaced }: NonNullable<Decision["merge"]>,
 ): Promise<Written | null> {
   const task = order && (await tasks.change(into.id, { whileIn: ["queued"], set: order }));
   if (order !== null && task === null) return null;
   const builtBy = await deliveries.builtBy(into);
-  const id = await deliveries.create(record);
+  const id = await deliveries.create(record, tip);
   if (builtBy !== null && task !== null) await deliveries.replace(builtBy, id, into.id);
   if (builtBy !== null && isDisplaced) await deliveries.replace(id, builtBy, into.id);
   const written = { id, record: summaryOf(record), outcome, replacedBy: isDisplaced ? builtBy : null };

@@ -2,14 +2,16 @@ interface SshAddress {
   host: string;
   /** Empty where the address names none. */
   user: string;
+  /** The program that runs git. */
+  program: "runner" | "server";
 }
 
 /** What ssh says, in its own words, and what that means to the people of a project. */
 const meanings: [said: RegExp, meaning: (address: SshAddress) => string][] = [
   [
     /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed/i,
-    ({ host }) =>
-      `the SSH host key of ${host} is not the one that this runner knows: the host got a new one, or somebody stands in between; if it is the host's own, remove the old one from known_hosts on the runner's machine (the log says how)`,
+    ({ host, program }) =>
+      `the SSH host key of ${host} is not the one that this ${program} knows: the host got a new one, or somebody stands in between; if it is the host's own, remove the old one from known_hosts on the ${program}'s machine (the log says how)`,
   ],
   [
     /incorrect passphrase/i,
@@ -35,16 +37,21 @@ const meanings: [said: RegExp, meaning: (address: SshAddress) => string][] = [
 ];
 
 /** Why git could not fetch over ssh, for people; null where ssh gave no reason that we know. */
-export function sshFault(output: string, url: string, hasKey: boolean): string | null {
+export function sshFault(
+  output: string,
+  { url, credential }: { url: string; credential: { type: string } | null },
+  program: SshAddress["program"],
+): string | null {
   const address = addressOf(url);
+  const hasKey = credential?.type === "ssh";
   if (address === null) return null;
   if (!hasKey && /Permission denied \(/i.test(output))
     return `${address.host} asks for an SSH key and the project has none; store one with PUT /api/projects/<id>/credential`;
-  return meanings.find(([said]) => said.test(output))?.[1](address) ?? null;
+  return meanings.find(([said]) => said.test(output))?.[1]({ ...address, program }) ?? null;
 }
 
 /** Of `ssh://…` and of `user@host:path`; null for any other address. */
-function addressOf(url: string): SshAddress | null {
+function addressOf(url: string): Omit<SshAddress, "program"> | null {
   if (/^ssh:\/\//i.test(url)) {
     const { host, username } = new URL(url);
     return { host, user: username };

@@ -1,6 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RunTask } from "../protocol.ts";
 
 /** How programs of this machine reach the network. */
 export const proxyVariables = [
@@ -11,6 +10,14 @@ export const proxyVariables = [
   "HTTPS_PROXY",
   "NO_PROXY",
 ];
+
+/** A repository at its Git host. */
+export interface GitRemote {
+  url: string;
+  credential: { type: "token"; username: string; token: string } | { type: "ssh"; privateKey: string } | null;
+  /** Whether addresses other than https and ssh may be used. */
+  allowLocal: boolean;
+}
 
 /** The environment in which git talks to a project's repository, and the files it needs for that. */
 export interface GitEnvironment {
@@ -67,7 +74,7 @@ function percentEncoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, hex);
 }
 
-/** Passed on from the runner: how to reach the network and trust certificates. */
+/** Passed on from our own environment: how to reach the network and trust certificates. */
 const passedOn = ["PATH", ...proxyVariables, "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
 
 /**
@@ -75,7 +82,7 @@ const passedOn = ["PATH", ...proxyVariables, "SSL_CERT_FILE", "SSL_CERT_DIR", "G
  * the machine could read them.
  */
 export function openGitEnvironment(
-  repo: RunTask["repo"],
+  repo: GitRemote,
   folders: { temp: string; knownHosts: string },
   own: Record<string, string | undefined>,
 ): GitEnvironment {
@@ -121,7 +128,7 @@ export function openGitEnvironment(
 
 /**
  * A host is trusted on first sight and must then stay the same. Without a key of the project none is offered: those of
- * the runner's own user are not the project's.
+ * our own user are not the project's.
  */
 function sshCommand(knownHosts: string, keyFile: string | null): string {
   const options = {

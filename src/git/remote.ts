@@ -1,0 +1,196 @@
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isCommit, toShortRef } from "../model/git-ref.ts";
+import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
+import { lastFault } from "./last-fault.ts";
+import { type GitRun, runGit } from "./run-git.ts";
+import { sshFault } from "./ssh-fault.ts";
+
+/** A reason for people why git could not read a repository. */
+export class RemoteError extends Error {
+  override readonly name = "RemoteError";
+}
+
+/** A branch or tag at the host. */
+export interface RemoteRef {
+  /** The commit; of an annotated tag, the one that it names. */
+  commit: string;
+  /** What the ref itself names: of an annotated tag, the tag. */
+  object: string;
+}
+
+export interface RemoteCommit {
+  commit: string;
+  message: string;
+  author: string;
+  /** Paths that differ from the earlier commit; null: unknown. */
+  paths: string[] | null;
+  pathsUnknownBecause: string | null;
+}
+
+/** Reads a repository at its host. Credentials are in a folder that `close` removes. */
+export interface Remote {
+  /** The branches, the tags, or both, by their full names. */
+  refs(kinds: readonly ("heads" | "tags")[]): Promise<Map<string, RemoteRef>>;
+  /** The commit that a ref has now. `earlier`: the commit to compare its paths with, if known. */
+  commitOf(ref: string, earlier: string | null): Promise<RemoteCommit>;
+  close(): void;
+}
+
+export interface RemoteOptions {
+  remote: GitRemote;
+  /** Folder for temporary files. */
+  temp: string;
+  knownHosts: string;
+  env: Record<string, string | undefined>;
+  stop: AbortSignal;
+  /** Called before each git command; throws if the work may not go on. */
+  beforeEach(): Promise<void>;
+}
+
+export const gitTimeoutMs = 60_000;
+const maxListBytes = 16 * 1024 * 1024;
+/** A longer list of changed paths counts as unknown, as in the payload of a host. */
+const maxPaths = 10_000;
+const newRef = "refs/slipway/new";
+const separator = "\0";
+
+export function openRemote(options: RemoteOptions): Remote {
+  const { remote, temp } = options;
+  const folder = mkdtempSync(join(temp, "remote-"));
+  const environment = openGitEnvironment(
+    remote,
+    { temp: folder, knownHosts: options.knownHosts },
+    options.env,
+  );
+  let clones = 0;
+
+  async function git(...args: string[]): Promise<GitRun> {
+    await options.beforeEach();
+    return runGit({
+      args,
+      env: environment.env,
+      cwd: folder,
+      timeoutMs: gitTimeoutMs,
+      maxOutputBytes: maxListBytes,
+      stop: options.stop,
+    });
+  }
+
+  async function must(what: string, ...args: string[]): Promise<string> {
+    const run = await git(...args);
+    if (run.end === "exited" && run.exitCode === 0) return run.output;
+    throw new RemoteError(`${what}: ${whyOf(run, remote)}`);
+  }
+
+  /** A clone that holds nothing yet. */
+  async function emptyClone(): Promise<string> {
+    const clone = join(folder, `clone-${++clones}`);
+    await must("a temporary clone could not be made", "init", "-q", "--bare", "--", clone);
+    const url = remote.url.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+    appendFileSync(
+      join(clone, "config"),
+      `[remote "origin"]\n\turl = "${url}"\n\tpromisor = true\n\tpartialclonefilter = blob:none\n`,
+    );
+    return clone;
+  }
+
+  /** The trees are enough to compare paths; hosts that cannot leave out files send them too. */
+  const fetchInto = (clone: string, wanted: string) => [
+    "--git-dir",
+    clone,
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--depth=1",
+    "--filter=blob:none",
+    "origin",
+    wanted,
+  ];
+
+  async function changedPaths(
+    clone: string,
+    earlier: string | null,
+    commit: string,
+  ): Promise<Pick<RemoteCommit, "paths" | "pathsUnknownBecause">> {
+    if (earlier === null) return unknown("the ref is new");
+    const fetched = await git(...fetchInto(clone, earlier));
+    if (fetched.exitCode !== 0) return unknown("the commit before is no longer at the host");
+    const compared = await git(
+      "--git-dir",
+      clone,
+      "diff-tree",
+      "-r",
+      "-z",
+      "--name-only",
+      "--no-renames",
+      "--end-of-options",
+      earlier,
+      commit,
+    );
+    if (compared.end !== "exited" || compared.exitCode !== 0) return unknown("git could not compare them");
+    const paths = compared.output.split(separator).filter((path) => path !== "");
+    return paths.length > maxPaths
+      ? unknown(`more than ${maxPaths} files changed`)
+      : { paths, pathsUnknownBecause: null };
+  }
+
+  return {
+    async refs(kinds) {
+      const patterns = kinds.map((kind) => `refs/${kind}/*`);
+      const what = "git could not list the branches and tags";
+      return parsed(await must(what, "ls-remote", "--quiet", "--", remote.url, ...patterns));
+    },
+    async commitOf(ref, earlier) {
+      const what = `git could not fetch ${toShortRef(ref)}`;
+      const clone = await emptyClone();
+      try {
+        await must(what, ...fetchInto(clone, `+${ref}:${newRef}`));
+        const format = "--format=%H%x00%an%x00%B";
+        const shown = await must(
+          what,
+          ...["--git-dir", clone, "log", "-1", "--no-show-signature", format],
+          ...["--end-of-options", `${newRef}^{commit}`, "--"],
+        );
+        const [commit = "", author = "", message = ""] = shown.split(separator);
+        if (!isCommit(commit)) throw new RemoteError(`${what}: it is no commit`);
+        const isTag = ref.startsWith("refs/tags/");
+        const changed = isTag
+          ? unknown("a tag names no changed files")
+          : await changedPaths(clone, earlier, commit);
+        return { commit, author, message: message.trim(), ...changed };
+      } finally {
+        rmSync(clone, { recursive: true, force: true });
+      }
+    },
+    close() {
+      environment.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function unknown(because: string): Pick<RemoteCommit, "paths" | "pathsUnknownBecause"> {
+  return { paths: null, pathsUnknownBecause: because };
+}
+
+function parsed(list: string): Map<string, RemoteRef> {
+  const refs = new Map<string, RemoteRef>();
+  for (const line of list.split("\n")) {
+    const [name = "", ref = ""] = line.split("\t");
+    if (!isCommit(name)) continue;
+    const peeled = ref.endsWith("^{}") ? ref.slice(0, -"^{}".length) : null;
+    const known = refs.get(peeled ?? ref);
+    refs.set(peeled ?? ref, { commit: name, object: peeled === null ? name : (known?.object ?? name) });
+  }
+  return refs;
+}
+
+function whyOf(run: GitRun, remote: GitRemote): string {
+  if (run.end === "timeout") return `the host did not answer within ${gitTimeoutMs / 1000} s`;
+  if (run.end === "stopped") return "the server stops";
+  if (run.end === "too much output") return "the list is too long";
+  const lines = run.problems.split("\n").filter((line) => line.trim() !== "");
+  return sshFault(run.problems, remote, "server") ?? lastFault(lines) ?? `git ended with ${run.exitCode}`;
+}

@@ -1,0 +1,97 @@
+import type { Poll, PollKeeper } from "../../model/ref-tip.ts";
+import { optional, plain, rowShape, time } from "../query/row.ts";
+import type { Scope } from "../query/scope.ts";
+
+const shape = rowShape<Poll, "polls">({
+  projectId: plain(),
+  url: plain(),
+  version: plain(),
+  scope: plain(),
+  heldBy: plain(),
+  heldUntil: optional(time),
+  lastAt: optional(time),
+  nextAt: time,
+  error: plain(),
+  note: plain(),
+});
+
+const first: Pick<Poll, "url" | "version" | "scope" | "lastAt" | "error" | "note"> = {
+  url: "",
+  version: "",
+  scope: "",
+  lastAt: null,
+  error: "",
+  note: "",
+};
+
+export function buildPollKeeper({ db }: Scope): PollKeeper {
+  return {
+    async ofProject(projectId) {
+      const row = await db
+        .selectFrom("polls")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async due(now, latest, limit) {
+      const rows = await db
+        .selectFrom("webhook_configs")
+        .leftJoin("polls", "polls.project_id", "webhook_configs.project_id")
+        .select("webhook_configs.project_id as id")
+        .where("webhook_configs.enabled", "=", 1)
+        .where((eb) =>
+          eb.or([
+            eb("polls.project_id", "is", null),
+            eb("polls.next_at", "<=", now.getTime()),
+            eb("polls.next_at", ">", latest.getTime()),
+          ]),
+        )
+        .where((eb) =>
+          eb.or([eb("polls.held_until", "is", null), eb("polls.held_until", "<=", now.getTime())]),
+        )
+        .orderBy("polls.next_at")
+        .orderBy("webhook_configs.project_id")
+        .limit(limit)
+        .execute();
+      return rows.map(({ id }) => id);
+    },
+    async hold(projectId, holder, now, until) {
+      const held = { heldBy: holder, heldUntil: until };
+      await db
+        .insertInto("polls")
+        .values(shape.insert({ projectId, ...first, ...held, nextAt: now }))
+        .onConflict((conflict) => conflict.column("project_id").doUpdateSet(shape.update(held)))
+        .execute();
+    },
+    async extend(projectId, holder, until) {
+      const result = await db
+        .updateTable("polls")
+        .set(shape.update({ heldUntil: until }))
+        .where("project_id", "=", projectId)
+        .where("held_by", "=", holder)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    async finish(projectId, result) {
+      await db
+        .updateTable("polls")
+        .set(shape.update({ ...result, heldBy: null, heldUntil: null }))
+        .where("project_id", "=", projectId)
+        .execute();
+    },
+    async makeDue(now, release) {
+      const free = release ? { heldBy: null, heldUntil: null } : {};
+      await db
+        .updateTable("polls")
+        .set(shape.update({ nextAt: now, ...free }))
+        .execute();
+    },
+    async forget(projectId) {
+      await db
+        .deleteFrom("polls")
+        .$if(projectId !== null, (query) => query.where("project_id", "=", projectId))
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { RefTip } from "../../model/ref-tip.ts";
+import { operation } from "../../model/store.ts";
+
+interface PollRequest {
+  holder: string;
+  holdMs: number;
+  everyMs: number;
+  limit: number;
+}
+
+/** Takes polls that are due. It runs with one lock over all servers, so that each poll has one holder. */
+export const takePolls = operation(
+  "takePolls",
+  async ({ polls, now }, { holder, holdMs, everyMs, limit }: PollRequest): Promise<number[]> => {
+    const at = now();
+    const due = await polls.due(at, new Date(at.getTime() + everyMs), limit);
+    for (const projectId of due) await polls.hold(projectId, holder, at, new Date(at.getTime() + holdMs));
+    return due;
+  },
+);
+
+/** What a poll found about a ref that makes no delivery. */
+export interface FoundTip extends Pick<RefTip, "ref"> {
+  /** Null: the ref is not looked at any more. */
+  commit: string | null;
+  /** The tip that the poll compared with; null: there was none. */
+  expected: string | null;
+}
+
+export interface PollResult {
+  projectId: number;
+  holder: string;
+  found: FoundTip[];
+  /** Null: as they were. */
+  basis: { url: string; version: string; scope: string } | null;
+  everyMs: number;
+  /** False: the server stops, and the next one may poll at once. */
+  isDone: boolean;
+  error: string;
+  note: string;
+}
+
+/** Stores what a poll found. It runs with the project's lock held: a tip that a delivery has changed since is left alone. */
+export const finishPoll = operation(
+  "finishPoll",
+  async ({ polls, refTips, now }, { projectId, holder, found, everyMs, ...result }: PollResult) => {
+    const poll = await polls.ofProject(projectId);
+    // The webhook was disabled meanwhile, or another server has taken over.
+    if (poll?.heldBy !== holder) return;
+    const at = now();
+    const tips = new Map((await refTips.ofProject(projectId)).map(({ ref, commit }) => [ref, commit]));
+    const current = found.filter(({ ref, expected }) => (tips.get(ref) ?? null) === expected);
+    const kept = current.flatMap(({ ref, commit }) => (commit === null ? [] : [{ ref, commit }]));
+    const gone = current.filter(({ commit }) => commit === null).map(({ ref }) => ref);
+    await refTips.set(projectId, kept, at);
+    await refTips.delete(projectId, gone);
+    const { url, version, scope } = result.basis ?? poll;
+    await polls.finish(projectId, {
+      ...{ url, version, scope },
+      lastAt: result.isDone ? at : poll.lastAt,
+      nextAt: result.isDone ? new Date(at.getTime() + everyMs) : at,
+      error: result.error,
+      note: result.note,
+    });
+  },
+);

@@ -1,0 +1,176 @@
+import { openRemote, type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts";
+import { isCommit } from "../../model/git-ref.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import type { GitCredential, Project } from "../../model/project.ts";
+import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import type { Store } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
+import { filter } from "../decide/filters.ts";
+import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
+import { isRefused } from "../decide/outcome.ts";
+import type { Pipeline } from "../decide/pipeline.ts";
+import { storedBodyOf } from "../decide/stored-body.ts";
+import { newTrace } from "../decide/trace.ts";
+import { waysIn } from "../decide/ways-in.ts";
+import { type Comparison, compare, eventOf, kindsOf, scopeOf } from "./compare.ts";
+import type { FoundTip, PollResult } from "./poll-operations.ts";
+
+export interface PollOptions {
+  store: Store;
+  secrets: Secrets;
+  hooks: HookDirectory;
+  pipeline: Pipeline;
+  gitUrlRules: GitUrlRules;
+  /** Folder for temporary files. */
+  temp: string;
+  knownHosts: string;
+  version: string;
+  env: Record<string, string | undefined>;
+}
+
+/** The right to poll a project, until `stop`. */
+export interface Hold {
+  projectId: number;
+  stop: AbortSignal;
+  /** Throws when another server has taken over. */
+  extend(): Promise<void>;
+}
+
+type Found = Pick<PollResult, "found" | "basis" | "error" | "note">;
+
+/** Longest poll of one project; what is left over is found by the next poll. */
+const maxPollMs = 240_000;
+const maxErrorLength = 500;
+const maxBodyPaths = 100;
+
+/** Compares the tips of a project with its Git host; new ones become deliveries. Null: the project is not polled. */
+export async function pollProject(hold: Hold, options: PollOptions): Promise<Found | null> {
+  const { store, hooks } = options;
+  const [config, project] = [
+    await store.webhookConfigs.ofProject(hold.projectId),
+    await store.projects.byId(hold.projectId),
+  ];
+  if (!config?.enabled || project === null || project.git.url === "") return null;
+  const hook = hooks.hookOf(config, project);
+  let remote: Remote | null = null;
+  try {
+    remote = openRemote({
+      remote: await remoteOf(project, options),
+      temp: options.temp,
+      knownHosts: options.knownHosts,
+      env: options.env,
+      stop: hold.stop,
+      beforeEach: hold.extend,
+    });
+    return await pollHook(hook, remote, options);
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error;
+    return { found: [], basis: null, error: errorText(error.message), note: "" };
+  } finally {
+    remote?.close();
+  }
+}
+
+async function pollHook(hook: Hook, remote: Remote, options: PollOptions): Promise<Found> {
+  const { store, version } = options;
+  const { rules, project } = hook;
+  const endsAt = performance.now() + maxPollMs;
+  // Read before the host is asked: a push that is handled meanwhile is then recognised by its changed tip.
+  const stored = await store.refTips.ofProject(project.id);
+  const poll = (await store.polls.ofProject(project.id)) ?? { url: "", version: "", scope: "" };
+  const kinds = kindsOf(rules);
+  const refs = kinds.length === 0 ? new Map() : await remote.refs(kinds);
+  const { pushed, found, note } = await compare(hook, refs, stored, poll, version);
+  const basis = { url: project.git.url, version, scope: scopeOf(rules) };
+  let error = "";
+  for (const entry of pushed) {
+    if (performance.now() > endsAt) {
+      error ||= "The poll took too long; the next one continues.";
+      break;
+    }
+    try {
+      const unfit = await deliver(hook, remote, entry, options);
+      if (unfit !== null) found.push(unfit);
+    } catch (problem) {
+      if (!(problem instanceof RemoteError)) throw problem;
+      error ||= errorText(problem.message);
+    }
+  }
+  return { found, basis, error, note };
+}
+
+/** Makes a delivery of a new tip. Returns the tip if the filters stop it: then it is only stored. */
+async function deliver(
+  hook: Hook,
+  remote: Remote,
+  { ref, tip, before }: Comparison["pushed"][number],
+  { store, pipeline }: PollOptions,
+): Promise<FoundTip | null> {
+  const earlier = before !== null && isCommit(before) ? before : null;
+  // The ref may have moved since the list: then this is the newer commit.
+  const fetched = await remote.commitOf(ref, earlier);
+  const event = eventOf(ref, fetched);
+  const { config, project, rules } = hook;
+  if (filter(event, rules, waysIn.poll, newTrace()) !== null)
+    return { ref, commit: fetched.commit, expected: before };
+  const now = store.now();
+  const trace = newTrace();
+  const value = `${ref} ${fetched.commit}`;
+  const detail = `A poll found it at the Git host; before: ${before ?? "nothing"}.`;
+  trace.add("poll", "pass", value, tip.commit, detail);
+  const { body } = await pipeline.decide({
+    way: waysIn.poll,
+    hook,
+    problem: "",
+    tips: { pushedAt: null, expected: { commit: before } },
+    known: {
+      projectId: project.id,
+      projectName: project.name,
+      provider: config.provider,
+      event,
+      body: bodyOf(hook, ref, before, fetched, now),
+      headers: {},
+      hostDeliveryId: null,
+      remoteIp: waysIn.poll.remoteIp,
+      arrivedAt: now,
+      trace,
+      replayOf: null,
+      formerProjectId: null,
+    },
+  });
+  if (isRefused(body)) throw new RemoteError(`${ref} could not be delivered: ${body.reason}`);
+  return null;
+}
+
+/** In the format of a generic sender. */
+function bodyOf(hook: Hook, ref: string, before: string | null, commit: RemoteCommit, now: Date): string {
+  const { pathsUnknownBecause: _, paths, ...known } = commit;
+  const payload = { event: "poll", ref, before, ...known, paths: paths?.slice(0, maxBodyPaths) ?? null };
+  return storedBodyOf(JSON.stringify(payload), payload, hook.secrets().accepted(now.getTime()));
+}
+
+async function remoteOf(project: Project, { store, secrets, gitUrlRules }: PollOptions) {
+  const { url } = project.git;
+  const fault = gitUrlFault(url, gitUrlRules);
+  if (fault !== null) throw new RemoteError(`The project's git.url ${fault}.`);
+  const isPlain = gitUrlFault(url, { allowLocal: false, samplesDir: "" }) === null;
+  const stored = await store.projects.secrets(project.id);
+  const sealed = stored.find(({ name }) => name === reservedSecrets.credential);
+  const allowLocal = !isPlain || gitUrlRules.allowLocal;
+  if (sealed === undefined) return { url, allowLocal, credential: null };
+  try {
+    const purpose = sealedPurpose.projectSecret(project.id, sealed.name);
+    const credential = JSON.parse(secrets.open(purpose, sealed.ciphertext)) as GitCredential;
+    return { url, allowLocal, credential };
+  } catch {
+    throw new RemoteError("The project's clone credential cannot be opened; store it again.");
+  }
+}
+
+/** One line without control characters; the host may have written a part of it. */
+function errorText(message: string): string {
+  return message
+    .toWellFormed()
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .slice(0, maxErrorLength);
+}

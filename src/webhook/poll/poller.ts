@@ -1,0 +1,136 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { messageOf } from "../../errors.ts";
+import { gitTimeoutMs } from "../../git/remote.ts";
+import type { Log } from "../../log.ts";
+import type { Poll } from "../../model/ref-tip.ts";
+import { finishPoll, takePolls } from "./poll-operations.ts";
+import { type PollOptions, pollProject } from "./poll-project.ts";
+
+/** Asks the Git hosts for pushes that no delivery has reported: at start, then at an interval. */
+export interface Poller {
+  start(): Promise<void>;
+  /** Null: the project is not polled. */
+  stateOf(projectId: number): Promise<PollState | null>;
+  close(): Promise<void>;
+}
+
+export interface PollState extends Pick<Poll, "lastAt" | "error" | "note"> {
+  everyMinutes: number;
+  /** Null: at once. */
+  nextAt: Date | null;
+}
+
+export interface PollerOptions extends PollOptions {
+  /** 0: nothing is polled. */
+  everyMinutes: number;
+  log: Log;
+  lockWaitMs: number;
+}
+
+/** Projects that one server polls at a time; each runs one git command at a time. */
+const maxParallel = 3;
+/** A hold is extended before each git command. */
+const holdMs = gitTimeoutMs + 30_000;
+const longestPauseMs = 30_000;
+const shortestPauseMs = 200;
+
+export function buildPoller(options: PollerOptions): Poller {
+  const { store, log, everyMinutes } = options;
+  const everyMs = everyMinutes * 60_000;
+  const holder = crypto.randomUUID();
+  const closing = new AbortController();
+  const running = new Set<Promise<void>>();
+  /** Errors that the log has, so that a host that is away for days is logged once. */
+  const logged = new Map<number, string>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let taking: Promise<void> | null = null;
+
+  async function take(): Promise<void> {
+    const limit = maxParallel - running.size;
+    if (limit <= 0 || closing.signal.aborted) return;
+    const request = { holder, holdMs, everyMs, limit };
+    const lock = { name: "polls", waitMs: options.lockWaitMs };
+    const taken = await store.run(takePolls, request, lock);
+    if (taken === "timeout") return;
+    for (const projectId of taken) {
+      const poll: Promise<void> = pollOne(projectId).finally(() => {
+        running.delete(poll);
+        look();
+      });
+      running.add(poll);
+    }
+  }
+
+  function look(): void {
+    if (closing.signal.aborted) return;
+    taking ??= take()
+      .catch((error: unknown) => log.warn({ error: messageOf(error) }, "repositories could not be polled"))
+      .finally(() => {
+        taking = null;
+      });
+  }
+
+  async function pollOne(projectId: number): Promise<void> {
+    const nothing = { found: [], basis: null, note: "" };
+    const found = await pollProject({ projectId, stop: closing.signal, extend }, options).catch(
+      (error: unknown) => ({ ...nothing, error: `The poll failed: ${messageOf(error).slice(0, 300)}` }),
+    );
+    const isDone = !closing.signal.aborted;
+    const error = isDone ? (found?.error ?? "") : "";
+    try {
+      const lock = { name: `webhook ${projectId}`, waitMs: options.lockWaitMs };
+      const result = { projectId, holder, everyMs, ...nothing, ...found, error, isDone };
+      const stored = await store.run(finishPoll, result, lock);
+      if (stored === "timeout") log.debug({ projectId }, "the result of a poll was not stored");
+      report(projectId, error);
+    } catch (problem) {
+      log.warn({ projectId, error: messageOf(problem) }, "the result of a poll could not be stored");
+    }
+
+    async function extend(): Promise<void> {
+      const until = new Date(store.now().getTime() + holdMs);
+      if (!(await store.polls.extend(projectId, holder, until)))
+        throw new Error("another server polls the project, or its webhook was disabled");
+    }
+  }
+
+  function report(projectId: number, error: string): void {
+    const before = logged.get(projectId) ?? "";
+    if (error === before || closing.signal.aborted) return;
+    if (error === "") {
+      logged.delete(projectId);
+      log.info({ projectId }, "the repository can be polled again");
+    } else {
+      logged.set(projectId, error);
+      log.warn({ projectId, error }, "a repository could not be polled");
+    }
+  }
+
+  return {
+    async start() {
+      // A server that was killed has left credentials and clones here.
+      rmSync(options.temp, { recursive: true, force: true });
+      if (everyMs === 0) return store.polls.forget(null);
+      mkdirSync(options.temp, { recursive: true, mode: 0o700 });
+      mkdirSync(dirname(options.knownHosts), { recursive: true, mode: 0o700 });
+      await store.polls.makeDue(store.now(), !store.isShared);
+      look();
+      timer = setInterval(look, Math.min(longestPauseMs, Math.max(shortestPauseMs, everyMs / 4)));
+    },
+    async stateOf(projectId) {
+      if (everyMs === 0) return null;
+      const poll = await store.polls.ofProject(projectId);
+      if (poll === null) return { everyMinutes, lastAt: null, nextAt: null, error: "", note: "" };
+      const { lastAt, nextAt, error, note } = poll;
+      return { everyMinutes, lastAt, nextAt, error, note };
+    },
+    async close() {
+      closing.abort();
+      clearInterval(timer);
+      await taking;
+      await Promise.all(running);
+      if (timer !== undefined) rmSync(options.temp, { recursive: true, force: true });
+    },
+  };
+}
