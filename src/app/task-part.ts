@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Credentials } from "../account/credential.ts";
 import { runnerRoutes } from "../http/runner-routes.ts";
-import type { GitUrlRules } from "../model/git-url.ts";
+import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";

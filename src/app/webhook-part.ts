@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import { networksOf } from "../http/client-address.ts";
 import { bodyTimeoutMs, hookRoutes } from "../http/hook-route.ts";
 import type { DeliverySummary } from "../model/delivery.ts";
-import type { GitUrlRules } from "../model/git-url.ts";
+import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import { buildSamples } from "../sample/sample.ts";

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { isCommit, toShortRef } from "../model/git-ref.ts";
+import { isCommit, toShortRef } from "../model/git/git-ref.ts";
 import { type GitRemote, openGitEnvironment } from "./git-environment.ts";
 import { lastFault } from "./last-fault.ts";
 import { type GitRun, runGit } from "./run-git.ts";

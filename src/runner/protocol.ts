@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isCommit } from "../model/git-ref.ts";
+import { isCommit } from "../model/git/git-ref.ts";
 
 /**
  * The runner protocol: all that server and runner know of each other. A runner asks for work by long-poll

@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import { toFullRef } from "../model/git-ref.ts";
+import { toFullRef } from "../model/git/git-ref.ts";
 import type { Project } from "../model/project.ts";
 import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";

@@ -1,5 +1,5 @@
 import type { ScannedDelivery } from "../model/delivery.ts";
-import { isBranchOrTag, toFullRef } from "../model/git-ref.ts";
+import { isBranchOrTag, toFullRef } from "../model/git/git-ref.ts";
 import type { Project } from "../model/project.ts";
 import {
   type Actions,

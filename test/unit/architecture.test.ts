@@ -70,7 +70,7 @@ const parts: Part[] = [
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
   { name: "git", files: /^src\/git\//, imports: ["git rules", "base"] },
   // What a ref and a clone URL may look like: the server and the runner must agree.
-  { name: "git rules", files: /^src\/model\/git-(ref|url)\.ts$/, imports: ["base"] },
+  { name: "git rules", files: /^src\/model\/git\/git-(ref|url)\.ts$/, imports: ["base"] },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
   // Which characters are written out: the command line and the console must agree.
   { name: "text rules", files: /^src\/visible-text\.ts$/, imports: [] },
@@ -95,7 +95,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** These have one file per noun; every other folder has subfolders instead of more files. */
-const nounFolders = ["src/http/api", "src/model", "src/store/keepers"];
+const nounFolders = ["src/http/api", "src/store/keepers"];
 
 /** The technology that each part hides from the others. */
 const owners = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../src/model/git-ref.ts";
+import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../src/model/git/git-ref.ts";
 
 describe("refs and commits are checked before use", () => {
   const usable = [

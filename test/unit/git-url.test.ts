@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { gitOriginOf, gitUrlFault } from "../../src/model/git-url.ts";
+import { gitOriginOf, gitUrlFault } from "../../src/model/git/git-url.ts";
 import type { Project } from "../../src/model/project.ts";
 import type { Task } from "../../src/model/task.ts";
 import { commitStatusCall } from "../../src/task/notify/commit-status.ts";

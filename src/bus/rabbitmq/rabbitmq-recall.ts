@@ -110,6 +110,8 @@ async function readAll(
   }
   // The last messages have left the queue; the answer to another request follows them on the channel.
   await countWaiting();
+  // The library hands a message to its callback one turn after it arrived.
+  await new Promise((resolve) => setImmediate(resolve));
   passOn();
   await channel.close();
   return true;

@@ -20,7 +20,7 @@
  */
 import type { Passwords } from "../../account/password.ts";
 import type { SignIn } from "../../account/sign-in.ts";
-import type { GitUrlRules } from "../../model/git-url.ts";
+import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";

@@ -1,4 +1,4 @@
-import { gitOriginOf } from "../../model/git-url.ts";
+import { gitOriginOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 

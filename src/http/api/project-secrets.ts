@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.ts";
+import { sshKeyFault } from "../../model/git/ssh-key.ts";
 import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
-import { sshKeyFault } from "../../model/ssh-key.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";

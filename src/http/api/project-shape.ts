@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.ts";
-import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import type { Permission } from "../../model/permission.ts";
 import {
   type Project,

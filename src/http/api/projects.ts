@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { needsContainer } from "../../model/execution.ts";
-import type { GitUrlRules } from "../../model/git-url.ts";
+import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
 import {
   deleteProject as deleteWithTasks,

@@ -1,4 +1,4 @@
-import { isSafeRef, toFullRef } from "../../model/git-ref.ts";
+import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import { z } from "./shape.ts";
 
 /** Text of at most `max` characters that every database can hold: no NUL, no half characters. */

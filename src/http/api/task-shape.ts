@@ -1,4 +1,4 @@
-import { isCommit } from "../../model/git-ref.ts";
+import { isCommit } from "../../model/git/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
 import { id, time } from "./scalars.ts";

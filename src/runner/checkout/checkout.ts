@@ -3,8 +3,8 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lastFault } from "../../git/last-fault.ts";
 import { sshFault } from "../../git/ssh-fault.ts";
-import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git-ref.ts";
-import { gitUrlFault } from "../../model/git-url.ts";
+import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
+import { gitUrlFault } from "../../model/git/git-url.ts";
 
 const detailsMax = 1000;
 

@@ -10,7 +10,7 @@ import {
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
-import { toFullRef } from "../../model/git-ref.ts";
+import { toFullRef } from "../../model/git/git-ref.ts";
 
 /** Code of forks is in refs such as refs/pull/7/head; what it writes must not reach builds of the project's own code. */
 export function isForkRef(ref: string): boolean {

@@ -1,6 +1,6 @@
 import { messageOf } from "../../errors.ts";
-import { isBranchOrTag, toShortRef } from "../../model/git-ref.ts";
-import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import { isBranchOrTag, toShortRef } from "../../model/git/git-ref.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import {
   defaultSettleSeconds,
   type GitCredential,

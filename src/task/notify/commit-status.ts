@@ -1,4 +1,4 @@
-import { isCommit } from "../../model/git-ref.ts";
+import { isCommit } from "../../model/git/git-ref.ts";
 import type { NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";

@@ -1,5 +1,5 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git-ref.ts";
+import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Pattern, Rules } from "./rules.ts";

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { gitAddressOf } from "../../model/git-url.ts";
+import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import type { RepositoryCheck } from "../../model/webhook-config.ts";
 import type { Outcome } from "./outcome.ts";

@@ -1,5 +1,5 @@
 import type { NormalizedEvent, Situation } from "../../model/delivery.ts";
-import { isCommit, toFullRef, toShortRef } from "../../model/git-ref.ts";
+import { isCommit, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskSource } from "../../model/task.ts";

@@ -1,5 +1,5 @@
 import type { NormalizedEvent, Situation } from "../../model/delivery.ts";
-import { isBranchOrTag, isSafeRef } from "../../model/git-ref.ts";
+import { isBranchOrTag, isSafeRef } from "../../model/git/git-ref.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Decision } from "./task-steps.ts";

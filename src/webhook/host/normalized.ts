@@ -1,5 +1,5 @@
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
-import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git-ref.ts";
+import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
 /** An event before its payload is read. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { isBranchOrTag } from "../../model/git-ref.ts";
+import { isBranchOrTag } from "../../model/git/git-ref.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, textAt } from "./json-reader.ts";

@@ -1,6 +1,6 @@
 import type { RemoteRef } from "../../git/remote.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
-import { isSafeRef, toFullRef } from "../../model/git-ref.ts";
+import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
 import type { Poll, RefTip } from "../../model/ref-tip.ts";
 import { revisionOf } from "../../revision.ts";
 import { filter, newFilterWork } from "../decide/filters.ts";

@@ -1,6 +1,6 @@
 import { openRemote, type Remote, type RemoteCommit, RemoteError } from "../../git/remote.ts";
-import { isCommit } from "../../model/git-ref.ts";
-import { type GitUrlRules, gitUrlFault } from "../../model/git-url.ts";
+import { isCommit } from "../../model/git/git-ref.ts";
+import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
