@@ -36,6 +36,8 @@ export interface Arrived extends Reading {
 export interface Sent {
   /** Whether the signature fits this hook too. */
   isVerifiedBy(hook: Hook): boolean;
+  /** Why it does not. */
+  signatureFaultOf(hook: Hook): string;
   readBy(hook: Hook): Reading;
   /** For a key that is gone: as one that never was. */
   refuseUnknown(): Promise<Answer>;
@@ -238,7 +240,8 @@ function unreadable(problem: string): Filtered {
 function refusalOf({ way, hook, known, sent }: Arrived, first: Arrived): Outcome | null {
   if (way.enabled && !hook.config.enabled) return notEnabled(known.trace);
   const isChanged = hook.config !== first.hook.config;
-  return isChanged && sent?.isVerifiedBy(hook) === false ? secretChanged(known.trace) : null;
+  if (!isChanged || sent === undefined || sent.isVerifiedBy(hook)) return null;
+  return signatureInvalid(hook, sent.signatureFaultOf(hook), known.trace);
 }
 
 export function notEnabled(trace: Trace): Outcome {
@@ -259,11 +262,11 @@ const overtaken: Outcome = {
 };
 
 /** All that a sender is told, whatever the mistake. */
-export const signatureFailed = "The signature failed.";
+const signatureFailed = "The signature failed.";
 
-function secretChanged(trace: Trace): Outcome {
-  const reason = "The secret was changed meanwhile.";
-  trace.add("signature", "stop", "", "", reason);
+export function signatureInvalid({ config }: Hook, why: string, trace: Trace): Outcome {
+  const reason = `The signature failed: ${why}.`;
+  trace.add("signature", "stop", "", config.provider, reason);
   return { code: "signature_invalid", reason, told: signatureFailed };
 }
 

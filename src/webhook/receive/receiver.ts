@@ -13,7 +13,7 @@ import {
   unknownDelivery,
 } from "../decide/incoming.ts";
 import { type Answer, answerOf, type Outcome } from "../decide/outcome.ts";
-import { notEnabled, type Pipeline, type Sent, signatureFailed } from "../decide/pipeline.ts";
+import { notEnabled, type Pipeline, type Sent, signatureInvalid } from "../decide/pipeline.ts";
 import { bucketOf, buildProjectRates, rateLimited, withinRate } from "../decide/project-rate.ts";
 import { type Known, withBoundedEvent } from "../decide/record.ts";
 import { waysIn } from "../decide/ways-in.ts";
@@ -129,6 +129,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     let reading: Reading | null = null;
     const sent: Sent = {
       isVerifiedBy: (hook) => isVerified(hook, request, nowMs),
+      signatureFaultOf: (hook) => diagnosisOf(hook, request, clock.now()),
       readBy(hook) {
         if (hook !== remembered) return readAs(hook, locatedDelivery(hook, incoming, known));
         reading ??= readAs(hook, known);
@@ -145,7 +146,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       const stillWaitMs = rates.listed.waitMs(known.projectId, clock.elapsed());
       if (stillWaitMs !== null)
         return refuse(incoming, known, rateLimited(limitPerMinute, "listed", stillWaitMs, known.trace));
-      return refuseSignature(hook, incoming, request, known, sent);
+      return refuseSignature(hook, incoming, known, sent);
     });
   }
 
@@ -174,13 +175,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
    * The failure is counted before the body is parsed, so that an unverified sender causes no more work than a signature
    * check. Beyond the limit of an address, or in a flood from many addresses, the body is not parsed at all.
    */
-  function refuseSignature(
-    hook: Hook,
-    incoming: Incoming,
-    request: SignedRequest,
-    located: Known,
-    sent: Sent,
-  ): Promise<Answer> {
+  function refuseSignature(hook: Hook, incoming: Incoming, located: Known, sent: Sent): Promise<Answer> {
     const elapsedMs = clock.elapsed();
     const overLimit = failedSignatures.take(incoming.limitKey, elapsedMs);
     if (overLimit !== null)
@@ -193,12 +188,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     withinRate(limitPerMinute, "listed", located.trace);
     const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
     const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
-    const why = isFlooding
-      ? "part of a flood, not examined further"
-      : diagnosisOf(hook, request, clock.now());
-    const reason = `The signature failed: ${why}.`;
-    known.trace.add("signature", "stop", "", hook.config.provider, reason);
-    return refuse(incoming, known, { code: "signature_invalid", reason, told: signatureFailed });
+    const why = isFlooding ? "part of a flood, not examined further" : sent.signatureFaultOf(hook);
+    return refuse(incoming, known, signatureInvalid(hook, why, known.trace));
   }
 
   async function refuseUnknown(incoming: Incoming, known: Known): Promise<Answer> {
