@@ -41,7 +41,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   expect(await page.locator(".log-line").count()).toBeGreaterThan(3);
   await page.getByRole("heading").getByRole("link").press("Enter");
   await page.getByRole("tab", { name: "Tasks" }).focus();
-  for (let step = 0; step < 3; step++) await keyboard.press("ArrowRight");
+  for (let step = 0; step < 4; step++) await keyboard.press("ArrowRight");
   await page.waitForURL("**/settings");
   await page.getByRole("button", { name: "Delete the project" }).press("Enter");
   await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).press("Enter");
