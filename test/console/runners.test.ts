@@ -37,6 +37,7 @@ test("a task that no runner may take shows the reason, in lists and on its page,
   await note.waitFor({ state: "detached" });
   await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { labels: [] });
   await page.getByText("built").first().waitFor();
+  await page.getByRole("note").filter({ hasText: "no runner has" }).waitFor({ state: "detached" });
   expect(await page.locator("main").getByText("no runner has").count()).toBeLessThanOrEqual(1);
 }, 90_000);
 

@@ -143,7 +143,7 @@ function scrollThrough(page: Page): Promise<void> {
   });
 }
 
-test("a running task is canceled after a question, and an earlier commit is deployed again", async () => {
+test("a running task is canceled after a question, and run again", async () => {
   const projectId = await server.project(repository.url, { build: gated("cancel", 1) });
   const task = await server.run(projectId);
   const { page, go, close } = await openConsole(browser, server.url);
@@ -153,8 +153,7 @@ test("a running task is canceled after a question, and an earlier commit is depl
   await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
   await page.locator('.task-facts .state[data-state="canceled"]').waitFor();
   open("cancel", 0);
-  await page.getByRole("button", { name: "Deploy this commit" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Deploy it" }).click();
+  await page.getByRole("button", { name: "Run again" }).click();
   await page.waitForURL((address) => address.pathname !== `/tasks/${task.id}`);
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   await close();

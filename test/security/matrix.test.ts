@@ -52,6 +52,8 @@ const routeAccess: Record<string, "everybody" | "api" | "hook" | "code" | Caller
   "POST /api/runner/beat": "runner",
   "POST /api/runner/log": "runner",
   "POST /api/runner/stage": "runner",
+  "POST /api/runner/output": "runner",
+  "POST /api/runner/rollback": "runner",
   "POST /api/runner/finish": "runner",
   "* /api/*": "api",
 };
