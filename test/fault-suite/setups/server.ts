@@ -21,6 +21,8 @@ export function serverFlags(
     "tasks-allow-local-repositories": "true",
     "tasks-allow-internal-notifications": "true",
     "tasks-lease": `${leaseMs / 1000}s`,
+    // The projects share a repository, and the reconciler does not know the deliveries of polls.
+    "webhook-reconcile-minutes": "0",
     "tasks-stop-grace": "500ms",
   };
 }
