@@ -5,7 +5,7 @@ import { type Role, type User, userRevision } from "../model/user.ts";
 import { refuseIfChanged } from "../revision.ts";
 import { endCredentials } from "./end-credentials.ts";
 
-/** Changes of who is admin are made one at a time, or two could each leave the other as the last one. */
+/** Changes of the admins run one at a time: two concurrent removals could otherwise leave no admin. */
 export const adminsLock = { name: "admins", waitMs: 5_000 } as const;
 
 /** Who did it and from where; the operation adds what was done to whom. */

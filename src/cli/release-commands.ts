@@ -29,7 +29,7 @@ export function addReleaseCommands(project: Command): void {
       print(options, list, () => table(rows, ["task", "commit", "state", "megabytes", "deployedAt"]));
     });
   addRemote(project.command("rollback <projectId>"))
-    .description("bring an earlier release back: the one that served before, or that of --to")
+    .description("deploy an earlier release again: the previous release, or the release given by --to")
     .option("--to <taskId>", "the task that built it, see `project releases`")
     .option(followFlags, followHelp)
     .action(async (projectId: string, options: FollowOptions & { to?: string }) => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await repository.push({ "app.js": 'console.log(typeof require("node:path").join);\n' });
   const dataDir = mkdtempSync(join(ownFolder, ".data-of-test-"));
   // A workspace that an earlier version kept, and that its service may still run from.
-  former = join(dataDir, "runner/work/project-1/task-1-1");
+  former = join(dataDir, "runner", "work", "project-1", "task-1-1");
   mkdirSync(former, { recursive: true });
   writeFileSync(join(former, "run.json"), '{"owner":{"pid":1,"startedAt":""},"trees":[],"isKept":true}');
   server = await startDeployServer({}, dataDir);

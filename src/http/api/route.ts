@@ -155,7 +155,7 @@ function faultResponses(access: Access, hasInput: boolean, own: Record<number, s
           422: fault("The input is not right; `fields` says where."),
         }
       : {}),
-    ...(isAnonymous ? {} : { 401: fault("No credential, or one that is no longer good.") }),
+    ...(isAnonymous ? {} : { 401: fault("The credential is missing, expired or revoked.") }),
     ...(isAnonymous ? {} : { 403: fault("The caller lacks the permission or the scope.") }),
     ...(typeof access === "string" ? {} : { 404: fault("It does not exist, or the caller may not see it.") }),
     ...Object.fromEntries(Object.entries(own).map(([status, description]) => [status, fault(description)])),

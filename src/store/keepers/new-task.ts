@@ -24,7 +24,7 @@ export function queuedTask(task: NewTask): Omit<Task, "id"> {
 
 const start = taskShape.insert(queued) as Partial<Record<string, unknown>>;
 
-/** Without the columns that are null in every new task: to hand over a null costs as much as any value. */
+/** Columns that are null in every new task are left out, because binding a null costs as much as binding a value. */
 export const newTaskColumns = taskShape.columns.filter((column) => column !== "id" && start[column] !== null);
 
 export const insertTask = fixedQuery(newTaskColumns, (db, row: Insertable<TaskTable>, { tellsNewIds }) =>
