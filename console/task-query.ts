@@ -11,6 +11,23 @@ export function taskQuery(id: number) {
   });
 }
 
+/** Tasks that wait for an approval. The key is part of `tasks`, so that live events refresh it. */
+export const waitingTasksQuery = queryOptions({
+  queryKey: ["tasks", "waiting"],
+  queryFn: () => answerOf(api.tasks.$get({ query: { state: "waiting", pageSize: "5" } })),
+  refetchInterval: 60_000,
+});
+
+export function useAnswerApproval(id: number) {
+  return useAct(
+    (act: "approve" | "reject") => answerOf(api.tasks[":id"][act].$post({ param: { id }, json: {} })),
+    {
+      done: (task) => (task.state === "canceled" ? `Task ${id} is rejected.` : `Task ${id} is approved.`),
+      refresh: ["task", "tasks", "overview"],
+    },
+  );
+}
+
 export interface RunOrder {
   ref?: string;
   commit?: string;

@@ -20,6 +20,7 @@ import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
 import { Progress } from "./progress.tsx";
 import { UnsignedWebhooks } from "./unsigned-webhooks.tsx";
+import { WaitingApprovals } from "./waiting-approvals.tsx";
 
 interface Place {
   href: string;
@@ -80,6 +81,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </Drawer>
       <main id="main" tabIndex={-1}>
         <UnsignedWebhooks />
+        <WaitingApprovals />
         {me.role === "admin" && <IsolationNotice />}
         {children}
       </main>

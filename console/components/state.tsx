@@ -10,6 +10,7 @@ const toneOf: Record<TaskState | StageState | DeliveryStatus, Tone> = {
   dispatched: "running",
   running: "running",
   canceling: "warning",
+  waiting: "warning",
   success: "success",
   failed: "failed",
   canceled: "waiting",

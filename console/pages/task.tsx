@@ -15,7 +15,7 @@ import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
 import { outputQuery, useRollback } from "../release-query.ts";
 import type { Task } from "../shapes.ts";
-import { taskQuery, useCancelTask, useRerunTask } from "../task-query.ts";
+import { taskQuery, useAnswerApproval, useCancelTask, useRerunTask } from "../task-query.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
@@ -153,6 +153,31 @@ function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
   const cancel = useCancelTask(task.id);
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
+  const answer = useAnswerApproval(task.id);
+  if (task.state === "waiting") {
+    return (
+      <>
+        <ConfirmButton
+          label="Approve"
+          title={`Deploy ${shortCommit(task.commit ?? "")}?`}
+          confirm="Approve the deploy"
+          onConfirm={() => answer.mutateAsync("approve")}
+        >
+          This commit is built once more and deployed, with the scripts, the environment and the image that
+          the project had when it was built. Later changes of the project do not apply.
+        </ConfirmButton>
+        <ConfirmButton
+          label="Reject"
+          title={`Reject task ${task.id}?`}
+          confirm="Reject the deploy"
+          isDanger
+          onConfirm={() => answer.mutateAsync("reject")}
+        >
+          The task is canceled. Nothing was deployed.
+        </ConfirmButton>
+      </>
+    );
+  }
   if (!isFinished) {
     return (
       <ConfirmButton

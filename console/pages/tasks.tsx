@@ -15,6 +15,7 @@ const states: Task["state"][] = [
   "dispatched",
   "running",
   "canceling",
+  "waiting",
   "success",
   "failed",
   "canceled",

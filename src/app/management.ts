@@ -46,6 +46,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     }),
     gitUrlRules: gitUrlRulesOf(config),
     manualTasks: tasks.manualTasks,
+    approvals: tasks.approvals,
     waitingOf: tasks.waitingOf,
     testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],

@@ -6,6 +6,8 @@ import { changePassword, openSession } from "../account/open-session.ts";
 import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
 import { keepKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
+import { answerApproval, endApprovals } from "../task/approval/answer-approval.ts";
+import { pinTask } from "../task/approval/request-approval.ts";
 import { changeProject } from "../task/change-project.ts";
 import { changeRunner } from "../task/change-runner.ts";
 import { noteLastingWait } from "../task/events/waiting-note.ts";
@@ -30,6 +32,9 @@ export const operations: readonly AnyOperation[] = [
   finishPoll,
   startTask,
   cancelTask,
+  pinTask,
+  answerApproval,
+  endApprovals,
   noteLastingWait,
   renewLease,
   appendLog,

@@ -5,6 +5,7 @@ import type { GitUrlRules } from "../model/git/git-url.ts";
 import type { Store } from "../model/store.ts";
 import { buildRetention } from "../retention.ts";
 import type { Secrets } from "../secrets.ts";
+import { buildApprovals } from "../task/approval/approvals.ts";
 import type { Live } from "../task/events/live.ts";
 import { buildTaskEvents } from "../task/events/task-events.ts";
 import { buildTaskMetrics } from "../task/events/task-metrics.ts";
@@ -93,7 +94,8 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   });
   const gitUrlRules = gitUrlRulesOf(config);
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
-  const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
+  const approvals = buildApprovals({ store, events, log });
+  const calls = buildHeldCalls({ store, events, wakeups, limits, clock, approvals });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
   const retention = buildRetention({
     what: "tasks",
@@ -107,6 +109,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     routes: runnerRoutes({ credentials: options.credentials, dispatch, calls, log }),
     manualTasks: buildManualTasks({ store, events }),
     events,
+    approvals,
     waitingOf,
     /** Reports recorded deliveries. */
     deliveryNews,
@@ -114,6 +117,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     async start(): Promise<void> {
       runnerWatch.start();
       reaper.start();
+      approvals.start();
       outbox.start();
       if (config["tasks.retentionDays"] > 0) retention.start();
     },
@@ -124,6 +128,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     async close(): Promise<void> {
       dispatch.close();
       reaper.stop();
+      approvals.stop();
       runnerWatch.stop();
       await retention.close();
       wakeups.close();

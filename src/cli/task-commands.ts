@@ -44,6 +44,15 @@ export function addTaskCommands(program: Command): void {
     .action(async (taskId: string, options: FollowOptions) => {
       await announce(await actOn(options, taskId, "rerun"), options);
     });
+  for (const act of ["approve", "reject"] as const)
+    addRemote(task.command(`${act} <taskId>`))
+      .description(`${act} a deploy that waits for an approval`)
+      .option("--comment <text>", "shown with the task", "")
+      .action(async (taskId: string, options: RemoteOptions & { comment: string }) => {
+        const path = `/api/tasks/${segment(taskId)}/${act}`;
+        const answered = await apiRemote(options).send<TaskItem>("POST", path, { comment: options.comment });
+        print(options, answered, () => `Task ${answered.id} is ${answered.state}.`);
+      });
   addRemote(program.command("logs <taskId>"))
     .description("print the log of a task")
     .option(followFlags, "keep printing until the task ends; its result is the exit code")

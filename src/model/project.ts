@@ -1,4 +1,5 @@
 import { revisionOf } from "../revision.ts";
+import type { DeployRule } from "./approval/deploy-rule.ts";
 import type { ContainerStage, ExecutionSettings } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 
@@ -112,6 +113,7 @@ export interface Project extends ExecutionSettings {
   /** Labels a runner must have to take its tasks. */
   labels: string[];
   supersede: Supersede;
+  deploy: DeployRule;
   /** Whether a stage must run in a container; see needsContainer. */
   needsContainer: boolean;
   rollback: Rollback;
@@ -128,10 +130,10 @@ export interface Project extends ExecutionSettings {
 
 export function projectRevision(project: Project): string {
   const { name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback } = project;
-  const { image, isolation, cache, limits } = project;
+  const { image, isolation, cache, limits, deploy } = project;
   return revisionOf({
     ...{ name, groupId, git, stages, env, notify, commitStatus, labels, supersede, rollback },
-    ...{ image, isolation, cache, limits },
+    ...{ image, isolation, cache, limits, deploy },
   });
 }
 
@@ -149,7 +151,7 @@ export type ProjectChange = Partial<
   Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | "sample" | "createdAt">
 >;
 
-type Defaulted = keyof ExecutionSettings | "needsContainer";
+type Defaulted = keyof ExecutionSettings | "needsContainer" | "deploy";
 
 /** A project before it is stored; its execution is plain unless it says otherwise. */
 export type NewProject = Omit<Project, "id" | "liveTaskId" | "liveNote" | "homeRunnerId" | Defaulted> &

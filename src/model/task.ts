@@ -1,3 +1,4 @@
+import type { TaskApproval } from "./approval/task-approval.ts";
 import type { IsolationLevel } from "./execution.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { StageName } from "./project.ts";
@@ -8,6 +9,7 @@ export const taskStates = [
   "dispatched",
   "running",
   "canceling",
+  "waiting",
   "success",
   "failed",
   "canceled",
@@ -23,8 +25,9 @@ export const unfinishedStates = [
   "canceling",
 ] as const satisfies TaskState[];
 
+/** A task that waits for an approval is with no runner and in no queue, but it has not ended. */
 export function isFinished(state: TaskState): boolean {
-  return !(unfinishedStates as readonly TaskState[]).includes(state);
+  return state !== "waiting" && !(unfinishedStates as readonly TaskState[]).includes(state);
 }
 
 export type StageState =
@@ -84,6 +87,8 @@ export interface Task {
   /** The task that this one repeats. */
   rerunOf: number | null;
   supersededBy: number | null;
+  /** Null: it needs none, or was not handed out yet. */
+  approval: TaskApproval | null;
   /** The task whose release this one brings back. */
   rollbackTo: number | null;
   /** How the previous release was brought back because this task failed. */

@@ -87,7 +87,7 @@ export const cancelTask = operation(
     const now = keepers.now();
     const stages = endStages(before.stages, "canceled", now);
     const canceled = await keepers.tasks.change(id, {
-      whileIn: ["queued"],
+      whileIn: ["queued", "waiting"],
       set: { state: "canceled", reason, finishedAt: now, stages },
     });
     if (canceled) return { task: canceled, event: "finished" };

@@ -49,6 +49,7 @@ const waitingTask: Task = {
   leaseHash: null,
   leaseUntil: null,
   runnerId: null,
+  approval: null,
   startedAt: null,
   finishedAt: null,
 };

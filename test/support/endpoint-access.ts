@@ -69,6 +69,8 @@ export const apiAccess: Record<string, string> = {
   "POST /api/projects/{id}/move": "project manage",
   "POST /api/tasks/{id}/cancel": "project manage",
   "POST /api/tasks/{id}/rerun": "project manage",
+  "POST /api/tasks/{id}/approve": "project manage",
+  "POST /api/tasks/{id}/reject": "project manage",
   "GET /api/project-tasks": "signed-in",
   "POST /api/push/codes": "signed-in",
   "GET /api/push/verify": "anonymous",

@@ -1,3 +1,4 @@
+import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { AuditEntry } from "../../src/model/audit.ts";
 import type { NewDelivery } from "../../src/model/delivery.ts";
 import { plainExecution } from "../../src/model/execution.ts";
@@ -36,6 +37,7 @@ export function sampleProject(
     commitStatus: { context: "slipway/shop", skipped: false },
     labels: [],
     supersede: "none",
+    deploy: noApproval,
     rollback: "off",
     sample: false,
     createdAt: sampleTime,

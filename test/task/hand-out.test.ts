@@ -50,6 +50,7 @@ function dispatchOver(over: Store) {
       moved() {},
       started() {},
       resolved() {},
+      waiting() {},
       finished: (task) => void finished.push(task),
       requeued() {},
       logged() {},

@@ -186,6 +186,7 @@ describe("a commit status", () => {
     state: "failed",
     reason: "build failed with exit code 1",
     supersededBy: null,
+    approval: null,
     rollback: null,
     attempt: 1,
     leaseHash: null,

@@ -1,4 +1,4 @@
-import { Group, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { Checkbox, Group, NumberInput, Select, TagsInput, Textarea, TextInput } from "@mantine/core";
 import { Panel } from "../../components/page.tsx";
 import { SaveBar } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
@@ -28,9 +28,10 @@ type StageFields = Record<`${StageName}Script` | `${StageName}Folder`, string> &
   Record<`${StageName}TimeLimit`, number | null> & {
     healthCheck: HealthCheck;
     rollback: Project["rollback"];
+    deploy: Project["deploy"];
   } & StartFields;
 
-function stagesOf({ rollback, stages: { build, deploy, start } }: Project): StageFields {
+function stagesOf({ rollback, deploy: rule, stages: { build, deploy, start } }: Project): StageFields {
   return {
     buildScript: build.script,
     buildFolder: build.directory ?? "",
@@ -42,6 +43,7 @@ function stagesOf({ rollback, stages: { build, deploy, start } }: Project): Stag
     startFolder: start.directory ?? "",
     startTimeLimit: start.timeout,
     rollback,
+    deploy: rule,
     healthCheck: start.healthCheck,
     previous: start.previous,
     settleSeconds: start.settleSeconds,
@@ -64,8 +66,51 @@ function changeOf(changes: Partial<StageFields>): ProjectChange {
   };
   return {
     rollback: changes.rollback,
+    deploy: changes.deploy,
     stages: { build: stage("build"), deploy: stage("deploy"), start },
   };
+}
+
+/** Which deploys wait until a manager approves them. */
+function ApprovalFields({
+  value,
+  onChange,
+}: {
+  value: Project["deploy"];
+  onChange: (rule: Project["deploy"]) => void;
+}) {
+  return (
+    <>
+      <Select
+        label="Before a deploy"
+        description="Only an administrator can make this weaker."
+        data={[
+          { value: "none", label: "nobody is asked" },
+          { value: "required", label: "a manager must approve it" },
+        ]}
+        allowDeselect={false}
+        value={value.approval}
+        onChange={(approval) =>
+          onChange({ ...value, approval: approval === "required" ? "required" : "none" })
+        }
+      />
+      {value.approval === "required" && (
+        <>
+          <TagsInput
+            label="Branches that need an approval"
+            description="Globs; empty: every branch and tag."
+            value={value.branches}
+            onChange={(branches) => onChange({ ...value, branches })}
+          />
+          <Checkbox
+            label="Nobody approves their own push"
+            checked={value.notByPusher}
+            onChange={(event) => onChange({ ...value, notByPusher: event.currentTarget.checked })}
+          />
+        </>
+      )}
+    </>
+  );
 }
 
 export function StageSettings({ project }: { project: Project }) {
@@ -126,6 +171,7 @@ export function StageSettings({ project }: { project: Project }) {
           value={value.rollback}
           onChange={(rollback) => set({ rollback: rollback === "automatic" ? "automatic" : "off" })}
         />
+        <ApprovalFields value={value.deploy} onChange={(deploy) => set({ deploy })} />
         <HealthCheckFields
           value={value.healthCheck}
           onChange={(healthCheck) => set({ healthCheck })}

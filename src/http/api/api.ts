@@ -23,6 +23,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
@@ -59,6 +60,7 @@ export interface ApiDeps extends RequestDeps {
   signIn: SignIn;
   gitUrlRules: GitUrlRules;
   manualTasks: ManualTasks;
+  approvals: Approvals;
   waitingOf: WaitingOf;
   testMessages: TestMessages;
   /** The setting runner.labels, which the local runner is registered with. */
@@ -102,6 +104,7 @@ export function buildApi(deps: ApiDeps) {
       tasksApi({
         store,
         manualTasks: deps.manualTasks,
+        approvals: deps.approvals,
         waitingOf: deps.waitingOf,
         retentionDays: deps.taskRetentionDays,
       }),

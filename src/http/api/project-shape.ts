@@ -10,6 +10,7 @@ import {
 } from "../../model/project.ts";
 import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
 import {
   executionBody,
   executionShape,
@@ -133,6 +134,7 @@ export function projectBodies(rules: GitUrlRules) {
     commitStatus: commitStatusBody.optional(),
     labels: z.array(label).max(32).optional(),
     supersede: supersede.optional(),
+    deploy: deployRuleBody.optional(),
     ...executionBody,
     rollback: rollback.optional(),
   };
@@ -207,6 +209,7 @@ export const projectShape = z
     commitStatus: commitStatusShape,
     labels: z.array(z.string()),
     supersede,
+    deploy: deployRuleShape,
     ...executionShape,
     rollback,
     liveTaskId: z

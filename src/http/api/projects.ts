@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
 import { needsContainer } from "../../model/execution.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
@@ -21,6 +22,7 @@ import {
   changeTargets,
   heldAddresses,
 } from "../../task/notify/change-targets.ts";
+import { mergeDeployRule } from "./approval-shape.ts";
 import { boundSecretsOf, droppedWarnings, titlesOf } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
 import { mergeExecution } from "./execution-shape.ts";
@@ -163,6 +165,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
         commitStatus: newCommitStatus(body.name, body.commitStatus),
         labels: body.labels ?? [],
         supersede: body.supersede ?? "none",
+        deploy: mergeDeployRule(noApproval, body.deploy),
         rollback: body.rollback ?? "automatic",
         sample: false,
         createdAt: new Date(clock.now()),
@@ -176,7 +179,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
     .openapi(getProject, async (c) => c.json(withTag(c, await written(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
-      const { git, stages, notify, commitStatus, image, isolation, cache, limits, ...body } =
+      const { git, stages, notify, commitStatus, image, isolation, cache, limits, deploy, ...body } =
         c.req.valid("json");
       if (body.groupId !== undefined && body.groupId !== groupId) await mayPlaceIn(c, body.groupId);
       const update = async (before: Project) => {
@@ -189,9 +192,11 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
           ...(targets ? { notify: targets.notify } : {}),
           ...(commitStatus ? { commitStatus: { ...before.commitStatus, ...onlyGiven(commitStatus) } } : {}),
           ...(git ? { git: { ...before.git, ...onlyGiven(git) } } : {}),
+          ...(deploy ? { deploy: mergeDeployRule(before.deploy, deploy) } : {}),
           ...(stages ? { stages: mergeStages(before.stages, stages) } : {}),
           ...mergeExecution(before, onlyGiven({ image, isolation, cache, limits })),
         };
+        if (change.deploy) mayWeaken(c, before, change.deploy);
         if (change.stages || change.image !== undefined)
           change.needsContainer = needsContainer(
             change.image ?? before.image,
@@ -222,6 +227,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       const detail = {
         fields: Object.keys(change).filter((field) => field !== "needsContainer"),
         ...(git ? { git: change.git } : {}),
+        ...(change.deploy ? { deploy: change.deploy } : {}),
         ...(dropped.length > 0 ? { forgotten: dropped } : {}),
       };
       await auditProject(c, "project.update", before, detail);
@@ -275,6 +281,15 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
       "forbidden",
       "Name the groupId of a group that you manage; only administrators may leave it out.",
     );
+}
+
+/** A manager who could turn the rule off would not be bound by it. */
+function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
+  if (callerOf(c).role === "admin" || !isWeaker(before.deploy, after)) return;
+  const message = "may be made weaker by an administrator only: it guards what managers deploy";
+  throw new Fault("forbidden", `The rule for approvals ${message}.`, {
+    fields: [{ field: "deploy", message }],
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isCommit } from "../../model/git/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
+import { approvalShape } from "./approval-shape.ts";
 import { id, time } from "./scalars.ts";
 import { listOf, strict, z } from "./shape.ts";
 
@@ -84,6 +85,7 @@ export const taskShape = z
       })
       .nullable()
       .openapi({ description: "The delivery that asked for it; null: none did." }),
+    approval: approvalShape,
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
     waiting: z.string().optional().openapi({
       description: "Why no runner can take the queued task; absent otherwise.",

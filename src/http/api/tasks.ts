@@ -3,9 +3,11 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
+import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
+import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { gitRef, idParams, queryId, text } from "./scalars.ts";
@@ -105,15 +107,35 @@ const rerunTask = route("post", "/tasks/{id}/rerun", {
   responses: { 201: json("The new task.", taskShape) },
 });
 
+const approveTask = route("post", "/tasks/{id}/approve", {
+  summary: "Approve a deploy",
+  description:
+    "A task that is `waiting` is queued again. It builds and deploys the commit, scripts, environment and image that were pinned when it was built.",
+  access: "signed-in",
+  faults: { 409: "It does not wait, has expired, or a newer commit was deployed." },
+  request: { params: idParams("id"), body: jsonBody(answerBody) },
+  responses: { 200: json("The task as it is now.", taskShape) },
+});
+
+const rejectTask = route("post", "/tasks/{id}/reject", {
+  summary: "Reject a deploy",
+  description: "A task that is `waiting` is canceled.",
+  access: "signed-in",
+  faults: { 409: "It does not wait." },
+  request: { params: idParams("id"), body: jsonBody(answerBody) },
+  responses: { 200: json("The task as it is now.", taskShape) },
+});
+
 export interface TasksDeps {
   store: Store;
   manualTasks: ManualTasks;
+  approvals: Pick<Approvals, "answer">;
   waitingOf: WaitingOf;
   /** Finished tasks are deleted after this many days; 0: never. */
   retentionDays: number;
 }
 
-export function tasksApi({ store, manualTasks, waitingOf, retentionDays }: TasksDeps) {
+export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDays }: TasksDeps) {
   const { tasks } = store;
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
   const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
@@ -171,6 +193,13 @@ export function tasksApi({ store, manualTasks, waitingOf, retentionDays }: Tasks
     await audit(c, { action, subject: `task ${task.id}`, projectId: task.projectId, detail });
   }
 
+  async function answered(c: ApiContext, task: Task, isApproved: boolean, comment: string) {
+    const now = await approvals.answer(task.id, isApproved, callerOf(c).username, comment);
+    const { ref, commit } = now;
+    await noted(c, isApproved ? "task.approve" : "task.reject", now, { ref, commit, comment });
+    return written(now);
+  }
+
   return newApi()
     .openapi(runTask, async (c) => {
       const { username } = callerOf(c);
@@ -207,6 +236,14 @@ export function tasksApi({ store, manualTasks, waitingOf, retentionDays }: Tasks
       const canceled = await manualTasks.cancel(task, callerOf(c).username);
       await noted(c, "task.cancel", task);
       return c.json(await written(canceled), 200);
+    })
+    .openapi(approveTask, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "manage");
+      return c.json(await answered(c, task, true, c.req.valid("json").comment), 200);
+    })
+    .openapi(rejectTask, async (c) => {
+      const { task } = await authorized(c, c.req.valid("param").id, "manage");
+      return c.json(await answered(c, task, false, c.req.valid("json").comment), 200);
     })
     .openapi(rerunTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "manage");

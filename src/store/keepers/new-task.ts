@@ -7,6 +7,7 @@ import { taskShape } from "./task-shape.ts";
 const queued = {
   state: "queued",
   supersededBy: null,
+  approval: null,
   rollback: null,
   reason: "",
   attempt: 0,

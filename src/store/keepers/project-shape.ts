@@ -12,6 +12,7 @@ export const projectShape = rowShape<Project, "projects">({
   commitStatus: json(),
   labels: json(),
   supersede: plain(),
+  deploy: json(),
   image: plain(),
   needsContainer: flag,
   isolation: plain(),

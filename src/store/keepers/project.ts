@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from "kysely";
+import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
 import { needsOf } from "../../model/release.ts";
@@ -46,6 +47,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
           ...projectShape.insert({
             ...plainExecution,
             needsContainer: false,
+            deploy: noApproval,
             ...project,
             liveTaskId: null,
             liveNote: "",

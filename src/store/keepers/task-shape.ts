@@ -39,6 +39,7 @@ export const taskShape = rowShape<Task, "tasks">({
   deliveryId: plain(),
   rerunOf: plain(),
   supersededBy: plain(),
+  approval: optional(json()),
   rollbackTo: plain(),
   rollback: optional(json()),
   reason: plain(),

@@ -22,6 +22,7 @@ import { bodyCompression } from "./0012-body-compression.ts";
 import { releases } from "./0013-releases.ts";
 import { deployRules } from "./0014-deploy-rules.ts";
 import { refTips } from "./0015-ref-tips.ts";
+import { approvals } from "./0016-approvals.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -39,6 +40,7 @@ const migrations = {
   "0013-releases": () => releases,
   "0014-deploy-rules": () => deployRules,
   "0015-ref-tips": () => refTips,
+  "0016-approvals": () => approvals,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

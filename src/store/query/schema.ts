@@ -15,9 +15,8 @@ import type { ApiToken, Session, UserWithPassword } from "../../model/user.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 
 /**
- * What stands in the tables, the same in both databases. Times are milliseconds since the epoch in 64-bit integers:
- * they compare, index and come back alike everywhere, without time zones. Booleans are 0 and 1, structures are JSON
- * text: no query looks inside them but the label match, and text keeps escaped NULs that PostgreSQL's jsonb refuses.
+ * The tables, the same in both databases. Times are milliseconds since the epoch. Booleans are 0 and 1, structures are
+ * JSON text: PostgreSQL's jsonb refuses escaped NULs, and only the label match looks inside.
  */
 type Milliseconds = number;
 type Flag = number;

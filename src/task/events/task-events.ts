@@ -21,6 +21,8 @@ export interface TaskEvents extends TaskAnnouncer {
   started(task: Task): void;
   /** A task of the tip of its ref now knows its commit. */
   resolved(task: Task): void;
+  /** It is built, and waits for an approval. */
+  waiting(task: Task): void;
   /** To success, failed, canceled, timeout or lost. */
   finished(task: Task): void;
   /** Its runner vanished before it had done anything that matters. */
@@ -63,7 +65,11 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     tellLater(event, task, known);
   }
 
-  function tellLater(event: TaskEvent | "task.changed", task: Task, known?: KnownProject): void {
+  function tellLater(
+    event: TaskEvent | "task.changed" | "approval.requested",
+    task: Task,
+    known?: KnownProject,
+  ): void {
     later(task, event, () => tellOutside(event, task, known));
   }
 
@@ -81,7 +87,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   async function tellOutside(
-    event: TaskEvent | "task.changed",
+    event: TaskEvent | "task.changed" | "approval.requested",
     task: Task,
     known?: KnownProject,
   ): Promise<void> {
@@ -93,7 +99,11 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   }
 
   /** A notification that fails does not keep the commit from its status. */
-  async function notify(event: TaskEvent, task: Task, project: Enqueued["project"]): Promise<void> {
+  async function notify(
+    event: TaskEvent | "approval.requested",
+    task: Task,
+    project: Enqueued["project"],
+  ): Promise<void> {
     try {
       await parts.notifier.tell(event, task, project);
     } catch (error) {
@@ -160,6 +170,11 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     },
     // Nobody is notified, but the commit gets its status.
     resolved: (task) => tell("task.changed", task),
+    waiting(task) {
+      changed(task);
+      wakeups.notify(queueTopic);
+      tellLater("approval.requested", task);
+    },
     finished,
     requeued(task) {
       metrics.leaseLost();

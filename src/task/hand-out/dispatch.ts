@@ -11,6 +11,7 @@ import {
   type RunTask,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
+import { needsApproval, pinTask, withoutDeploy } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
@@ -49,7 +50,12 @@ export function buildDispatch(parts: DispatchParts) {
     if (!task) return null;
     try {
       await mustBeActive(runner);
-      const instruction = await instructionFor(task, lease, { ...parts, keepers: store, now });
+      const pinned = await pinnedIfNeeded(task);
+      const instruction = await instructionFor(withoutDeploy(pinned), lease, {
+        ...parts,
+        keepers: store,
+        now,
+      });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
@@ -65,6 +71,15 @@ export function buildDispatch(parts: DispatchParts) {
       await refuse(task, error.message);
       return claimOnce(runner, request);
     }
+  }
+
+  /** A deploy that needs an approval is only built for now. */
+  async function pinnedIfNeeded(task: Task): Promise<Task> {
+    const project = await store.projects.byId(task.projectId);
+    if (project === null || !needsApproval(task, project)) return task;
+    const pinned = await store.run(pinTask, task.id);
+    if (pinned === null) throw new Undeliverable("The task or its project has been deleted.");
+    return pinned;
   }
 
   /** Two instances that meet on one project try again; a third meeting in a row is left to the next poll. */

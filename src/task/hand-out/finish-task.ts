@@ -1,6 +1,7 @@
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
+import { waitingSince } from "../approval/request-approval.ts";
 import { endStages } from "../queue/stages.ts";
 import { noteEnd, rollbackText } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
@@ -19,6 +20,11 @@ export const finishTask = operation(
     const before = await renew(keepers, held);
     if (!before) return null;
     const now = keepers.now();
+    if (state === "success" && before.approval?.state === "building") {
+      const set =
+        before.state === "canceling" ? canceledBuild(before, now) : waitingSince(before.approval, now);
+      return keepers.tasks.change(before.id, { whileIn: [before.state], set });
+    }
     // A cancel keeps its own words: who did it, or what superseded it.
     const given = state === "canceled" && before.reason ? before.reason : reason;
     const task = await keepers.tasks.change(before.id, {
@@ -36,6 +42,11 @@ export const finishTask = operation(
     return task;
   },
 );
+
+/** It was built, and canceled before an approval was requested. */
+function canceledBuild({ stages }: Task, now: Date): Partial<Task> {
+  return { state: "canceled", stages: endStages(stages, "canceled", now), leaseUntil: null, finishedAt: now };
+}
 
 /** The outcome first: a commit status shows little more. */
 function withRollback(task: Task, reason: string): string {

@@ -15,6 +15,7 @@ import type {
   StageRequest,
 } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
+import type { Approvals } from "../approval/approvals.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
 import { hasSideEffects } from "../queue/stages.ts";
@@ -32,6 +33,7 @@ export interface HeldCallsParts {
   wakeups: Wakeups;
   limits: TaskLimits;
   clock: Pick<Clock, "elapsed">;
+  approvals: Pick<Approvals, "end">;
 }
 
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
@@ -45,7 +47,8 @@ const timeoutSlackMs = 15_000;
 const endingMs = 60_000;
 
 /** The calls of a runner about a task it holds. All are idempotent; all renew the lease; all say whether to go on. */
-export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
+export function buildHeldCalls(parts: HeldCallsParts) {
+  const { store, events, wakeups, limits, clock, approvals } = parts;
   const watch = buildSilenceWatch(clock.elapsed);
   const released = new AbortController();
 
@@ -128,7 +131,9 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
       const { state, reason, kept } = request;
       const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason, kept });
       if (!done) return leaseLost;
-      events.finished(done);
+      if (done.state === "waiting") events.waiting(done);
+      else events.finished(done);
+      if (done.state === "success") void approvals.end();
       return { continue: false };
     },
 

@@ -39,8 +39,12 @@ export class Undeliverable extends Error {
 /** The one instruction of the protocol, for a task that has just been claimed. Throws Undeliverable when there is none. */
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
-  const project = await keepers.projects.byId(task.projectId);
-  if (!project) throw new Undeliverable("The project has been deleted.");
+  const current = await keepers.projects.byId(task.projectId);
+  if (!current) throw new Undeliverable("The project has been deleted.");
+  const project = { ...current, ...task.approval?.pinned };
+  // The clone credential is that of the current address, and must not be sent to another server.
+  if (project.git.url !== current.git.url)
+    throw new Undeliverable("The project's git.url was changed after the approval was requested.");
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
   const { credential, secrets } = await openSecrets(project, parts);

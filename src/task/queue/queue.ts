@@ -98,7 +98,7 @@ export async function supersedeOlder(
     if (older.id === task.id || older.ref !== task.ref) continue;
     const changed =
       (await keepers.tasks.change(older.id, {
-        whileIn: ["queued"],
+        whileIn: ["queued", "waiting"],
         set: {
           state: "canceled",
           reason,

@@ -30,6 +30,7 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     causeRef: task.causeRef,
     causeCommit: task.causeCommit,
     source: task.source,
+    approval: approvalJson(task),
     ...queued,
     ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
     notBefore: timeJson(task.notBefore),
@@ -38,6 +39,13 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     finishedAt: timeJson(task.finishedAt),
   };
 }
+/** Without what is pinned, which is long. */
+function approvalJson({ approval }: Task) {
+  if (approval === null) return null;
+  const { pinned: _pinned, expiresAfterMinutes: _minutes, ...shown } = approval;
+  return shown;
+}
+
 export type TaskJson = ReturnType<typeof taskJson>;
 
 export function logLineJson(line: LogLine) {

@@ -9,7 +9,14 @@ import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./tas
 /** Two announcements of one change arrive within seconds; a queue at the host may delay one of them. */
 export const repeatedWithinMs = 10 * 60_000;
 
-const usefulStates: readonly TaskState[] = ["queued", "dispatched", "running", "canceling", "success"];
+const usefulStates: readonly TaskState[] = [
+  "queued",
+  "dispatched",
+  "running",
+  "canceling",
+  "waiting",
+  "success",
+];
 
 /**
  * Hosts announce a new branch by `create` and `push`, and a merge by a push and by the merge request. The second
@@ -28,6 +35,7 @@ export async function joinSameChange(
   if (!isCovered && !(isTaken && covers(asked, earlier.actions))) return null;
   const into = await keepers.tasks.byId(earlier.id);
   if (into === null || into.state !== earlier.state) return null;
+  if (isTaken && into.approval !== null) return null;
   const { project } = situation;
   const order = {
     ...orderOf(rules, project, event),

@@ -72,7 +72,7 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
     return null;
   }
   const task = first.state === "queued" ? await keepers.tasks.byId(first.id) : null;
-  if (task === null || task.state !== "queued" || !isAlike(hand, task)) {
+  if (task === null || task.state !== "queued" || task.approval !== null || !isAlike(hand, task)) {
     trace.add("debounce", "pass", `task ${first.id}`, shown, "The task of the window can take no more.");
     return null;
   }

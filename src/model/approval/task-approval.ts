@@ -1,0 +1,19 @@
+import type { Project } from "../project.ts";
+
+/** What an approval is about: these values are used, whatever the project says later. */
+export type Pinned = Pick<Project, "git" | "stages" | "env" | "image">;
+
+/** Times are ISO 8601. */
+export interface TaskApproval {
+  /** `building`: approval is requested as soon as the build has succeeded. */
+  state: "building" | "waiting" | "approved" | "rejected" | "expired";
+  notByPusher: boolean;
+  expiresAfterMinutes: number;
+  requestedAt: string | null;
+  expiresAt: string | null;
+  /** The person who approved or rejected it. */
+  by: string | null;
+  at: string | null;
+  comment: string;
+  pinned: Pinned;
+}

@@ -1,0 +1,14 @@
+import { type Kysely, type Migration, sql } from "kysely";
+
+/** Deploys that a person must approve. No deploy of an existing project does. */
+const statements = [
+  `alter table projects add column deploy text not null
+    default '{"approval":"none","branches":[],"notByPusher":false,"expiresAfterMinutes":4320}'`,
+  "alter table tasks add column approval text",
+];
+
+export const approvals: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const statement of statements) await sql.raw(statement).execute(db);
+  },
+};

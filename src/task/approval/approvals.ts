@@ -1,0 +1,44 @@
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import type { TaskEvents } from "../events/task-events.ts";
+import { answerApproval, endApprovals } from "./answer-approval.ts";
+
+/** Answers to tasks that wait for an approval. */
+export interface Approvals {
+  answer(id: number, isApproved: boolean, username: string, comment: string): Promise<Task>;
+  /** Cancels requests that expired or were overtaken. */
+  end(): Promise<void>;
+  start(): void;
+  stop(): void;
+}
+
+const lookEveryMs = 30_000;
+
+export function buildApprovals(parts: { store: Store; events: TaskEvents; log: Log }): Approvals {
+  const { store, events, log } = parts;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  async function end(): Promise<void> {
+    try {
+      for (const task of await store.run(endApprovals, null)) events.finished(task);
+    } catch (error) {
+      log.error({ error: messageOf(error) }, "requests for approval could not be looked at");
+    }
+  }
+
+  return {
+    async answer(id, isApproved, username, comment) {
+      const task = await store.run(answerApproval, { id, isApproved, username, comment });
+      if (task.state === "queued") events.changed(task);
+      else events.finished(task);
+      return task;
+    },
+    end,
+    start() {
+      timer = setInterval(() => void end(), lookEveryMs);
+    },
+    stop: () => clearInterval(timer),
+  };
+}
