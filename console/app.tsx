@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Fragment, lazy, type ReactNode, Suspense, useEffect } from "react";
-import { Route, Router, Switch, useLocation, useSearch } from "wouter";
+import { Link, Route, Router, Switch, useLocation, useSearch } from "wouter";
 import { idOf } from "./address.ts";
 import { ApiProblem, onSignedOut } from "./api.ts";
 import { Boundary } from "./components/boundary.tsx";
@@ -12,6 +12,8 @@ import { askBeforeLeaving, useConsoleLocation, useConsoleSearch } from "./locati
 import { Overview } from "./pages/overview.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { forgetSession, meQuery } from "./session.ts";
+import { rich } from "./text/rich.ts";
+import { t } from "./text/text.ts";
 
 // The overview and the sign-in are the first load; each other page comes when it is first opened.
 const Projects = lazy(() => import("./pages/projects.tsx"));
@@ -108,10 +110,9 @@ function byId(text: string, page: (id: number) => ReactNode): ReactNode {
 function NotFound() {
   return (
     <>
-      <PageHead title="Not found" />
-      <Empty title="There is no such page">
-        The address may be mistyped, or what it named was deleted. The navigation leads to everything there
-        is.
+      <PageHead title={t("app.notFound")} />
+      <Empty title={t("app.noSuchPage")}>
+        {rich("app.noSuchPageHint", { overview: <Link href="/">{t("app.overview")}</Link> })}
       </Empty>
     </>
   );

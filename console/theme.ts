@@ -1,4 +1,5 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
+import { t } from "./text/text.ts";
 
 /** Harbour water, from mist to the deep. */
 const tide: MantineColorsTuple = [
@@ -77,10 +78,12 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: "sm" } },
     PasswordInput: {
-      defaultProps: { visibilityToggleButtonProps: { "aria-label": "Show what is typed", tabIndex: 0 } },
+      defaultProps: { visibilityToggleButtonProps: { "aria-label": t("words.showPassword"), tabIndex: 0 } },
     },
-    Modal: { defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": "Close" } } },
-    Drawer: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    Modal: {
+      defaultProps: { centered: true, radius: "lg", closeButtonProps: { "aria-label": t("words.close") } },
+    },
+    Drawer: { defaultProps: { closeButtonProps: { "aria-label": t("words.close") } } },
     Tooltip: { defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: true } } },
     Table: { defaultProps: { verticalSpacing: 8, horizontalSpacing: "sm", fz: "sm" } },
   },

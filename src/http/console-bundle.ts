@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { type Language, languages } from "../model/language.ts";
 import { compressFile, type StaticFile } from "./static-file.ts";
 
 /** One file of the console. */
 export interface ConsoleAsset extends StaticFile {
-  /** URL path: `/assets/main-1a2b3c4d.js`; the page itself is `/`. */
+  /** URL path: `/assets/main-1a2b3c4d.js`; the page itself: `pagePath` of its language. */
   path: string;
 }
 
@@ -46,27 +47,35 @@ export async function writeBundle(file: string, assets: ConsoleAsset[]): Promise
 
 export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
   const folder = join(rootDir, "console");
-  const built = await Bun.build({
-    entrypoints: [join(folder, "main.tsx"), join(folder, "color-scheme.ts"), join(folder, "mark.svg")],
+  const common = {
     target: "browser",
     minify: true,
-    splitting: true,
     publicPath: "/assets/",
     naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
     loader: { ".svg": "file" },
-  });
+  } as const;
+  const inFolder = (name: string) => join(folder, name);
+  const built = await Promise.all([
+    Bun.build({ ...common, entrypoints: ["main.tsx", "mark.svg"].map(inFolder), splitting: true }),
+    // Classic scripts, which run before the first paint and cannot import.
+    Bun.build({ ...common, entrypoints: languages.map(startOf).map(inFolder), format: "iife" }),
+  ]);
   const files = await Promise.all(
-    built.outputs.map(async (output) => ({
-      name: output.path.replace(/^\.\//, ""),
-      isChunk: output.kind === "chunk",
-      contentType: output.type,
-      content: new Uint8Array(await output.arrayBuffer()),
-    })),
+    built
+      .flatMap(({ outputs }) => outputs)
+      .map(async (output) => ({
+        name: output.path.replace(/^\.\//, ""),
+        isChunk: output.kind === "chunk",
+        contentType: output.type,
+        content: new Uint8Array(await output.arrayBuffer()),
+      })),
   );
-  const page = pageOf(await readFile(join(folder, "index.html"), "utf8"), files);
+  const template = await readFile(join(folder, "index.html"), "utf8");
   return Promise.all([
-    compress("/", "text/html;charset=utf-8", new TextEncoder().encode(page)),
+    ...languages.map((language) =>
+      compress(pagePath(language), "text/html;charset=utf-8", pageOf(template, language, files)),
+    ),
     ...files.map((file) => compress(`/assets/${file.name}`, file.contentType, file.content)),
   ]);
 }
@@ -76,15 +85,25 @@ interface BuiltFile {
   isChunk: boolean;
 }
 
-/** Replaces `main.js`, `main.css` … in the page by the built files, whose names contain a hash. */
-function pageOf(template: string, files: BuiltFile[]): string {
-  return template.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
+/** The script that installs the texts of a language. */
+const startOf = (language: Language) => `start-${language.toLowerCase()}.ts`;
+
+/** Name of the page in a language; the server chooses one for each request. */
+export const pagePath = (language: Language) => `/${language}`;
+
+/** The page in one language. Replaces `main.js`, `main.css` … in the page by the built files, whose names contain a hash. */
+function pageOf(template: string, language: Language, files: BuiltFile[]): Uint8Array {
+  const written = template
+    .replace('<html lang="en">', `<html lang="${language}">`)
+    .replace("start-en.js", startOf(language).replace(".ts", ".js"));
+  const page = written.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
     const matches = (file: BuiltFile) =>
       !file.isChunk && file.name.startsWith(`${name}-`) && file.name.endsWith(`.${ending}`);
     const built = files.find(matches);
     if (!built) throw new Error(`The console's page asks for ${name}.${ending}, which the bundle lacks.`);
     return `${attribute}="/assets/${built.name}"`;
   });
+  return new TextEncoder().encode(page);
 }
 
 async function compress(path: string, contentType: string, content: Uint8Array): Promise<ConsoleAsset> {

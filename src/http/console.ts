@@ -1,4 +1,5 @@
-import { type ConsoleAsset, loadConsole } from "./console-bundle.ts";
+import { type ConsoleAsset, loadConsole, pagePath } from "./console-bundle.ts";
+import { languageOf } from "./language.ts";
 import { addressOf } from "./request-address.ts";
 import type { Handler } from "./server.ts";
 import { fileResponse } from "./static-file.ts";
@@ -55,8 +56,13 @@ export function consolePages(rootDir: string): Handler {
         : undefined;
     }
     if (notPages.test(pathname) || !wantsPage(request)) return undefined;
-    const page = (await assets()).get("/");
-    return page ? fileResponse(request, page, "no-cache", securityHeaders) : undefined;
+    const language = languageOf(request);
+    const page = (await assets()).get(pagePath(language));
+    if (!page) return undefined;
+    const response = fileResponse(request, page, "no-cache", securityHeaders);
+    response.headers.set("content-language", language);
+    response.headers.append("vary", "Accept-Language, Cookie");
+    return response;
   };
 }
 

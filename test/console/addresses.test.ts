@@ -29,11 +29,11 @@ test("an address with an invalid id shows that there is no such page, for every 
   for (const path of ["/tasks", "/projects", "/deliveries"])
     for (const id of noIds) {
       await go(`${path}/${id}`);
-      await page.getByText("There is no such page").waitFor();
+      await page.getByText("This page does not exist").waitFor();
     }
   for (const path of ["/projects/abc/webhook", "/projects/1/nonsense", "/projects/1/settings/more"]) {
     await go(path);
-    await page.getByText("There is no such page").waitFor();
+    await page.getByText("This page does not exist").waitFor();
     expect(await page.title()).toBe("Not found · Slipway");
   }
   expect(requests.filter((path) => /^.api.*(NaN|Infinity|undefined)/.test(path))).toEqual([]);

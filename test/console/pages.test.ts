@@ -98,7 +98,7 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
   ["tokens", () => "/tokens", "nightly build"],
   ["audit", () => "/audit", "webhook.save"],
   ["account", () => "/account", "Sessions"],
-  ["an address that leads nowhere", () => "/nowhere", "There is no such page"],
+  ["an address that leads nowhere", () => "/nowhere", "This page does not exist"],
 ];
 
 for (const [name, pathOf, text] of pages) {

@@ -54,6 +54,47 @@ test("the content security policy forbids inline scripts, and the page has none"
   expect(await page()).not.toMatch(/<script(?![^>]*src=)|\son\w+=/);
 });
 
+test("the page comes in the language of the cookie, else of the browser, else in English", async () => {
+  const languageOf = async (headers: Record<string, string>) => {
+    const response = await get("/", { "accept-encoding": "identity", ...headers });
+    const [, attribute] = /<html lang="([^"]+)">/.exec(await response.text()) ?? [];
+    expect(response.headers.get("content-language")).toBe(attribute ?? "");
+    expect(response.headers.get("vary")).toContain("Accept-Language");
+    return attribute;
+  };
+  const cases = [
+    ["", "", "en"],
+    ["zh-CN,zh;q=0.9,en;q=0.8", "", "zh-CN"],
+    ["en-GB,en;q=0.9,zh-CN;q=0.8", "", "en"],
+    ["en;q=0.5, zh-Hans-SG", "", "zh-CN"],
+    ["zh;q=0, de", "", "en"],
+    ["fr, zh-TW;q=0.4", "", "zh-CN"],
+    ["*;q=x,,;", "", "en"],
+    ["en", "a=1; slipway_language=zh-CN", "zh-CN"],
+    ["zh-CN", "slipway_language=en", "en"],
+    ["zh-CN", "slipway_language=../../etc", "zh-CN"],
+  ] as const;
+  for (const [accepted, cookie, expected] of cases)
+    expect([accepted, cookie, await languageOf({ "accept-language": accepted, cookie })]).toEqual([
+      accepted,
+      cookie,
+      expected,
+    ]);
+});
+
+test("a page loads the texts of one language only", async () => {
+  for (const [language, other] of [
+    ["en", "zh-cn"],
+    ["zh-cn", "en"],
+  ]) {
+    const html = await (
+      await get("/", { "accept-encoding": "identity", "accept-language": language ?? "" })
+    ).text();
+    expect(assetsOf(html).filter((path) => path.includes(`/start-${language}-`))).toHaveLength(1);
+    expect(html).not.toContain(`/start-${other}-`);
+  }
+});
+
 test("files are named by their content and cached for ever; the page itself is requested each time", async () => {
   const html = await get("/");
   expect(html.headers.get("cache-control")).toBe("no-cache");

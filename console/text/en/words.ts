@@ -1,0 +1,5 @@
+/** Words that several pages use. */
+export const words = {
+  close: "Close",
+  showPassword: "Show the password",
+} as const;

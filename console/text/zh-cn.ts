@@ -1,0 +1,7 @@
+import type { en } from "./en.ts";
+import type { Translated } from "./message.ts";
+import { app } from "./zh-cn/app.ts";
+import { words } from "./zh-cn/words.ts";
+
+/** Simplified Chinese. */
+export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } = { app, words };
