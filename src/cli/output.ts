@@ -91,3 +91,8 @@ function titleOf(column: string): string {
 export function visible(value: Row[string]): string {
   return value === null || value === undefined ? "-" : visibleText(String(value));
 }
+
+/** The text with its line ends; later lines are indented, so that none of them looks like output of the program. */
+export function visibleLines(value: string): string {
+  return value.split("\n").map(visible).join("\n    ");
+}

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
-import { print, printLogLine, type Row, table, visible } from "./output.ts";
+import { print, printLogLine, type Row, table, visible, visibleLines } from "./output.ts";
 import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
 
 interface TaskItem {
@@ -102,7 +102,7 @@ async function showTask(taskId: string, options: RemoteOptions): Promise<void> {
       ...known.map((name) => `${name.padEnd(21)}${visible(task[name])}`),
       "",
       table(task.stages, ["name", "state", "startedAt", "finishedAt", "exitCode"]),
-      task.reason ? `${task.state}: ${visible(task.reason)}` : task.state,
+      task.reason ? `${task.state}: ${visibleLines(task.reason)}` : task.state,
     ].join("\n"),
   );
 }
@@ -134,8 +134,8 @@ async function printLog(api: Remote, taskId: string, options: FollowOptions): Pr
   const { state, reason } = await api.get<{ state: string; reason?: string }>(
     `/api/tasks/${segment(taskId)}`,
   );
-  const ending = `Task ${taskId} ended as ${state}.${reason ? ` ${visible(reason)}` : ""}`;
+  const ending = `Task ${taskId} ended as ${visible(state)}.${reason ? ` ${visibleLines(reason)}` : ""}`;
   if (state !== "success") throw new Fault("internal", ending);
   // Not on stdout, which may be redirected to a file for the log.
-  process.stderr.write(`${visible(ending)}\n`);
+  process.stderr.write(`${ending}\n`);
 }
