@@ -67,6 +67,22 @@ test("the last instance that ends in order reports all users offline, also those
   expect(room.events.slice(3).sort()).toEqual(["offline anna", "offline ben", "offline bert"]);
 });
 
+test("of instances that end at the same moment, one reports the users offline", async () => {
+  const room = await roomOf("a", "b", "c");
+  for (const node of room.nodes.keys()) room.open(node, `user-${node}`);
+  await room.pass(1_000);
+  for (const node of room.nodes.keys()) room.close(node, `user-${node}`);
+  await Promise.all([...room.nodes.values()].map(({ presence }) => presence.leave()));
+  expect(room.events.toSorted()).toEqual([
+    "offline user-a",
+    "offline user-b",
+    "offline user-c",
+    "online user-a",
+    "online user-b",
+    "online user-c",
+  ]);
+});
+
 test("an instance that ends before it can know whether it is alone reports nothing", async () => {
   const room = new Room();
   room.start("a");

@@ -1,5 +1,5 @@
 import type { Bus } from "../../bus/bus.ts";
-import type { Clock } from "../../clock.ts";
+import { type Clock, pause } from "../../clock.ts";
 import type { ControlMessage, PresenceEvent } from "../message/message.ts";
 import { ClusterView, digestOf, type NodeView } from "./cluster-view.ts";
 import { type PresenceNote, readPresenceNote } from "./presence-note.ts";
@@ -25,6 +25,8 @@ export const presenceBeatMs = 5_000;
 /** An instance is evicted after this many beats without a note, and so within three beats of its end. */
 const beatsUntilDead = 2.5;
 const usersPerPart = 2_000;
+/** How long an ending instance waits for its own bye. */
+const byeReturnsWithinMs = 2_000;
 /** The next older instance answers only if the one before it did not within this time. */
 const answerEveryMs = 1_000;
 
@@ -58,6 +60,7 @@ export class ClusterPresence {
   #wasReady = false;
   /** Since when this instance certainly receives notes; null: it may have missed some. */
   #receivingSinceMs: number | null = null;
+  readonly #byeReturned = Promise.withResolvers<void>();
 
   constructor(parts: ClusterPresenceParts) {
     const { steady, node, boot, clock } = parts;
@@ -120,6 +123,7 @@ export class ClusterPresence {
     if (note.kind === "reports") this.#reporter.receive(note, isOwn);
     if (isOwn) {
       if (note.kind === "ask") this.#receivingSinceMs ??= this.#parts.steady.now();
+      if (note.kind === "bye" && note.boot === this.#parts.boot) this.#byeReturned.resolve();
       if (note.kind === "reports" && this.#reportingInstance() === this.#own) this.#reporter.flush();
       return;
     }
@@ -166,10 +170,16 @@ export class ClusterPresence {
     const others = [...this.#view.nodes.values()].filter((view) => view !== this.#own);
     // Instances that started a moment ago would otherwise never get the reports.
     if (others.some(({ mayTell }) => !mayTell)) await this.#sendState().catch(() => {});
-    const wasLast = others.length === 0 && this.#own.mayTell;
-    await this.#publish({ kind: "bye" }).catch(() => {});
-    // Another instance may have appeared meanwhile.
-    if (wasLast && this.nodeCount === 1 && this.#own.mayTell) await this.#reporter.end();
+    const isSent = await this.#publish({ kind: "bye" }).then(
+      () => true,
+      () => false,
+    );
+    // Instances that end at the same time: the bye of the others may still be on its way. All receive the byes in one
+    // order, so the one whose bye comes last knows it when that bye comes back.
+    const waited = new AbortController();
+    if (isSent) await Promise.race([this.#byeReturned.promise, pause(byeReturnsWithinMs, waited.signal)]);
+    waited.abort();
+    if (this.nodeCount === 1 && this.#own.mayTell) await this.#reporter.end();
   }
 
   #resetTimeouts(nowMs: number): void {
