@@ -16,7 +16,7 @@ export interface StoreOptions {
   clock?: Clock;
   /** Connections to PostgreSQL that this instance opens at most. */
   poolSize?: number;
-  /** The program of SQLite's threads. It registers the operations, so the store cannot name it itself. */
+  /** The program of SQLite's threads. The caller names it, because it registers the operations of all other modules. */
   threadProgram: string | URL;
 }
 
@@ -28,10 +28,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return storeOver(engine);
 }
 
-/** `server`: one of those that serve this database, on SQLite the only one. `alone`: no server may run beside it. */
+/** `server`: a server of this database; SQLite allows one. `alone`: no server may run at the same time. */
 type Use = "server" | "alone";
 
-/** For a server, and for what must not run beside one: refused while somebody has the database who would suffer. */
+/**
+ * Reserves the database for a server, or for a command that must not run beside a server; rejects while a conflicting
+ * process uses it.
+ */
 export async function openOwnStore(use: Use, options: StoreOptions): Promise<Store> {
   const release = await own(use, options);
   try {

@@ -9,7 +9,7 @@ interface AskedProjects {
   visibleProjectIds?: number[];
 }
 
-/** Ids of the projects that pass all three conditions; null stands for every project, and for none at all. */
+/** Ids of the projects that pass all three conditions; null: no project filter, includes project 0. */
 export async function askedProjects({ db }: Scope, asked: AskedProjects): Promise<number[] | null> {
   const { projectId, groupId, visibleProjectIds } = asked;
   const sets: number[][] = [];
@@ -33,8 +33,8 @@ export function isOfProjects({ dialect }: Scope, projectIds: number[]): Expressi
 type Listed = "deliveries" | "tasks";
 
 /**
- * The rows that `newestOf` gives for the projects. One index gives those of one project in order; of several, each gives
- * its own newest and only these are left to sort, never all that match.
+ * The rows that `newestOf` gives for the projects. For one project, an index returns them in order; for several, each
+ * returns its own newest, and only these are sorted, never all matches.
  */
 export function newestOfProjects<T extends Listed>(
   scope: Scope,

@@ -7,9 +7,9 @@ export function buildAttemptKeeper({ db }: Scope): AttemptKeeper {
     async count(key, now, windowMs) {
       const at = now.getTime();
       const endsAt = at + windowMs;
-      // An end later than any window can last was stored before a clock was set back.
+      // A window end further ahead than any window lasts was stored before a clock was set back.
       const isOver = sql<SqlBool>`(attempts.ends_at <= ${at} or attempts.ends_at > ${at + 2 * windowMs})`;
-      // One statement, so that guesses sent to several instances at once are all counted.
+      // One statement, so that attempts sent to several instances at the same time are all counted.
       const row = await db
         .insertInto("attempts")
         .values({ key, count: 1, ends_at: endsAt })

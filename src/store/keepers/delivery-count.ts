@@ -4,12 +4,12 @@ import type { DeliveryKeeper } from "../../model/delivery.ts";
 import type { Scope } from "../query/scope.ts";
 
 const maxBuckets = 1000;
-/** A million deliveries are counted in steps of this many buckets, so that no query runs into the time limit of statements. */
+/** A million deliveries are counted in steps of this many buckets, so that no query exceeds the statement timeout. */
 const bucketsPerQuery = 12;
 
 type CountByStatus = DeliveryKeeper["countByStatus"];
 
-/** Deliveries per status and bucket of time, read from one index that holds all it needs. */
+/** Deliveries per status and time bucket, read from one covering index. */
 export async function countByStatus(
   { db, dialect }: Scope,
   { visibleProjectIds, from, to, bucketSeconds }: Parameters<CountByStatus>[0],

@@ -6,10 +6,10 @@ import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.
 
 type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
 
-/** A filter whose group and permissions are worked out: null stands for every project, and project 0. */
+/** A filter with group and permissions resolved. `projectIds` null: no project filter, includes project 0. */
 interface ResolvedFilter extends Pick<DeliveryFilter, "status" | "code" | "from" | "to" | "search"> {
   projectIds: number[] | null;
-  /** Only what comes after this place, newest first. */
+  /** Only deliveries after this place, newest first. */
   place?: DeliveryPlace;
 }
 
@@ -17,7 +17,7 @@ export async function resolve(scope: Scope, filter: DeliveryFilter): Promise<Res
   return { ...filter, projectIds: await askedProjects(scope, filter) };
 }
 
-/** All deliveries that a filter lets through, in no order: good for counting. */
+/** All deliveries that match a filter, unordered: for counting. */
 export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
   const { projectIds, search } = filter;
   let found = inState(scope, filter);
@@ -27,9 +27,9 @@ export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
 }
 
 /**
- * The newest deliveries that a filter lets through, at least the first `count` of them. Where one index cannot give
- * them in order (several projects, or a search over three columns), each part gives its own newest by its index, and
- * only those few are sorted: never all that match.
+ * The newest deliveries that match a filter, at least the first `count`. Where one index cannot return them in order
+ * (several projects, or a search over three columns), each part returns its own newest by its index, and only those are
+ * sorted, never all matches.
  */
 export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
   const { db } = scope;
@@ -61,14 +61,14 @@ function inState({ db }: Scope, { status, code, from, to, place }: ResolvedFilte
   return place === undefined ? found : after(found, place);
 }
 
-/** Accepted deliveries are in none of these indexes; a query for others says so, in the words of the index. */
+/** The partial indexes exclude accepted deliveries; a query must state the same condition to use them. */
 function isExactly(column: "status" | "code", value: string): RawBuilder<SqlBool> {
   const name = sql.ref(column);
   const isOther = value === "accepted" ? sql`` : sql` and ${name} <> 'accepted'`;
   return sql<SqlBool>`(${name} = ${value}${isOther})`;
 }
 
-/** The first condition alone would do but for those of the same moment; it is what the index is entered by. */
+/** The first condition uses the index; the second excludes deliveries of the same moment that were already listed. */
 function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries {
   const time = created_at.getTime();
   return found
@@ -76,16 +76,16 @@ function after(found: Deliveries, { created_at, id }: DeliveryPlace): Deliveries
     .where((eb) => eb.or([eb("created_at", "<", time), eb("deliveries.id", "<", id)]));
 }
 
-/** As people copy a commit from a page: its first digits. Fewer would name too many. */
+/** People paste a commit's first digits. Fewer digits would match too many. */
 const shortCommit = /^[0-9a-f]{7,39}$/i;
 
-/** "Not empty" is stated as in the partial indexes, which serve only queries that say so. */
+/** The partial indexes require "not empty", and a database uses one only if the query states that condition. */
 function searched(search: string): Expression<SqlBool>[] {
   return ["host_delivery_id", "commit", "ref"].map((column) => {
     const name = sql.ref(column);
     const isSame = sql<SqlBool>`(${name} = ${search} and ${name} <> '')`;
     if (column !== "commit" || !shortCommit.test(search)) return isSame;
-    // All that starts so: no digit comes after f, and g does.
+    // All values with this prefix: hexadecimal digits end with f, so g is the upper bound.
     const start = search.toLowerCase();
     return sql<SqlBool>`(${name} >= ${start} and ${name} < ${`${start}g`} and ${name} <> '')`;
   });

@@ -24,7 +24,7 @@ const shape = rowShape<ScannedDelivery, "deliveries">({
   normalized: optional(eventField),
 });
 
-/** One stretch of a list that is walked from its newest entry. */
+/** A section of a list that is read from its newest entry. */
 export async function scanDeliveries(
   scope: Scope,
   filter: DeliveryFilter,
@@ -42,10 +42,11 @@ export async function scanDeliveries(
 }
 
 /**
- * Of the deliveries, those whose ref has a newer one that was built, by a task of its own or one that it was merged
- * into, or that deleted the ref. A replay is as new as what it replays; it deletes nothing, and neither does a test.
- * Asked by the index of refs: few are as busy as a project, and "not empty" is stated because that index serves only
- * queries that say so. Branches of forks have names alike, so the whole ref is compared as well.
+ * Of the given deliveries, those whose ref has a newer delivery that was built (by its own task or a merged one) or
+ * that deleted the ref. A replay is as new as its original; replays and tests delete nothing.
+ *
+ * The query uses the partial index of refs, which requires "not empty". Branches of different forks may share a name,
+ * so the full ref is compared too.
  */
 export async function overtakenDeliveries({ db, dialect }: Scope, ids: readonly number[]): Promise<number[]> {
   const wholeRefOf = (table: string) => dialect.textIn(`${table}.normalized`, "rawRef");

@@ -5,8 +5,8 @@ import { deleteLogRows } from "./task-log.ts";
 import { isUnfinished } from "./task-shape.ts";
 
 /**
- * Goes through the tasks by their numbers, which grow with their time: the old ones stand first, and no index beyond
- * the table's own is needed. Of what stays there are two for each project at most.
+ * Reads tasks by id: ids grow with time, so the oldest come first and no other index is needed. At most two finished
+ * tasks are kept per project.
  */
 export function buildExpiredTaskKeeper(scope: Scope): ExpiredTaskKeeper {
   const { db, dialect } = scope;

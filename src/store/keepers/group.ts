@@ -28,7 +28,7 @@ export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
     },
     async hold(id) {
       const one = db.selectFrom("groups").selectAll().where("id", "=", id);
-      // Where transactions run one after the other, being in one is enough.
+      // SQLite runs transactions one after the other, so it needs no row lock.
       const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },

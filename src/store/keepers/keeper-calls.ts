@@ -3,7 +3,7 @@ import type { CallKind, KeeperCall } from "../query/engine.ts";
 
 type Kinds = { [Noun in keyof Keepers]: { [Method in keyof Keepers[Noun]]: CallKind } };
 
-/** `hold` locks a row until a transaction ends, so only operations have a use for it. */
+/** `hold` locks a row until the transaction ends, so only operations use it. */
 const kinds: Kinds = {
   users: {
     create: "write",
@@ -162,7 +162,7 @@ const kinds: Kinds = {
   meta: { get: "read", set: "write" },
 };
 
-/** Keepers whose every call goes to `execute`. */
+/** Keepers whose calls all go to `execute`. */
 export function keepersOver(execute: (call: KeeperCall) => Promise<unknown>): Keepers {
   const nouns = Object.entries(kinds).map(([noun, methods]) => {
     const calls = Object.entries(methods).map(([method, kind]: [string, CallKind]) => [
@@ -176,7 +176,7 @@ export function keepersOver(execute: (call: KeeperCall) => Promise<unknown>): Ke
 
 type Callable = Record<string, Record<string, (...parameters: readonly unknown[]) => Promise<unknown>>>;
 
-/** Executes a call on the keepers that it names. */
+/** Executes a call on the keeper that it names. */
 export function callKeeper(
   keepers: object,
   { noun, method, parameters }: Omit<KeeperCall, "kind">,

@@ -9,7 +9,7 @@ import { deliveryShape } from "./delivery-shape.ts";
 import { insertTask, nameDelivery, newTaskColumns } from "./new-task.ts";
 import { type TipRow, tipNames, tipRowOf, upsertTip } from "./ref-tip.ts";
 
-/** Stated as in the partial index, which serves only queries that say so. */
+/** The partial index requires this condition, and a database uses the index only if the query states it. */
 const hasHostId = sql<SqlBool>`host_delivery_id <> ''`;
 
 const newColumns = deliveryShape.columns.filter((column) => column !== "id");
@@ -20,13 +20,13 @@ const rowNames = [...newColumns, "repeatable_host_id"] as const;
 const tipValueNames = [...tipNames, "project_id", "repeatable_host_id", "ref"] as const;
 type TipValues = TipRow & Pick<NewRow, "project_id" | "repeatable_host_id" | "ref"> & { task_id: number };
 
-/** The values that a part of a statement uses. */
+/** The parameters of one part of a statement. */
 function picked<Row>(names: readonly (keyof Row & string)[], values: object): Row {
   const given = values as Record<string, unknown>;
   return Object.fromEntries(names.map((name) => [name, given[name]])) as Row;
 }
 
-/** Null in `repeatable_host_id` finds nothing: a replay is no repeat, nor is a delivery without an id of the host. */
+/** Null in `repeatable_host_id` matches nothing: a replay is not a repeat, nor is a delivery without the host's id. */
 function insertable(db: Database, { repeatable_host_id, ...row }: NewRow) {
   const repeat_of = db
     .selectFrom("deliveries")
@@ -47,7 +47,7 @@ const insertDelivery = fixedQuery(rowNames, (db, row: NewRow, { tellsNewIds }) =
     .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
-/** One statement of PostgreSQL for the delivery and its tip. */
+/** One PostgreSQL statement for the delivery and its tip. */
 const insertWithTip = fixedQuery<NewRow & TipRow, { id: number }>([...rowNames, ...tipNames], (db, row) =>
   db
     .with("tip", () => sql`(${upsertTip(row, row.merged_into_task_id)})`)
@@ -65,7 +65,7 @@ export async function insertRecord(scope: Scope, row: NewRow, tip: HandledTip | 
   if (tip === null) return insertDelivery.newId(scope, row);
   const tipRow = tipRowOf(tip);
   if (!scope.dialect.tellsNewIds) return insertWithTip.newId(scope, { ...row, ...tipRow });
-  // Before the delivery, which would otherwise count as sent already.
+  // Before the delivery is inserted, because it would otherwise count as already sent.
   await storeTip(scope, { ...tipRow, ...tipKeysOf(row), task_id: row.merged_into_task_id ?? 0 });
   return insertDelivery.newId(scope, row);
 }
@@ -83,7 +83,7 @@ export function newRowOf(delivery: NewDelivery) {
 
 type NewTaskRow = Insertable<TaskTable>;
 
-/** A delivery and the task that it makes: each row names the other. */
+/** A delivery and its task: each row contains the other's id. */
 export async function insertWithTask(
   scope: Scope,
   delivery: NewRow,
@@ -130,7 +130,7 @@ const insertBothWithTip = fixedQuery<Both & TipRow, BothIds>(
       .select(["task_id", "delivery_id"]),
 );
 
-/** One statement of PostgreSQL, which hands out the ids of both rows before it makes them. */
+/** One PostgreSQL statement, which allocates both ids before it inserts the rows. */
 function insertsOfBoth(db: Database, values: Both) {
   const row = values as unknown as Record<string, unknown>;
   const taskRow = Object.fromEntries(newTaskColumns.map((name) => [name, row[`new_task_${name}`]]));

@@ -64,7 +64,7 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .where("place", "<=", perProject)
         .orderBy("next_try_at")
         .limit(limit);
-      // Looked at once more in the update itself: another instance may have taken it in between.
+      // Checked again in the update itself: another instance may have taken the call in between.
       const rows = await db
         .updateTable("outgoing_calls")
         .set((eb) => ({ attempts: eb("attempts", "+", 1), next_try_at: until.getTime() }))
@@ -126,7 +126,7 @@ function deleteSubject({ db }: Scope, subject: string): Promise<{ id: number; at
 
 type Receiver = Pick<OutgoingCall, "url" | "targetId">;
 
-/** The calls of a project, or those to one receiver: a target, or an address where there is none. */
+/** The calls of a project, or the calls to one receiver: a target, or an address if there is no target. */
 async function countOf({ db }: Scope, projectId: number, receiver?: Receiver): Promise<number> {
   const { waiting } = await db
     .selectFrom("outgoing_calls")

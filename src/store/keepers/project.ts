@@ -10,7 +10,7 @@ import { projectShape } from "./project-shape.ts";
 import { deleteLogRows } from "./task-log.ts";
 
 const tasksPerBatch = 50;
-/** A row is up to a quarter of a megabyte. */
+/** A row can be a quarter of a megabyte. */
 const logRowsPerBatch = 20;
 
 const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
@@ -19,7 +19,7 @@ const selectProject = fixedQuery(["id"], (db, { id }: { id: number }) =>
 
 const selectProjectToChange = fixedQuery(["id"], (db, { id }: { id: number }, dialect) => {
   const one = db.selectFrom("projects").selectAll().where("id", "=", id);
-  // Where transactions run one after the other, being in one is enough.
+  // SQLite runs transactions one after the other, so it needs no row lock.
   return dialect.hasRowLocks ? one.forNoKeyUpdate() : one;
 });
 
@@ -130,7 +130,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   };
 }
 
-/** A few rows at a time: a project may have many tasks with long logs, and other writes run in between. */
+/** A few rows at a time: a project may have many tasks with long logs, and other writes must run in between. */
 async function deleteSomeTasks({ db, dialect }: Scope, projectId: number): Promise<boolean> {
   const some = await db
     .selectFrom("tasks")

@@ -56,7 +56,7 @@ const excluded = {
   polled_task_id: sql<number | null>`excluded.polled_task_id`,
 };
 
-/** The values of a tip beside those of its delivery. */
+/** A tip's values that its delivery does not have. */
 export interface TipRow {
   tip_ref: string;
   tip_commit: string;

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { DeliveryKeeper } from "../../model/delivery.ts";
 import type { Scope } from "../query/scope.ts";
 
-/** For queries of deliveries: the delivery that took over the task of each. */
+/** For queries of deliveries: the delivery that took over each delivery's task. */
 export const replacedBy = sql<number | null>`(select replaced_deliveries.replaced_by
   from replaced_deliveries where replaced_deliveries.delivery_id = deliveries.id)`.as("replaced_by");
 

@@ -70,7 +70,7 @@ export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
     },
     async hold(id) {
       const one = db.selectFrom("runners").selectAll().where("id", "=", id);
-      // Where transactions run one after the other, being in one is enough.
+      // SQLite runs transactions one after the other, so it needs no row lock.
       const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },

@@ -8,14 +8,14 @@ import { projectIsFree, waitingProjects } from "./queue-order.ts";
 import { isHeld, taskShape } from "./task-shape.ts";
 
 /**
- * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked and locked ones
- * skipped, so that claimers pass each other; where their snapshots still overlap, the unique index over held tasks of
- * a project refuses the second one. Most claims find nothing, so they look before they lock.
+ * Moves the first claimable task to `dispatched`. On PostgreSQL the task and its project are locked, and locked rows
+ * are skipped, so that claims do not wait for each other. If their snapshots still overlap, the unique index over held
+ * tasks of a project rejects the second one. Most claims find nothing, so they read before they lock.
  */
 export async function claimTask(scope: Scope, request: ClaimRequest): Promise<Task | null> {
   const { db, dialect } = scope;
   if ((await nextFor(scope, request, withoutLock)) === undefined) return null;
-  // Two claims of one runner cannot both fit: the second waits here.
+  // Two claims of one runner must not exceed its limit together: the second waits here.
   if (dialect.hasRowLocks)
     await db.selectFrom("runners").select("id").where("id", "=", request.runnerId).forUpdate().execute();
   const next = await nextFor(scope, request, dialect.hasRowLocks ? lockOfClaim : withoutLock);
@@ -61,8 +61,8 @@ async function heldBy({ db }: Scope, runnerId: number): Promise<number> {
 }
 
 /**
- * The current rules of admins. A claim may wait long, and a runner that was bound to other groups or lost a label meanwhile
- * must not get a task that it could have had before. task/queue/waiting.ts describes the same rules.
+ * The admins' current rules. A claim may wait for long, and a runner that meanwhile was bound to other groups or lost a
+ * label must not get a task under the old rules. task/queue/waiting.ts describes the same rules.
  */
 const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<SqlBool>`not exists (
     select 1 from runners where runners.id = ${runnerId} and (
@@ -82,8 +82,8 @@ const isSafe = (isolation: IsolationLevel, hasContainers: boolean) => {
 };
 
 /**
- * The first of the tasks that may start, considering the first one of each free project. A task created in the future may
- * start at once: the clock was set back since.
+ * The first task that may start, among the first task of each free project. A task created in the future may start at
+ * once: the clock was set back since.
  */
 async function nextClaimable(
   { db, dialect }: Scope,

@@ -43,7 +43,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
       const row = await orFault(dialect, insert.executeTakeFirst(), {
         missing: `Task ${taskId} does not exist.`,
       });
-      // Another append of the same lines came first: what it stored decides.
+      // Another append of the same lines was first: its rows decide.
       return row?.next_index ?? (await end(taskId)).nextIndex;
     },
     nextLogIndex: async (taskId) => (await end(taskId)).nextIndex,
@@ -69,7 +69,7 @@ export function buildTaskLogKeeper(scope: Scope): TaskLogKeeper {
   };
 }
 
-/** The lines that continue a log at `nextIndex` without a gap; what came before it is a double. */
+/** The lines that continue a log at `nextIndex` without a gap; earlier lines are repeats. */
 function continuing(lines: LogLine[], nextIndex: number): LogLine[] {
   const fresh = lines.filter((line) => line.index >= nextIndex).sort((a, b) => a.index - b.index);
   const gap = fresh.findIndex((line, offset) => line.index !== nextIndex + offset);
@@ -85,7 +85,7 @@ function readLines(firstIndex: number, lines: string): LogLine[] {
   }));
 }
 
-/** Deletes at most `limit` rows of these tasks' logs; answers how many. */
+/** Deletes at most `limit` rows of these tasks' logs; returns the number of deleted rows. */
 export async function deleteLogRows(
   { db, dialect }: Pick<Scope, "db" | "dialect">,
   taskIds: readonly number[],

@@ -55,14 +55,14 @@ export const taskShape = rowShape<Task, "tasks">({
 });
 
 /**
- * States as literals, word for word as in the partial indexes of the tasks table: a database uses such an index only
- * when the query states its condition, and a parameter does not.
+ * States as literals, exactly as in the partial indexes of the tasks table: a database uses such an index only if the
+ * query states its condition as a literal.
  */
 export const isQueued = sql<SqlBool>`state = 'queued'`;
 export const isHeld = sql<SqlBool>`state in ('dispatched', 'running', 'canceling')`;
 export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'running', 'canceling')`;
 
-/** As a literal, so that the partial indexes over unfinished tasks serve it too. */
+/** As a literal, so that the partial indexes over unfinished tasks can be used too. */
 export function isInState(state: TaskState): RawBuilder<SqlBool> {
   return sql<SqlBool>`state = ${sql.lit(state)}`;
 }

@@ -5,13 +5,13 @@ import type { Scope } from "../query/scope.ts";
 const probeLength = 128 * 1024;
 const probeName = "write probe";
 
-/** What the store itself does with its database. */
+/** Maintenance that the store does itself. */
 export function buildUpkeep({ db }: Scope) {
   return {
     async ping(): Promise<void> {
       await sql`select 1`.execute(db);
     },
-    /** Writes as much as a large delivery, and deletes it. */
+    /** Writes as many bytes as a large delivery, and deletes them. */
     async probeWrite(): Promise<void> {
       const value = "x".repeat(probeLength);
       await db
@@ -60,7 +60,7 @@ export function buildUpkeep({ db }: Scope) {
         .set((eb) => ({ next_at: eb("next_at", "+", shift), held_until: eb("held_until", "+", shift) }))
         .execute();
     },
-    /** SQLite only: moves the log into the database file. `truncate` also makes the log empty. */
+    /** SQLite only: moves the log into the database file. `truncate` also empties the log. */
     async checkpoint(mode: "passive" | "truncate"): Promise<void> {
       await sql.raw(`pragma wal_checkpoint(${mode})`).execute(db);
     },

@@ -12,7 +12,7 @@ const shape = rowShape<UserWithPassword, "users">({
   createdAt: time,
 });
 
-/** Names are one user's whatever their case, so that `Ann` cannot pose as `ann`. */
+/** User names are unique regardless of case, so that `Ann` cannot impersonate `ann`. */
 export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
   const read = (row: object): User => {
     const { passwordHash: _, ...user } = shape.read(row);
@@ -45,7 +45,7 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
     },
     async hold(id) {
       const one = db.selectFrom("users").selectAll().where("id", "=", id);
-      // Where transactions run one after the other, being in one is enough.
+      // SQLite runs transactions one after the other, so it needs no row lock.
       const row = await (dialect.hasRowLocks ? one.forNoKeyUpdate() : one).executeTakeFirst();
       return row === undefined ? null : shape.read(row);
     },

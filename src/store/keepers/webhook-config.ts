@@ -81,7 +81,7 @@ export function buildWebhookConfigKeeper(scope: Scope): WebhookConfigKeeper {
   };
 }
 
-/** A former key is only ever looked up, never shown: its hash is enough, and a stolen database does not tell it. */
+/** A former key is only looked up, never shown: its hash is sufficient, and a stolen database does not reveal it. */
 async function save({ db, dialect }: Scope, config: WebhookConfig): Promise<void> {
   const before = await db
     .selectFrom("webhook_configs")

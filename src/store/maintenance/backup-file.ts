@@ -9,8 +9,9 @@ import type { BackupTable } from "../query/backup-tables.ts";
 import type { StoredRow } from "../query/row.ts";
 
 /**
- * A backup is one gzip file of JSON lines: a header, batches of rows table by table, and an end that counts them, by
- * which a cut file is known. Both databases store the same, so that a backup of one can be restored into the other.
+ * A backup is one gzip file of JSON lines: a header, batches of rows table by table, and an end line with their count,
+ * which shows whether the file is complete. Both databases store the same rows, so a backup of one can be restored into
+ * the other.
  */
 export interface BackupHeader {
   format: "slipway backup";
@@ -31,7 +32,7 @@ type BackupLine = BackupHeader | BackupBatch | { end: true; rows: number };
 
 export interface BackupWriter {
   write(line: BackupLine): Promise<void>;
-  /** Puts the file in its place, complete and on disk. */
+  /** Moves the complete file, already on disk, to its final name. */
   finish(): Promise<void>;
   abandon(): Promise<void>;
 }
@@ -69,7 +70,7 @@ export async function createBackupFile(path: string): Promise<BackupWriter> {
     async abandon() {
       gzip.destroy();
       file.destroy();
-      // `finish` has already closed it.
+      // `finish` has closed it already.
       await handle.close().catch(() => {});
       await rm(partial, { force: true });
     },
@@ -84,7 +85,7 @@ async function refuseOtherThanFile(path: string): Promise<void> {
   throw new Fault("invalid", `The backup ${path} cannot be written: ${problem}.`);
 }
 
-/** Reads the lines of a backup; throws when it is none, or not whole. */
+/** Reads the lines of a backup; throws if the file is not a backup or is incomplete. */
 export async function* readBackupFile(path: string): AsyncGenerator<BackupHeader | BackupBatch> {
   let rows = 0;
   let isWhole = false;

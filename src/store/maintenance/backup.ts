@@ -11,7 +11,7 @@ import { type BackupHeader, createBackupFile, readBackupFile } from "./backup-fi
 import { type BulkConnection, openBulkConnection } from "./bulk-connection.ts";
 
 const rowsPerBatch = 500;
-/** What identifies a row of each table, in the order in which it is read. */
+/** The key columns of each table, which also define the reading order. */
 const keysOf: Record<BackupTable, [string, ...string[]]> = {
   meta: ["name"],
   users: ["id"],
@@ -38,12 +38,12 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
 export interface BackupOptions {
   databaseUrl: string;
   path: string;
-  /** Text of the key file; null when the key is a setting and not ours to keep. */
+  /** Text of the key file; null if the key is a setting, which a backup does not contain. */
   key: string | null;
   now: Date;
 }
 
-/** Writes all that is stored into one file, as it was at one moment, while the product goes on. */
+/** Writes a consistent snapshot of the whole database into one file, while the server runs. */
 export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Promise<{ rows: number }> {
   const file = await createBackupFile(path);
   const connection = await openBulkConnection(databaseUrl).catch(async (error: unknown) => {
@@ -78,7 +78,7 @@ export async function backUp({ databaseUrl, path, key, now }: BackupOptions): Pr
   }
 }
 
-/** Reads on from the last key of the batch before, so that no batch has to skip what was read. */
+/** Continues after the last key of the previous batch, so that no batch skips rows. */
 async function* batchesOf(db: Database, table: BackupTable): AsyncGenerator<StoredRow[]> {
   const keys = keysOf[table];
   const columns = sql.join(keys.map((key) => sql.ref(key)));
@@ -102,7 +102,7 @@ export interface RestoreOptions {
   path: string;
   /** Called with the key of the backup before anything is written. */
   onKey: (key: string | null) => Promise<void>;
-  /** How unfinished tasks end; null keeps them, so that they run here. */
+  /** The state in which unfinished tasks end; null keeps them, so that they run here. */
   endTask: ((task: Task) => Partial<Task>) | null;
 }
 
@@ -113,8 +113,8 @@ export interface Restored {
 }
 
 /**
- * Writes a backup into an empty database, in one transaction: all of it, or nothing. Rows of an earlier version go into
- * tables of that version and through the later migrations, as in an upgrade, because migrations also correct rows.
+ * Writes a backup into an empty database in one transaction. Rows of an earlier version go into that version's tables
+ * and through the later migrations, as in an upgrade, because migrations also correct rows.
  */
 export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOptions): Promise<Restored> {
   const connection = await openBulkConnection(databaseUrl);
@@ -148,8 +148,8 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
 }
 
 /**
- * The installation that was backed up has run these tasks since, or runs them now: a second run would deploy an old
- * commit over a newer one. A debounce window is a waiting queued task, so it ends too.
+ * The original installation has run these tasks since, or runs them now: a second run would deploy an old commit over a
+ * newer one. A debounce window is a queued task, so it ends too.
  */
 async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTask"]>): Promise<number> {
   const unfinished = await db

@@ -7,15 +7,15 @@ import { type Dialect, postgresDialect, sqliteDialect } from "../query/dialect.t
 import type { Execute } from "../query/kysely-dialect.ts";
 import { connect as connectSqlite } from "../sqlite/sqlite-connection.ts";
 
-/** One connection beside the store's, for commands that read or write everything: without limits of time. */
+/** A connection beside the store's, for commands that read or write everything: it has no timeouts. */
 export interface BulkConnection {
   dialect: Dialect;
   execute: Execute;
-  /** Begins a transaction that sees one state of the database to its end, while others go on writing. */
+  /** Begins a transaction that sees one snapshot of the database, while others continue to write. */
   beginReading(): Promise<void>;
   beginWriting(): Promise<void>;
   commit(): Promise<void>;
-  /** What is not committed by then is undone. */
+  /** Rolls back what is not committed. */
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { buildSecrets, decodeKey, keyBytes, randomToken, type Secrets } from "..
 import { checkName, keepKeyCheck } from "./key-operations.ts";
 
 export const keyFileName = "slipway.key";
-/** Stands beside the key file while a rotation is under way. */
+/** Exists beside the key file during a rotation. */
 export const nextKeyFileName = "slipway.key.next";
 const checkPurpose = "encryption key check";
 
@@ -18,14 +18,15 @@ export interface DataKeyOptions {
 
 export interface DataKey {
   secrets: Secrets;
-  /** Where the key stands; null when the setting gave it. */
+  /** File of the key; null if the key is a setting. */
   file: string | null;
   warnings: string[];
 }
 
 /**
- * Loads the key that seals stored secrets: the setting's, else the key file, which the first start makes. The database
- * remembers a value sealed by its key, so that a wrong one is told now and not at the first delivery.
+ * Loads the key that encrypts stored secrets: the setting, otherwise the key file, which the first start creates. The
+ * database contains a value encrypted with its key, so that a wrong key is reported at start, not at the first
+ * delivery.
  */
 export async function loadDataKey(
   { dataDir, encryptionKey }: DataKeyOptions,
@@ -53,7 +54,7 @@ async function loadKeyFile(dataDir: string, store: Pick<Store, "run" | "meta">):
   return { secrets, file, warnings: await permissionWarnings(file) };
 }
 
-/** Compares with the value that the database remembers, or lets it remember one: of two first starts one wins. */
+/** Compares the key with the database's key check value, or stores one: of two simultaneous first starts, one wins. */
 async function confirm(store: Pick<Store, "run">, secrets: Secrets, source: string): Promise<void> {
   if (opensCheck(secrets, await store.run(keepKeyCheck, { sealed: keyCheckOf(secrets) }))) return;
   throw new Fault(
@@ -62,7 +63,7 @@ async function confirm(store: Pick<Store, "run">, secrets: Secrets, source: stri
   );
 }
 
-/** The value by which the database remembers which key its secrets are sealed with. */
+/** The value that shows which key the database's secrets are encrypted with. */
 export function keyCheckOf(secrets: Secrets): string {
   return secrets.seal(checkPurpose, "right");
 }
@@ -82,14 +83,17 @@ export function parseKey(text: string, source: string): Uint8Array {
   return key;
 }
 
-/** Makes a key file that only its owner reads, unless there is one, and answers its key. */
+/** Creates a key file that only its owner can read, unless it exists, and returns its key. */
 export async function makeKeyFile(file: string): Promise<Uint8Array> {
   const text = randomToken(keyBytes);
   await writeKeyFile(file, text);
   return parseKey((await readText(file)) ?? text, file);
 }
 
-/** Written beside and linked into place: the file is never half there, and the first of two that start together wins. */
+/**
+ * Written to another file and linked into place: the file is never incomplete, and of two simultaneous starts the first
+ * wins.
+ */
 async function writeKeyFile(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const beside = `${file}.${process.pid}.${randomToken(4, "hex")}`;
@@ -109,12 +113,12 @@ async function writeKeyFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** The text of the key file, for a backup; null when there is none. */
+/** The text of the key file, for a backup; null if there is none. */
 export function readKeyFile(dataDir: string): Promise<string | null> {
   return readText(join(dataDir, keyFileName));
 }
 
-/** Puts a key from a backup in its place; one that is there already must be the same. */
+/** Restores a key file from a backup; an existing key file must be the same. */
 export async function restoreKeyFile(dataDir: string, text: string): Promise<void> {
   const file = join(dataDir, keyFileName);
   await writeKeyFile(file, text.trim());
@@ -137,7 +141,7 @@ async function readText(file: string): Promise<string | null> {
   }
 }
 
-/** A rotation that was cut off after its transaction left the right key beside the old one. */
+/** A rotation that was interrupted after its transaction left the new key beside the old one. */
 async function finishRotation(dataDir: string, check: string | null): Promise<void> {
   const next = join(dataDir, nextKeyFileName);
   const text = await readText(next);

@@ -1,10 +1,10 @@
 import { operation } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 
-/** Name of the value that the database remembers of its key. */
+/** Name of the key check value in the database. */
 export const checkName = "encryption-key-check";
 
-/** Answers the value by which the database knows its key; the first caller's becomes it. */
+/** Returns the key check value; the first caller's value is stored. */
 export const keepKeyCheck = operation(
   "keepKeyCheck",
   async ({ meta }, { sealed }: { sealed: string }): Promise<string> => {
@@ -14,7 +14,7 @@ export const keepKeyCheck = operation(
   },
 );
 
-/** Every sealed value of the database under another key. */
+/** Every encrypted value of the database, encrypted with another key. */
 export interface Resealed {
   projectSecrets: { projectId: number; name: string; ciphertext: string }[];
   webhookConfigs: WebhookConfig[];

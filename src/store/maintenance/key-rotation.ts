@@ -7,9 +7,9 @@ import { keyCheckOf, keyFileName, loadDataKey, makeKeyFile, nextKeyFileName } fr
 import { type Resealed, replaceSealed } from "./key-operations.ts";
 
 /**
- * Gives the installation a new key file. The new key is on disk before anything is sealed with it; a crash between the
- * transaction and the exchange of the files is mended at the next start. Servers that run still hold the old key: the
- * caller makes sure that there are none.
+ * Gives the installation a new key file. The new key is on disk before anything is encrypted with it; after a crash
+ * between the transaction and the exchange of the files, the next start finishes the exchange. Running servers would
+ * still have the old key: the caller makes sure that there are none.
  */
 export async function rotateKeyFile(dataDir: string, store: Store): Promise<{ resealed: number }> {
   const { secrets } = await loadDataKey({ dataDir, encryptionKey: undefined }, store);
@@ -20,7 +20,7 @@ export async function rotateKeyFile(dataDir: string, store: Store): Promise<{ re
   return { resealed };
 }
 
-/** Seals every stored secret anew, in one transaction: all of them, or none. Answers how many there are. */
+/** Encrypts every stored secret again, in one transaction. Returns their number. */
 export async function resealAll(store: Store, from: Secrets, to: Secrets): Promise<number> {
   const again = (purpose: string, ciphertext: string) => to.seal(purpose, from.open(purpose, ciphertext));
   const resealed: Resealed = { projectSecrets: [], webhookConfigs: [], check: keyCheckOf(to) };

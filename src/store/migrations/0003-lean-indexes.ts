@@ -1,9 +1,9 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
 /**
- * Every index costs each delivery a page to write, and most deliveries are accepted: those are found by time and
- * project alone, and only the others by what became of them. Unfinished tasks are the queued and the held ones, which
- * have their own indexes.
+ * Every index costs a page write per delivery, and most deliveries are accepted. Accepted ones are found by time and
+ * project only, the others also by outcome. Unfinished tasks are the queued and the held ones, which have their own
+ * indexes.
  */
 const statements = [
   "drop index deliveries_status",

@@ -1,8 +1,8 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
 /**
- * The first delivery of a debounce window is looked for among all that were merged into it: with the status in the
- * index they are passed over without reading a record of each.
+ * The first delivery of a debounce window is searched among all deliveries merged into it: with the status in the
+ * index, they are skipped without reading their rows.
  */
 const statements = [
   "drop index deliveries_project",

@@ -1,6 +1,9 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
-/** Failed sign-ins, for limits that hold over all instances. The key is a hash: people type passwords as their name. */
+/**
+ * Failed sign-ins, for limits across all instances. The key is a hash, because people type passwords into the name
+ * field.
+ */
 export const attempts: Migration = {
   async up(db: Kysely<unknown>) {
     await sql

@@ -1,8 +1,8 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
 /**
- * The place of a task is counted over all that wait before it: with the time that each waits for in the index, they are
- * counted without reading a row of each.
+ * A task's place is the number of tasks before it in the queue: with `not_before` in the index, they are counted
+ * without reading their rows.
  */
 const statements = [
   "drop index tasks_queued",

@@ -1,9 +1,9 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
 /**
- * For which groups a runner works and which labels a group may use, and what a runner says of itself. Existing runners
- * work for all groups and existing groups use all labels, as before. Of earlier versions a project may name a failed
- * task as its live one: the last task that succeeded takes its place.
+ * The groups that a runner works for, the labels that a group may use, and the data that a runner reports. Existing
+ * runners work for all groups and existing groups use all labels, as before. Earlier versions could store a failed task
+ * as a project's live task: the last successful one replaces it.
  */
 const statements = [
   "alter table runners add column group_ids text not null default '[]'",

@@ -2,7 +2,8 @@ import { type Kysely, type Migration, sql } from "kysely";
 import type { Dialect } from "../query/dialect.ts";
 
 /**
- * PostgreSQL's default compression takes longer than to store the whole delivery otherwise; lz4 is many times faster. A server that was built without it, or before version 14, keeps its default.
+ * PostgreSQL's default compression takes longer than storing the rest of the delivery; lz4 is many times faster. A
+ * server built without lz4, or before version 14, keeps its default.
  */
 const useLz4 = `do $$ begin
   alter table deliveries alter column body set compression lz4, alter column trace set compression lz4,

@@ -1,6 +1,6 @@
 import { type Kysely, type Migration, sql } from "kysely";
 
-/** Deploys that a person must approve. No deploy of an existing project does. */
+/** Deploys that need approval. Existing projects need none. */
 const statements = [
   `alter table projects add column deploy text not null
     default '{"approval":"none","branches":[],"notByPusher":false,"expiresAfterMinutes":4320}'`,

@@ -46,16 +46,16 @@ const migrations = {
 /** The schemas of all versions, oldest first. */
 export const schemas = Object.keys(migrations);
 
-/** Names the schema that this version works with. */
+/** The schema that this version works with. */
 export const lastMigration = schemas.at(-1) ?? "";
 
 /** The table in which Kysely records migrations. */
 export const migrationTables = [DEFAULT_MIGRATION_TABLE, DEFAULT_MIGRATION_LOCK_TABLE];
 
 /**
- * Brings the schema up to date. The caller holds the database's own lock around it, so that of two instances that
- * start together the second finds the work done. Migrations are named here, not found in a folder: the product is
- * also compiled to one file. `schema` is that of this version unless a restore or a test names an earlier one.
+ * Migrates the schema. The caller holds the database's lock, so that of two instances that start together, the second
+ * finds the work done. Migrations are listed here, not searched in a folder, because the program is also compiled into
+ * one file. `schema` is this version's unless a restore or a test names an earlier one.
  */
 export async function migrate<S>(db: Kysely<S>, dialect: Dialect, schema = lastMigration): Promise<void> {
   const made = Object.entries(migrations).map(([name, make]) => [name, make(dialect)] as const);

@@ -13,11 +13,11 @@ interface Bounds {
 }
 
 /**
- * The database's time without asking it each time: it is measured now and then and carried on by a clock that never
- * jumps. Asking would cost a round trip per delivery and, inside of a transaction, a second connection.
+ * The database's time without a query per reading: it is measured now and then, and continued by a monotonic clock. A
+ * query would cost a round trip per delivery and, inside a transaction, a second connection.
  *
- * The database answered at some time between request and response. A fast round trip gives a precise time; a slow one, for
- * example after a stall, changes the estimate only if it contradicts it.
+ * The database answered at some time between request and response. A fast round trip gives a precise time; a slow one,
+ * for example after a stall, changes the estimate only if it contradicts it.
  */
 export async function buildDatabaseClock(
   askDatabase: () => Promise<number>,
@@ -42,7 +42,7 @@ export async function buildDatabaseClock(
     isMeasuring = true;
     measure()
       .then(learn)
-      // A database that is away cannot be asked; the measure before still holds.
+      // The database is not reachable: the last measurement stays in use.
       .catch(() => {})
       .finally(() => {
         isMeasuring = false;

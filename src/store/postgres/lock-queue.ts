@@ -1,15 +1,15 @@
 import { Fault } from "../../errors.ts";
 
-/** Waiters of one name; more are refused at once, as if their wait had passed. */
+/** Maximum number of waiters per name; further ones are refused at once, as if their wait had timed out. */
 const maxWaiters = 10_000;
 
 interface Waiter {
   start: () => void;
 }
 
-/** Lets one holder per name through at a time, in order of arrival, within this process. */
+/** Admits one holder per name at a time, in order of arrival, within this process. */
 export function buildLockQueue() {
-  /** A name is present while it is held; its list are those who wait. */
+  /** A name is present while it is held; its list contains the waiters. */
   const held = new Map<string, Waiter[]>();
   const timers = new Set<ReturnType<typeof setTimeout>>();
   let isClosed = false;
@@ -29,7 +29,7 @@ export function buildLockQueue() {
   };
 
   return {
-    /** Answers the function that hands the lock on; null when `waitMs` passed first. */
+    /** Returns the function that releases the lock; null if `waitMs` passed first. */
     async acquire(name: string, waitMs: number): Promise<(() => void) | null> {
       if (isClosed) throw new Fault("unavailable", "The database is closed.");
       const waiters = held.get(name);

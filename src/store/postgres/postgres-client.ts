@@ -3,12 +3,12 @@ import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 import { faultOf } from "./postgres-fault.ts";
 
-/** A database that is away is told within this time. */
+/** An unreachable database is reported within this time. */
 const connectTimeoutMs = 3_000;
 /** Queries beyond this many different texts are not prepared by name, so that the server's memory stays bounded. */
 const maxPreparedNames = 500;
 
-/** Durable means that a commit answers once it is on disk: that is asked for, whatever the server's default. */
+/** A commit must be on disk before it is acknowledged, whatever the server's default is. */
 export function settingsOf(url: string): pg.ClientConfig {
   return {
     connectionString: url,
@@ -43,7 +43,7 @@ function nameOf(text: string): string | undefined {
   return name;
 }
 
-/** Without `timeoutMs` a silent server is waited for. */
+/** Without `timeoutMs`, a server that does not answer is waited for. */
 export async function run<R>(
   target: Queryable,
   { sql, parameters }: Query,
@@ -66,7 +66,7 @@ export async function run<R>(
 
 const bigintType = 20;
 const numericType = 1700;
-/** Ids, times and counts are safe integers in JavaScript; sums of them come as numeric. */
+/** Ids, times and counts are safe integers in JavaScript; PostgreSQL returns their sums as numeric. */
 function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
   if (type === bigintType || type === numericType) return Number;
   return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;

@@ -3,13 +3,15 @@ import { Fault, messageOf } from "../../errors.ts";
 import { codeOf } from "../query/dialect.ts";
 
 /**
- * Classes of SQLSTATE that mean "not now": connection, sign-in, no such database, resources, operator intervention,
- * system; and codes of those who must try again.
+ * Classes of SQLSTATE that mean "not now" (connection, sign-in, missing database, resources, operator intervention,
+ * system), and codes of transactions that must be repeated.
  */
 const awayClasses = ["08", "28", "3D", "53", "57", "58"];
 const retryCodes = ["40001", "40P01", "25006"];
 
-/** Tells a database that is away or busy, which callers may try again, from a bug or a broken rule. */
+/**
+ * Distinguishes an unreachable or busy database, for which callers may try again, from a bug or a violated constraint.
+ */
 export function faultOf(error: unknown): unknown {
   if (error instanceof Fault || !isAway(error)) return error;
   return new Fault("unavailable", `The database is not available: ${messageOf(error)}`, {
@@ -23,7 +25,7 @@ const lostCodes = ["57P01", "57P02", "ECONNRESET", "EPIPE"];
 /** `pg` reports a lost connection only by these messages, without a code. */
 const lostMessages = /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/;
 
-/** Whether the connection was lost, like an idle one after a server restart: a new one may work. */
+/** Whether the connection was lost, for example an idle one after a server restart. A new connection may work. */
 export function wasLost(error: unknown): boolean {
   const thrown = error instanceof Fault ? error.cause : error;
   return lostCodes.includes(codeOf(thrown)) || lostMessages.test(messageOf(thrown));

@@ -7,20 +7,20 @@ import { connect, settingsOf } from "./postgres-client.ts";
 import { faultOf } from "./postgres-fault.ts";
 
 /**
- * Which servers run on a PostgreSQL database: each holds a shared advisory lock on a connection of its own for as long
- * as it lives. Who must be alone takes the same lock exclusively. The database itself frees the lock of a server that
- * is killed.
+ * Registers the servers that run on a PostgreSQL database. Each holds a shared advisory lock on its own connection
+ * while it runs; a command that must run alone takes the same lock exclusively. PostgreSQL itself frees the lock of a
+ * killed server.
  */
 const lockName = "slipway servers";
-/** A server that is being stopped this moment is waited for. */
+/** How long to wait for a server that is just stopping. */
 const aloneWaitMs = 3_000;
 const joinWaitMs = 10_000;
 const askEveryMs = 100;
-/** A connection that broke without a word is noticed after this long. */
+/** A connection that broke silently is detected after this time. */
 const lookEveryMs = 10_000;
 const retryAfterMs = 500;
 const answerTimeoutMs = 3_000;
-/** A connection that hangs is not waited for. */
+/** How long to wait for a connection that does not answer. */
 const leaveTimeoutMs = 1_000;
 
 interface Held {
@@ -29,7 +29,7 @@ interface Held {
   isGone: AbortSignal;
 }
 
-/** Joins the servers of this database until the answered function is called; takes the lock again whenever it is lost. */
+/** Registers this server until the returned function is called; takes the lock again whenever it is lost. */
 export async function joinServers(url: string, log: Log): Promise<() => Promise<void>> {
   const closing = new AbortController();
   let held = await join(url);
@@ -77,7 +77,9 @@ async function join(url: string): Promise<Held> {
   return held;
 }
 
-/** Makes this process the only one on the database until the answered function is called; refused while a server runs. */
+/**
+ * Makes this process the only one on the database until the returned function is called; rejects while a server runs.
+ */
 export async function beAlone(url: string): Promise<() => Promise<void>> {
   const held = await hold(url, "pg_try_advisory_lock", aloneWaitMs);
   if (!("others" in held)) return () => leave(held);
@@ -91,9 +93,9 @@ export async function beAlone(url: string): Promise<() => Promise<void>> {
 
 type TryLock = "pg_try_advisory_lock" | "pg_try_advisory_lock_shared";
 
-/** The lock on a connection of its own; or, when it could not be had in time, who holds it. */
+/** The lock on its own connection; or its holder, if it was not free in time. */
 async function hold(url: string, tryLock: TryLock, waitMs: number): Promise<Held | { others: string[] }> {
-  // The name says to others which server it is, also where they may not see its address.
+  // The application name identifies this server to others, also where they may not see its address.
   const application_name = `slipway on ${hostname().slice(0, 40)}, pid ${process.pid}`;
   const client = await connect({ ...settingsOf(url), application_name, query_timeout: answerTimeoutMs });
   const gone = new AbortController();

@@ -17,10 +17,12 @@ import { cannotWrite, faultOf, wasLost } from "./postgres-fault.ts";
 import { buildTransact, type TransactionKeepers } from "./transaction.ts";
 
 const statementTimeoutMs = 10_000;
-/** For a server that is there but silent: then only we can end the wait. */
+/** For a server that accepts connections but does not answer: only a timeout on our side ends the wait. */
 const answerTimeoutMs = 12_000;
 const shortAnswerTimeoutMs = 3_000;
-/** A process that hangs inside a transaction loses it after this long, with the locks that others wait for. */
+/**
+ * PostgreSQL ends a transaction after this time without a statement, so that a suspended process does not hold locks.
+ */
 const idleTransactionTimeoutMs = 10_000;
 /** Reads are safe to repeat. Queries that lock rows are used only inside a transaction. */
 const reads = /^(?:select|with) /;
@@ -31,7 +33,7 @@ export interface PostgresOptions {
   poolSize: number;
 }
 
-/** Connections that break are replaced by the pool at the next use. */
+/** The pool replaces a broken connection at its next use. */
 export async function openPostgres({ url, log, poolSize }: PostgresOptions): Promise<Engine> {
   const settings = settingsOf(url);
   await migrateAlone(settings);
@@ -41,11 +43,11 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
   });
-  // A connection may break at any moment, also while nobody uses it: without a listener that would end the process.
+  // A connection may break at any moment, also while idle: without a listener that would end the process.
   pool.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection broke"));
   pool.on("connect", (client) => client.on("error", () => {}));
 
-  /** A lost connection leaves the pool, so that after this many attempts only new ones are left. */
+  /** A lost connection leaves the pool, so after this many attempts only new connections are left. */
   async function overLostConnections<T>(work: () => Promise<T>): Promise<T> {
     for (let lost = 0; ; lost++) {
       try {
@@ -63,7 +65,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   const scope = { db: databaseOver(postgresDialect, execute), execute, dialect: postgresDialect };
   const keepers = { ...buildKeepers(scope), upkeep: buildUpkeep(scope) };
   const transact = buildTransact(pool, overLostConnections, answerTimeoutMs);
-  // Within this instance one connection at most waits for a lock: the others wait here, where it costs nothing.
+  // Within this instance at most one connection waits for a lock; the other callers wait here, where they cost nothing.
   const locks = buildLockQueue();
   const clock = await buildDatabaseClock(() => timeOf(pool));
   const writes = buildWriteCheck({
@@ -119,7 +121,7 @@ async function timeOf(pool: pg.Pool): Promise<number> {
   return rows[0]?.now ?? Number.NaN;
 }
 
-/** The pool itself would drop those who wait for a connection. */
+/** The pool itself would drop callers that wait for a connection. */
 async function untilIdle(pool: pg.Pool): Promise<void> {
   const endAt = performance.now() + answerTimeoutMs;
   while (pool.waitingCount > 0 || pool.idleCount < pool.totalCount) {
@@ -128,7 +130,7 @@ async function untilIdle(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** The lock is held by the connection, so that it ends with a process that dies during a migration. */
+/** The connection holds the lock, so the lock ends with a process that dies during a migration. */
 async function migrateAlone(settings: pg.ClientConfig): Promise<void> {
   const client = await connect(settings);
   try {

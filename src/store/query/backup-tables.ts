@@ -1,9 +1,9 @@
 import type { TableName } from "./schema.ts";
 
 /**
- * Not in a backup. The original sends the outgoing calls that wait, and a copy must not send them twice; their attempts are
- * the original's. Attempts to sign in count for minutes. The original has deployed what was pushed since the backup, so that
- * the first poll of a copy must not compare with the tips of then.
+ * Not in a backup. Waiting outgoing calls and their attempts: the original sends them, and a copy must not send them
+ * again. Sign-in attempts: they count for minutes only. Ref tips: the original has deployed later pushes, so the first
+ * poll of a copy must not compare with old tips.
  */
 export const transientTables = [
   "outgoing_calls",
@@ -13,7 +13,7 @@ export const transientTables = [
   "polls",
 ] as const satisfies TableName[];
 
-/** The tables of a backup, each after those it refers to. */
+/** The tables of a backup, each after the tables that it refers to. */
 export const backupTables = [
   "meta",
   "users",

@@ -3,13 +3,13 @@ import type { Schema } from "./schema.ts";
 
 export type Database = Kysely<Schema>;
 
-/** What a broken rule of the schema means to a caller. */
+/** The meaning of a violated constraint for the caller. */
 export type Violation = "duplicate" | "missing";
 
-/** All that differs between the databases, as named values. */
+/** All differences between the databases, as named values. */
 export interface Dialect {
   name: "sqlite" | "postgres";
-  /** Type of a column that numbers its rows; numbers are never given twice, also after a delete. */
+  /** Type of a numbered id column; a number is never reused, also after a delete. */
   idColumn: string;
   /** `column in (values)` with one parameter, so that the text of the query does not grow with the list. */
   isAmong(column: string, values: readonly (number | string)[]): RawBuilder<SqlBool>;
@@ -19,19 +19,21 @@ export interface Dialect {
   isListed(column: string, listColumn: string): RawBuilder<SqlBool>;
   /** A text inside the JSON object in `column`; null where either is missing. */
   textIn(column: string, name: string): RawBuilder<string | null>;
-  /** The ids that `query` finds for each of the values, one after the other: each by its own index. */
+  /** The ids that `query` finds for each of the values, one value after the other, each by its index. */
   ofEach(
     values: readonly number[],
     table: string,
     query: (value: RawBuilder<number>) => Expression<unknown>,
   ): RawBuilder<number>;
-  /** Names the index for a query that SQLite, which keeps no statistics, would run by another. */
+  /** Names the index for a query for which SQLite, which has no statistics, would choose another. */
   byIndex(name: string): RawBuilder<unknown>;
   /** Whether rows can be locked one by one; SQLite has a single writer instead. */
   hasRowLocks: boolean;
-  /** Whether an insert tells the new row's id unasked. Asked for it, SQLite copies every page that it changes. */
+  /**
+   * Whether an insert returns the new id without RETURNING. With RETURNING, SQLite copies every page that it changes.
+   */
   tellsNewIds: boolean;
-  /** After rows came with ids of their own: the next id follows the greatest of them. */
+  /** After rows were inserted with given ids: the next id follows the greatest of them. */
   numberOnFrom(db: Database, table: string): Promise<void>;
   violationOf(error: unknown): Violation | null;
 }
@@ -46,14 +48,14 @@ export const sqliteDialect: Dialect = {
   isListed: (column, listColumn) =>
     sql`exists (select 1 from json_each(${sql.ref(listColumn)}) listed where listed.value = ${sql.ref(column)})`,
   textIn: (column, name) => sql`${sql.ref(column)} ->> ${name}`,
-  // SQLite has no lateral join, but looks an `in` up by its index once for each outer row.
+  // SQLite has no lateral join, but evaluates `in` by its index once for each outer row.
   ofEach: (values, table, query) =>
     sql`select found.id from json_each(${JSON.stringify(values)}) as one
       cross join ${sql.table(table)} as found on found.id in (${query(sql.ref("one.value"))})`,
   byIndex: (name) => sql`indexed by ${sql.ref(name)}`,
   hasRowLocks: false,
   tellsNewIds: true,
-  // An autoincrement column minds by itself.
+  // SQLite's autoincrement columns do this themselves.
   numberOnFrom: async () => {},
   violationOf(error) {
     const code = codeOf(error);

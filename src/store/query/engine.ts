@@ -1,7 +1,7 @@
 import type { AnyOperation, OperationLock } from "../../model/store.ts";
 
 /**
- * How a call of a keeper runs. `read`: short. `list`: may take seconds, so it must not delay short reads. `write`: one
+ * How a keeper's call runs. `read`: short. `list`: may take seconds, so it must not delay short reads. `write`: one
  * statement. `change`: several statements in one transaction.
  */
 export type CallKind = "read" | "list" | "write" | "change";
@@ -14,12 +14,12 @@ export interface KeeperCall {
   parameters: readonly unknown[];
 }
 
-/** A kind of database: it executes calls of keepers and operations next to the data. */
+/** A kind of database: executes keeper calls and operations next to the data. */
 export interface Engine {
   call(call: KeeperCall): Promise<unknown>;
   /** See Store. */
   run(operation: AnyOperation, input: unknown, lock: OperationLock | undefined): Promise<unknown>;
-  /** For people: which database this is, without credentials. */
+  /** For people: the database without credentials. */
   description: string;
   isShared: boolean;
   now(): Date;

@@ -3,7 +3,7 @@ import type { Database, Dialect } from "./dialect.ts";
 import type { Query, QueryAnswer } from "./kysely-dialect.ts";
 import type { Scope } from "./scope.ts";
 
-/** Stands for a value while the text of a query is made. */
+/** Placeholder of a value while the query's text is built. */
 class Slot {
   readonly name: string;
   constructor(name: string) {
@@ -11,10 +11,12 @@ class Slot {
   }
 }
 
-/** For `limit`. With a parameter there SQLite plans the query anew at every use, which takes longer than to run it. */
+/**
+ * For `limit`. With a parameter there, SQLite plans the query again at every use, which takes longer than running it.
+ */
 export const onlyOne = sql.lit(1);
 
-/** A query of the hot path, whose text is made once per database; after that a use only brings its values by name. */
+/** A frequent query whose text is built once per database; each use only binds values by name. */
 export interface FixedQuery<Values extends object, Row> {
   (scope: Scope, values: Values): Promise<Row[]>;
   /** The id of the row that an insert made. */
@@ -22,8 +24,8 @@ export interface FixedQuery<Values extends object, Row> {
 }
 
 /**
- * Building and compiling a query costs several times what SQLite needs to run it. `build` must hand the values to the
- * query as they are and decide nothing by them.
+ * Building and compiling a query costs several times what SQLite needs to run it. `build` must pass the values to the
+ * query unchanged and must not branch on them.
  */
 export function fixedQuery<Values extends object, Row>(
   names: readonly (keyof Values & string)[],

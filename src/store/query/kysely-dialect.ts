@@ -16,7 +16,10 @@ import type { Schema } from "./schema.ts";
 
 export type Query = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** Counts and ids are plain numbers: Kysely's big integers cost more, and JSON, which takes them to a thread, has none. */
+/**
+ * Counts and ids are plain numbers: Kysely's big integers are slower, and JSON, which carries them to a thread, has
+ * none.
+ */
 export interface QueryAnswer<R = unknown> {
   rows: R[];
   /** How many rows it changed. */
@@ -33,8 +36,8 @@ export function databaseOver({ name }: Pick<Dialect, "name">, execute: Execute):
 }
 
 /**
- * A Kysely dialect whose queries go wherever `execute` sends them. Connections and transactions are the engine's:
- * Kysely builds the queries, and nothing else.
+ * A Kysely dialect whose queries go wherever `execute` sends them. The engine manages connections and transactions;
+ * Kysely only builds queries.
  */
 function dialectOver(name: Dialect["name"], execute: Execute): KyselyDialect {
   const connection: DatabaseConnection = {
@@ -67,7 +70,7 @@ function dialectOver(name: Dialect["name"], execute: Execute): KyselyDialect {
   };
 }
 
-/** Migrations run inside a transaction and a lock of the engine's: Kysely need not make its own. */
+/** Migrations run inside a transaction and a lock of the engine, so Kysely needs none of its own. */
 class LockedPostgresAdapter extends PostgresAdapter {
   override get supportsTransactionalDdl(): boolean {
     return false;

@@ -3,7 +3,7 @@ import type { Page, PageRequest } from "../../model/page.ts";
 import type { Database } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
-/** Totals are exact up to here; a longer list says this number, so that no list costs a full scan. */
+/** Totals are exact up to this number; a longer list reports this number, so that no list costs a full scan. */
 export const totalCap = 10_000;
 export const maxPageSize = 200;
 
@@ -15,7 +15,7 @@ export function sliceOf(request: PageRequest) {
   return { page, pageSize, offset: (page - 1) * pageSize };
 }
 
-/** One page of the rows of `found`, in the order that `sort` gives them. */
+/** One page of the rows of `found`, in the order of `sort`. */
 export async function pageOf<T extends keyof Schema, M>(
   db: Database,
   found: Found<T>,

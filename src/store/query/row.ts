@@ -15,13 +15,13 @@ function hasNul(value: unknown): value is string {
   return typeof value === "string" && value.includes("\0");
 }
 
-/** How one field of a model stands in its column. */
+/** How a model's field is stored in its column. */
 export interface Field<T> {
   encode(value: T): Stored;
   decode(stored: Stored): T;
 }
 
-/** Numbers and text, and their nulls, stand as they are. */
+/** Numbers, text and null are stored unchanged. */
 export function plain<T extends Stored>(): Field<T> {
   return { encode: (value) => value, decode: (stored) => stored as T };
 }
@@ -49,11 +49,11 @@ export function optional<T>(field: Field<T>): Field<T | null> {
 
 type Fields<M> = { [K in keyof M]-?: Field<M[K]> };
 
-/** Turns a model into its table's row and back. */
+/** Converts a model into its table's row and back. */
 export interface RowShape<M, T extends TableName> {
   /** Column names in the order of the fields. */
   columns: (keyof Schema[T] & string)[];
-  /** Without an id, also when the model brings one: the database numbers its rows. */
+  /** The id is left out, because the database numbers its rows. */
   insert(model: Partial<M>): Insertable<Schema[T]>;
   update(change: Partial<M>): Updateable<Schema[T]>;
   read(row: object): M;

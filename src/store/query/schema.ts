@@ -15,8 +15,8 @@ import type { ApiToken, Session, UserWithPassword } from "../../model/user.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 
 /**
- * The tables, the same in both databases. Times are milliseconds since the epoch. Booleans are 0 and 1, structures are
- * JSON text: PostgreSQL's jsonb refuses escaped NULs, and only the label match looks inside.
+ * The tables, the same in both databases. Times are milliseconds since the epoch, booleans 0 and 1, structures JSON
+ * text: PostgreSQL's jsonb refuses escaped NULs, and only the label match looks inside.
  */
 type Milliseconds = number;
 type Flag = number;
@@ -35,14 +35,14 @@ type Column<T> = T extends Date
       ? T
       : Json;
 
-/** The columns of a model: its fields in snake case, as row.ts writes them. The database numbers its rows. */
+/** The columns of a model: its fields in snake case, as row.ts writes them. */
 type TableOf<Model> = {
   [Name in keyof Model & string as SnakeCase<Name>]-?: Name extends "id"
     ? Generated<number>
     : Column<Model[Name]>;
 };
 
-/** In the table the long columns stand last: SQLite then reads a list without touching their overflow pages. */
+/** Long columns come last in the table, so that SQLite reads a list without their overflow pages. */
 export type DeliveryTable = TableOf<Omit<Delivery, "replaced_by">>;
 
 export type TaskTable = TableOf<Task>;
@@ -52,7 +52,7 @@ interface TaskLogTable {
   task_id: number;
   first_index: number;
   next_index: number;
-  /** Bytes of text up to and with this row, so that the size of a log is one look-up. */
+  /** Bytes of text up to and including this row, so that one look-up gives the size of a log. */
   bytes_after: number;
   lines: Json;
 }

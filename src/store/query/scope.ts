@@ -10,7 +10,7 @@ export interface Scope {
   dialect: Dialect;
 }
 
-/** Turns a broken rule of the schema into the sentence that its caller should read. */
+/** Converts a violated constraint into the error message for the caller. */
 export async function orFault<T>(
   dialect: Dialect,
   work: Promise<T>,

@@ -3,9 +3,9 @@ import { messageOf } from "../../errors.ts";
 import { type Failure, failedSync, type GroupAnswer } from "./thread-message.ts";
 
 /**
- * Holds answers back until what they acknowledge is on disk. One sync is for all that was committed before it, and runs
- * while further groups are written. It is what synchronous=FULL does inside of the commit, without the file's times, which
- * cost another write.
+ * Delays acknowledgements until their data is on disk. One sync covers everything committed before it, and runs while
+ * further groups are written. It does what synchronous=FULL does inside the commit, but does not write the file's
+ * times.
  */
 export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => void) {
   let unsynced: GroupAnswer[] = [];
@@ -19,7 +19,7 @@ export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => voi
     isSyncing = true;
     const done = (error: Error | null) => {
       isSyncing = false;
-      // The kernel reports it once and may have dropped the pages: only a restart tells what is on disk.
+      // The kernel reports a failed sync once and may have dropped the pages; only a restart shows what is on disk.
       if (error !== null)
         failure = {
           message: `The database could not be synced to disk: ${messageOf(error)}`,
@@ -40,12 +40,13 @@ export function buildLogSync(logFile: string, post: (answer: GroupAnswer) => voi
   return {
     answer(answer: GroupAnswer) {
       const hasWritten = "outcomes" in answer && answer.hasWritten;
-      // Answers keep the order of the groups, and one that only read may have read what is not on disk yet.
+      // Acknowledgements keep the order of the groups: a group that only read may have read data that is not on disk
+      // yet.
       if (!hasWritten && !isSyncing) return post(answer);
       unsynced.push(answer);
       if (!isSyncing) sync();
     },
-    /** Set for good by the first sync that fails: what is written after it stands on what may be lost. */
+    /** Set for good by the first failed sync: later writes depend on data that may be lost. */
     failure: () => failure,
   };
 }

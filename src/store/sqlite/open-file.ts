@@ -7,27 +7,27 @@ import { databaseOver } from "../query/kysely-dialect.ts";
 import { connect, type SqliteConnection } from "./sqlite-connection.ts";
 
 /**
- * WAL lets readers go on while one writes. With synchronous=NORMAL SQLite syncs at checkpoints only, which keeps the
- * file whole at any crash. What FULL adds, a sync of the WAL at every commit before it is acknowledged, is done by the
- * writer itself (log-sync.ts): SQLite's own stops the thread for as long as the disk takes, and syncs the file's times
- * too. Acknowledged therefore means on disk, exactly as with FULL.
+ * WAL lets readers continue during a write. With synchronous=NORMAL, SQLite syncs at checkpoints only, which keeps the
+ * file consistent after any crash. The sync of the WAL before each acknowledgement, which FULL would add, is done by
+ * log-sync.ts: SQLite's own sync blocks the thread and also writes the file's times. The guarantee is the same:
+ * acknowledged means on disk.
  */
 const writerPragmas = [
   "pragma busy_timeout = 5000",
-  // Of a new file: a delivery with its body takes fewer pages to write.
+  // Only for a new file: with this page size, a delivery with its body takes fewer pages.
   "pragma page_size = 8192",
   "pragma journal_mode = wal",
   "pragma synchronous = normal",
   "pragma foreign_keys = on",
-  // Checkpoints run on the thread of lists. Only what they leave behind under steady writing, which never lets the WAL
-  // start anew, is finished by the writer, every 125 MiB.
+  // The list thread runs checkpoints. Under steady writes they cannot restart the WAL; then the writer finishes the
+  // checkpoint, every 125 MiB.
   "pragma wal_autocheckpoint = 16000",
   // Size limit of the log when it restarts under steady writes.
   "pragma journal_size_limit = 16777216",
   "pragma cache_size = -65536",
   "pragma temp_store = memory",
 ];
-/** A reader runs checkpoints, so the file is not opened for reading only; but what a reader wrote would not be synced. */
+/** A reader runs checkpoints, so the file is not opened read-only. Writes of a reader would not be synced. */
 const readerPragmas = [
   "pragma busy_timeout = 1000",
   "pragma query_only = on",
@@ -35,11 +35,11 @@ const readerPragmas = [
   "pragma temp_store = memory",
 ];
 
-/** Opens the file for the writer, creates it if need be, and brings its schema up to date. */
+/** Opens the file for the writer, creates it if necessary, and migrates its schema. */
 export async function openWriter(file: string): Promise<SqliteConnection> {
   const connection = openNew(file);
   try {
-    // The write lock is taken before the first look, so that a second process waits for the first and finds the work done.
+    // The write lock is taken before the schema is read, so that a second process waits and finds the work done.
     connection.run("begin immediate");
     const db = databaseOver(sqliteDialect, async (query) => connection.execute(query));
     await migrate(db, sqliteDialect);
@@ -55,7 +55,8 @@ export async function openWriter(file: string): Promise<SqliteConnection> {
 function openNew(file: string): SqliteConnection {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Hashes of passwords and tokens are for the owner alone; SQLite gives its other files the mode of this one.
+    // The file contains hashes of passwords and tokens, so only its owner may read it. SQLite gives its other files the
+    // same mode.
     closeSync(openSync(file, "a", 0o600));
     return connectWith(file, writerPragmas);
   } catch (error) {
@@ -65,7 +66,7 @@ function openNew(file: string): SqliteConnection {
   }
 }
 
-/** After a start and before the end: the space of a long log is given back. While others read it stays as it is. */
+/** At start and end: truncates a long log. The log stays if another connection reads it. */
 export function truncateLog(connection: SqliteConnection): void {
   try {
     connection.run("pragma wal_checkpoint(truncate)");

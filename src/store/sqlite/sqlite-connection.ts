@@ -2,7 +2,7 @@ import { Database as SqliteFile, type Statement } from "bun:sqlite";
 import type { Query, QueryAnswer } from "../query/kysely-dialect.ts";
 import { storable } from "../query/row.ts";
 
-/** The queries of the product are a few hundred texts; beyond this the oldest prepared one is dropped. */
+/** The product uses a few hundred query texts; beyond this number the oldest prepared one is dropped. */
 const maxStatements = 500;
 
 const writesNothing = /^(?:select|with|pragma|begin|commit|rollback|savepoint|release)\b/;
@@ -12,11 +12,11 @@ type Parameter = string | number | null;
 /** One connection to the file. Every call blocks its thread. */
 export interface SqliteConnection {
   execute<R>(query: Query): QueryAnswer<R>;
-  /** For statements that are no queries: pragmas, begin, commit. */
+  /** For statements that are not queries: pragmas, begin, commit. */
   run(sql: string): void;
-  /** False once SQLite has undone a transaction by itself, as it does when the disk is full. */
+  /** False after SQLite itself rolled back a transaction, for example because the disk is full. */
   isInTransaction(): boolean;
-  /** How many statements that write have succeeded. */
+  /** Number of successful statements that wrote. */
   writes(): number;
   close(): void;
 }

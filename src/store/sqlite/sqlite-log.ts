@@ -42,7 +42,7 @@ export function buildCheckpoints(
   }
 
   return {
-    /** To be called after each write. */
+    /** Call after each write. */
     written(): void {
       writtenAt = performance.now();
       if (timer === undefined) wait();
