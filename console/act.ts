@@ -1,6 +1,6 @@
 import { notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
-import { messageOf, queryClient } from "./api.ts";
+import { ApiProblem, messageOf, queryClient, titleOf } from "./api.ts";
 import { visible } from "./visible.ts";
 
 type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"> & {
@@ -8,15 +8,31 @@ type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"
 };
 
 /**
- * A change that somebody asked for: tells what was done, and fetches again what it touched (`refresh`: first words of
- * query keys). What happened instead is told by `mutate`; who awaits `mutateAsync` shows it where it was asked for.
+ * A change that the user asked for. On success it shows `done` and refetches the queries whose keys begin with a word of
+ * `refresh`. `mutate` shows an error as a notification; a caller of `mutateAsync` shows it in the form.
  */
 export function useAct<Input, Output>(
   act: (input: Input) => Promise<Output>,
-  { done, refresh = [] }: { done?: string | ((output: Output) => string); refresh?: string[] },
+  {
+    done,
+    failed,
+    refresh = [],
+  }: {
+    done?: string | ((output: Output) => string);
+    /** Names what failed: "Couldn't save the stages". */
+    failed?: string;
+    refresh?: string[];
+  },
 ): Act<Input, Output> {
   const mutation = useMutation({
-    mutationFn: act,
+    mutationFn: async (input: Input) => {
+      try {
+        return await act(input);
+      } catch (problem) {
+        if (failed !== undefined && problem instanceof ApiProblem) problem.title ??= failed;
+        throw problem;
+      }
+    },
     onSuccess: async (output) => {
       if (done !== undefined) tell(typeof done === "string" ? done : done(output));
       await Promise.all(refresh.map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
@@ -39,7 +55,7 @@ export function warn(message: string): void {
 
 export function complain(problem: unknown): void {
   notifications.show({
-    title: "That did not work",
+    title: titleOf(problem),
     message: visible(messageOf(problem)),
     color: "red",
     autoClose: 12_000,

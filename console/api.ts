@@ -1,6 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { type ClientResponse, hc } from "hono/client";
 import type { Api } from "../src/http/api/api.ts";
+import { t } from "./text/text.ts";
 import { visible } from "./visible.ts";
 
 /** What the API answered in place of what was asked for. */
@@ -9,6 +10,8 @@ export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
   readonly fields: { field: string; message: string }[];
+  /** What failed: "Couldn't save the stages". Null: the request for the content of the page. */
+  title: string | null = null;
 
   constructor(
     status: number,
@@ -63,7 +66,7 @@ export async function answerOf<R extends ClientResponse<unknown, number, string>
   asked: Promise<R>,
 ): Promise<BodyOf<R>> {
   const response = await asked.catch(() => {
-    throw new ApiProblem(0, "unreachable", "The server does not answer. The page tries again by itself.");
+    throw new ApiProblem(0, "unreachable", t("words.serverUnreachable"));
   });
   if (response.ok) return (response.status === 204 ? null : await response.json()) as BodyOf<R>;
   const problem = await problemOf(response);
@@ -86,12 +89,18 @@ async function problemOf(response: ClientResponse<unknown, number, string>): Pro
     return new ApiProblem(response.status, code, inForm === "" ? message : `${inForm}.`, fields);
   }
   // A delivery that was refused answers with its own body.
-  const message = body?.reason ?? `The server answered ${response.status} ${response.statusText}.`;
+  const message =
+    body?.reason ?? t("words.serverAnswered", { status: `${response.status} ${response.statusText}` });
   return new ApiProblem(response.status, body?.code ?? "unknown", message);
 }
 
 export function messageOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
+}
+
+/** What failed, for the heading of an error. */
+export function titleOf(problem: unknown): string {
+  return (problem instanceof ApiProblem ? problem.title : null) ?? t("words.requestFailed");
 }
 
 export const queryClient = new QueryClient({

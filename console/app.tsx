@@ -67,7 +67,7 @@ function Console() {
   if (me.isError)
     return (
       <main className="alone">
-        <Problem problem={me.error} onRetry={() => void me.refetch()} />
+        <Problem title={t("words.loadFailed")} problem={me.error} onRetry={() => void me.refetch()} />
       </main>
     );
   return null;

@@ -1,12 +1,17 @@
 import type { InferResponseType } from "hono/client";
 import { answerOf, api, queryClient } from "./api.ts";
+import { followLanguage } from "./follow-language.ts";
 import { live } from "./live.ts";
 
 export type Me = InferResponseType<typeof api.auth.me.$get, 200>;
 
 export const meQuery = {
   queryKey: ["me"],
-  queryFn: async (): Promise<Me> => answerOf(api.auth.me.$get()),
+  queryFn: async (): Promise<Me> => {
+    const me = await answerOf(api.auth.me.$get());
+    followLanguage(me.language);
+    return me;
+  },
   retry: false,
   staleTime: 60_000,
 } as const;

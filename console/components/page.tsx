@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
-import { messageOf } from "../api.ts";
+import { messageOf, titleOf } from "../api.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 /** For what scrolls by itself: it must be reachable by the keyboard. */
@@ -100,15 +101,24 @@ export function Empty({
   );
 }
 
-/** What went wrong, in the server's words, with the way out. */
-export function Problem({ problem, onRetry }: { problem: unknown; onRetry?: () => void }) {
+/** What failed and why. */
+export function Problem({
+  problem,
+  title = titleOf(problem),
+  onRetry,
+}: {
+  problem: unknown;
+  /** What failed. */
+  title?: string;
+  onRetry?: () => void;
+}) {
   return (
-    <Alert color="red" variant="light" title="That did not work" role="alert" className="problem">
+    <Alert color="red" variant="light" title={title} role="alert" className="problem">
       <Group justify="space-between" gap="sm">
         <Text size="sm">{visible(messageOf(problem))}</Text>
         {onRetry && (
           <Button size="compact-sm" variant="default" onClick={onRetry}>
-            Try again
+            {t("words.tryAgain")}
           </Button>
         )}
       </Group>
@@ -119,7 +129,7 @@ export function Problem({ problem, onRetry }: { problem: unknown; onRetry?: () =
 /** Holds the place of rows that are on their way, so that nothing jumps when they arrive. */
 export function Rows({ count = 6 }: { count?: number }) {
   return (
-    <div className="rows" aria-busy="true" role="status" aria-label="Loading">
+    <div className="rows" aria-busy="true" role="status" aria-label={t("words.loading")}>
       {Array.from({ length: count }, (_, row) => `row ${row}`).map((row) => (
         <Skeleton key={row} height={18} radius="sm" />
       ))}

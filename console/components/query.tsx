@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { t } from "../text/text.ts";
 import { PageHead, Problem, Rows } from "./page.tsx";
 
 /** The three faces of a query: on its way, failed, there. What is already there stays while it is fetched again. */
@@ -14,7 +15,10 @@ export function Loaded<T>({
   placeholder?: ReactNode;
 }) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
-  if (query.isError) return <Problem problem={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isError) {
+    const { error, refetch } = query;
+    return <Problem title={t("words.loadFailed")} problem={error} onRetry={() => void refetch()} />;
+  }
   return <>{placeholder}</>;
 }
 

@@ -1,6 +1,7 @@
-import { Badge, Button, Checkbox, PasswordInput } from "@mantine/core";
+import { Badge, Button, Checkbox, NativeSelect, PasswordInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Language } from "../../src/model/language.ts";
 import { useAct } from "../act.ts";
 import { ApiProblem, answerOf, api } from "../api.ts";
 import { ItemTable } from "../components/list.tsx";
@@ -10,6 +11,7 @@ import { Loaded } from "../components/query.tsx";
 import { submitting } from "../draft.ts";
 import { meQuery } from "../session.ts";
 import type { Session } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 
@@ -18,14 +20,48 @@ export default function Account() {
   return (
     <>
       <PageHead
-        title="Your account"
-        about={visible(`You are signed in as ${me?.username ?? ""} (${me?.role ?? ""}).`)}
+        title={t("account.title")}
+        about={me && visible(t("account.about", { username: me.username, role: t(`words.role_${me.role}`) }))}
       />
       <div className="stack">
+        <LanguagePanel />
         <PasswordPanel />
         <SessionsPanel />
       </div>
     </>
+  );
+}
+
+/** Each language is named in itself: its readers may know no other. */
+const languageNames = { en: "English", "zh-CN": "简体中文" };
+
+function LanguagePanel() {
+  const { data: me } = useQuery(meQuery);
+  const choose = useAct(
+    async (chosen: Language | null) => {
+      await answerOf(api.auth.me.$patch({ json: { language: chosen } }));
+      location.reload();
+    },
+    { failed: t("account.languageFailed") },
+  );
+  return (
+    <Panel title={t("account.language")}>
+      <NativeSelect
+        label={t("account.language")}
+        description={t("account.languageHint")}
+        maw={420}
+        disabled={choose.isPending}
+        value={me?.language ?? ""}
+        onChange={({ currentTarget }) => choose.mutate((currentTarget.value || null) as Language | null)}
+      >
+        <option value="">{t("account.languageBrowser")}</option>
+        {Object.entries(languageNames).map(([tag, name]) => (
+          <option key={tag} value={tag} lang={tag}>
+            {name}
+          </option>
+        ))}
+      </NativeSelect>
+    </Panel>
   );
 }
 
@@ -40,9 +76,8 @@ function PasswordPanel() {
   const change = useAct(
     () => answerOf(api.auth.password.$post({ json: { oldPassword, newPassword, keepTokens } })),
     {
-      done: keepTokens
-        ? "Your password was changed; your other sessions have ended."
-        : "Your password was changed; your other sessions have ended and your API tokens are revoked.",
+      done: t(keepTokens ? "account.passwordChangedKept" : "account.passwordChanged"),
+      failed: t("account.passwordFailed"),
       refresh: ["sessions"],
     },
   );
@@ -53,10 +88,10 @@ function PasswordPanel() {
   };
   const refused = change.error instanceof ApiProblem ? change.error : null;
   return (
-    <Panel title="Password">
+    <Panel title={t("account.password")}>
       <form onSubmit={submitting(() => change.mutateAsync(undefined), forget)} className="form">
         <PasswordInput
-          label="Old password"
+          label={t("account.oldPassword")}
           autoComplete="current-password"
           required
           value={oldPassword}
@@ -64,8 +99,8 @@ function PasswordPanel() {
           onChange={(event) => setOld(event.currentTarget.value)}
         />
         <PasswordInput
-          label="New password"
-          description="At least 8 characters. Every other session of yours ends."
+          label={t("account.newPassword")}
+          description={t("account.newPasswordHint")}
           autoComplete="new-password"
           required
           value={newPassword}
@@ -73,15 +108,15 @@ function PasswordPanel() {
           onChange={(event) => setNew(event.currentTarget.value)}
         />
         <Checkbox
-          label="Keep my API tokens"
-          description="Otherwise they are revoked: someone who knew the old password could have created one."
+          label={t("account.keepTokens")}
+          description={t("account.keepTokensHint")}
           checked={keepTokens}
           onChange={(event) => setKeepTokens(event.currentTarget.checked)}
         />
         {change.isError && !refused?.isAbout(fieldNames) && <Problem problem={change.error} />}
         <div>
           <Button type="submit" loading={change.isPending}>
-            Change the password
+            {t("account.changePassword")}
           </Button>
         </div>
       </form>
@@ -95,18 +130,22 @@ function SessionsPanel() {
     queryFn: () => answerOf(api.auth.sessions.$get()),
   });
   return (
-    <Panel title="Sessions" about="Where you are signed in." isFlush>
+    <Panel title={t("account.sessions")} about={t("account.sessionsAbout")} isFlush>
       <Loaded query={sessions}>
         {({ items }) => (
           <ItemTable
-            label="Sessions"
+            label={t("account.sessions")}
             items={items}
             columns={[
-              { title: "Browser", cell: (session) => <Browser userAgent={session.userAgent} /> },
-              { title: "Address", cell: (session) => <code>{visible(session.remoteIp)}</code> },
-              { title: "Seen", cell: (session) => <Moment at={session.lastSeenAt} /> },
-              { title: "Ends", cell: (session) => <Moment at={session.expiresAt} />, visibleFrom: "sm" },
-              { title: "Actions", cell: (session) => <EndSession session={session} /> },
+              { title: t("account.browser"), cell: (session) => <Browser userAgent={session.userAgent} /> },
+              { title: t("account.address"), cell: (session) => <code>{visible(session.remoteIp)}</code> },
+              { title: t("account.lastSeen"), cell: (session) => <Moment at={session.lastSeenAt} /> },
+              {
+                title: t("account.ends"),
+                cell: (session) => <Moment at={session.expiresAt} />,
+                visibleFrom: "sm",
+              },
+              { title: t("words.actions"), cell: (session) => <EndSession session={session} /> },
             ]}
           />
         )}
@@ -125,21 +164,23 @@ function Browser({ userAgent }: Pick<Session, "userAgent">) {
 
 function EndSession({ session }: { session: Session }) {
   const end = useAct(() => answerOf(api.auth.sessions[":id"].$delete({ param: { id: session.id } })), {
-    done: "The session has ended.",
+    done: t("account.sessionEnded"),
+    failed: t("account.endSessionFailed"),
     refresh: ["sessions"],
   });
-  if (session.current) return <Badge variant="default">this one</Badge>;
+  if (session.current) return <Badge variant="default">{t("account.currentSession")}</Badge>;
   return (
     <Button size="compact-sm" variant="default" loading={end.isPending} onClick={() => end.mutate(undefined)}>
-      End
+      {t("account.endSession")}
     </Button>
   );
 }
 
-/** `Firefox on Linux`, where the browser says so; else what it said. */
+/** `Firefox on Linux`; the whole text of a client that names no known browser. */
 function browserOf(userAgent: string): string {
   const browser = /(Firefox|Edg|Chrome|Safari|curl)\//.exec(userAgent)?.[1];
   const system = /(Windows|Mac OS X|Android|iPhone|Linux)/.exec(userAgent)?.[1];
-  if (browser === undefined) return userAgent || "unknown";
-  return system === undefined ? browser : `${browser.replace("Edg", "Edge")} on ${system}`;
+  if (browser === undefined) return userAgent || t("account.browserUnknown");
+  const name = browser.replace("Edg", "Edge");
+  return system === undefined ? name : t("account.browserOn", { browser: name, system });
 }

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { Mark } from "../components/mark.tsx";
 import { Problem } from "../components/page.tsx";
 import { signIn } from "../session.ts";
+import { t } from "../text/text.ts";
 
 export function SignIn() {
   const [username, setUsername] = useState("");
@@ -15,7 +16,7 @@ export function SignIn() {
   };
   return (
     <main className="sign-in">
-      <title>Sign in · Slipway</title>
+      <title>{`${t("signIn.title")} · Slipway`}</title>
       <form onSubmit={submit} className="panel sign-in-panel">
         <Stack gap="md">
           <div className="sign-in-head">
@@ -23,12 +24,12 @@ export function SignIn() {
             <div>
               <Title order={1}>Slipway</Title>
               <Text size="sm" c="dimmed">
-                git push in, live deploys out
+                {t("signIn.tagline")}
               </Text>
             </div>
           </div>
           <TextInput
-            label="Username"
+            label={t("signIn.username")}
             autoComplete="username"
             autoFocus
             required
@@ -36,18 +37,18 @@ export function SignIn() {
             onChange={(event) => setUsername(event.currentTarget.value)}
           />
           <PasswordInput
-            label="Password"
+            label={t("signIn.password")}
             autoComplete="current-password"
             required
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
           />
-          {attempt.isError && <Problem problem={attempt.error} />}
+          {attempt.isError && <Problem title={t("signIn.failed")} problem={attempt.error} />}
           <Button type="submit" loading={attempt.isPending} size="md">
-            Sign in
+            {t("signIn.submit")}
           </Button>
           <Text size="xs" c="dimmed">
-            The first start made the user admin and printed its password once, in the server's log.
+            {t("signIn.firstStart")}
           </Text>
         </Stack>
       </form>

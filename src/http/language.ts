@@ -9,10 +9,17 @@ export function languageOf(request: Request): Language {
 }
 
 /** The language in the cookie of a request; null: none. */
-function chosenLanguage(request: Request): Language | null {
+export function chosenLanguage(request: Request): Language | null {
   const cookies = (request.headers.get("cookie") ?? "").split(";").map((part) => part.trim());
   const value = cookies.find((part) => part.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1);
   return languages.find((language) => language === value) ?? null;
+}
+
+/** Null removes the cookie: the browser decides. */
+export function languageCookieHeader(language: Language | null, isSecure: boolean): string {
+  const maxAge = language === null ? 0 : 365 * 24 * 3600;
+  const secure = isSecure ? "; Secure" : "";
+  return `${cookieName}=${language ?? ""}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
 }
 
 /** All kinds of Chinese are served in Simplified Chinese, all kinds of English in English. */

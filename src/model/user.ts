@@ -1,4 +1,5 @@
 import { revisionOf } from "../revision.ts";
+import type { Language } from "./language.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 export type Role = "admin" | "user";
@@ -8,6 +9,8 @@ export interface User {
   username: string;
   role: Role;
   disabled: boolean;
+  /** Of the console; null: the language of the browser. */
+  language: Language | null;
   createdAt: Date;
 }
 
@@ -57,7 +60,7 @@ export interface UserKeeper {
   list(page: PageRequest): Promise<Page<User>>;
   update(
     id: number,
-    change: { role?: Role; disabled?: boolean; passwordHash?: string },
+    change: { role?: Role; disabled?: boolean; passwordHash?: string; language?: Language | null },
   ): Promise<User | null>;
   delete(id: number): Promise<boolean>;
   count(): Promise<number>;

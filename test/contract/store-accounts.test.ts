@@ -23,6 +23,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
       username: "Ann",
       role: "user",
       disabled: false,
+      language: null,
       createdAt: sampleTime,
     });
     expect(await store.users.byUsername("ann")).toEqual({ ...ann, passwordHash: "hash of Ann" });

@@ -9,6 +9,7 @@ export const apiAccess: Record<string, string> = {
   "POST /api/auth/login": "anonymous",
   "POST /api/auth/logout": "session",
   "GET /api/auth/me": "signed-in",
+  "PATCH /api/auth/me": "session",
   "POST /api/auth/password": "session",
   "GET /api/auth/sessions": "session",
   "DELETE /api/auth/sessions/{id}": "session",

@@ -1,9 +1,11 @@
 import type { SignIn } from "../../account/sign-in.ts";
+import { languages } from "../../model/language.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Session } from "../../model/user.ts";
+import type { Session, User } from "../../model/user.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
-import { audit, callerOf } from "./context.ts";
+import { chosenLanguage, languageCookieHeader } from "../language.ts";
+import { type ApiContext, audit, callerOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, noContent, strict, z } from "./shape.ts";
@@ -41,18 +43,31 @@ const logout = route("post", "/auth/logout", {
   responses: { 204: noContent },
 });
 
+const meShape = userShape
+  .extend({
+    language: z.enum(languages).nullable().openapi({
+      description: "Language of the console; null: the language of the browser.",
+    }),
+    scopes: z.array(z.string()).nullable(),
+    sessionId: z.number().int().nullable(),
+  })
+  .openapi("Me");
+
 const me = route("get", "/auth/me", {
   summary: "Who am I",
   description: "The user behind the credential, and the scopes of the API token (null for a session).",
   access: "signed-in",
   responses: {
-    200: json(
-      "The caller.",
-      userShape
-        .extend({ scopes: z.array(z.string()).nullable(), sessionId: z.number().int().nullable() })
-        .openapi("Me"),
-    ),
+    200: json("The caller.", meShape),
   },
+});
+
+const changeMe = route("patch", "/auth/me", {
+  summary: "Change the own preferences",
+  description: "Sets the language of the console; null: the language of the browser.",
+  access: "session",
+  request: { body: jsonBody(strict({ language: z.enum(languages).nullable() })) },
+  responses: { 200: json("The caller.", meShape) },
 });
 
 const changePassword = route("post", "/auth/password", {
@@ -115,8 +130,10 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const caller = { userId, username: user.username, role, scopes: null, sessionId, expiresAt };
       c.set("identity", { caller, via: cookie ? "cookie" : "bearer", fault: null });
       await audit(c, { action: "auth.login", subject: `user ${user.username}` });
-      if (cookie) c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isSecureCookie));
+      if (cookie)
+        c.header("set-cookie", sessionCookieHeader(token, expiresAt, c.var.isSecureCookie), { append: true });
       const answer = { token: cookie ? null : token, expiresAt: expiresAt.toISOString() };
+      keepLanguageCookie(c, user);
       return c.json({ ...answer, user: userJson(user) }, 200);
     })
     .openapi(logout, async (c) => {
@@ -130,7 +147,15 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     .openapi(me, async (c) => {
       const { userId, scopes, sessionId } = callerOf(c);
       const user = found(await keepers.users.byId(userId), `user ${userId}`);
-      return c.json({ ...userJson(user), scopes, sessionId }, 200);
+      keepLanguageCookie(c, user);
+      return c.json({ ...userJson(user), language: user.language, scopes, sessionId }, 200);
+    })
+    .openapi(changeMe, async (c) => {
+      const { userId, scopes, sessionId } = callerOf(c);
+      const { language } = c.req.valid("json");
+      const user = found(await keepers.users.update(userId, { language }), `user ${userId}`);
+      keepLanguageCookie(c, user);
+      return c.json({ ...userJson(user), language: user.language, scopes, sessionId }, 200);
     })
     .openapi(changePassword, async (c) => {
       const caller = callerOf(c);
@@ -160,6 +185,12 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       await audit(c, { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } });
       return c.body(null, 204);
     });
+}
+
+/** The page is served before the user is known, so the browser keeps the language that the user chose. */
+function keepLanguageCookie(c: ApiContext, { language }: Pick<User, "language">): void {
+  if (c.var.identity.via !== "cookie" || chosenLanguage(c.req.raw) === language) return;
+  c.header("set-cookie", languageCookieHeader(language, c.var.isSecureCookie), { append: true });
 }
 
 function sessionJson(session: Session, currentId: number | null) {

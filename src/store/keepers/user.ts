@@ -9,6 +9,7 @@ const shape = rowShape<UserWithPassword, "users">({
   passwordHash: plain(),
   role: plain(),
   disabled: flag,
+  language: plain(),
   createdAt: time,
 });
 
@@ -24,7 +25,7 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
         dialect,
         db
           .insertInto("users")
-          .values(shape.insert({ ...user, disabled: false }))
+          .values(shape.insert({ ...user, disabled: false, language: null }))
           .returningAll()
           .executeTakeFirstOrThrow(),
         { duplicate: `A user named ${user.username} already exists.` },

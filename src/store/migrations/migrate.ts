@@ -23,6 +23,7 @@ import { releases } from "./0013-releases.ts";
 import { deployRules } from "./0014-deploy-rules.ts";
 import { refTips } from "./0015-ref-tips.ts";
 import { approvals } from "./0016-approvals.ts";
+import { userLanguage } from "./0017-user-language.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -41,6 +42,7 @@ const migrations = {
   "0014-deploy-rules": () => deployRules,
   "0015-ref-tips": () => refTips,
   "0016-approvals": () => approvals,
+  "0017-user-language": () => userLanguage,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

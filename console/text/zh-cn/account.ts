@@ -1,0 +1,33 @@
+import type { account as english } from "../en/account.ts";
+import type { Translated } from "../message.ts";
+
+export const account: Translated<typeof english> = {
+  title: "我的账户",
+  about: "您已以 {username}（{role}）身份登录。",
+  language: "语言",
+  languageHint: "控制台的语言，保存在您的账户中。",
+  languageBrowser: "跟随浏览器",
+  languageFailed: "无法更改语言",
+  password: "密码",
+  oldPassword: "当前密码",
+  newPassword: "新密码",
+  newPasswordHint: "至少 8 个字符。您的其他会话都会结束。",
+  keepTokens: "保留我的 API 令牌",
+  keepTokensHint: "否则令牌会被吊销：知道旧密码的人可能创建过令牌。",
+  changePassword: "更改密码",
+  passwordChanged: "密码已更改；您的其他会话已结束，API 令牌已吊销。",
+  passwordChangedKept: "密码已更改；您的其他会话已结束。",
+  passwordFailed: "无法更改密码",
+  sessions: "会话",
+  sessionsAbout: "使用您的账户登录的浏览器和程序。",
+  browser: "浏览器",
+  browserOn: "{system} 上的 {browser}",
+  browserUnknown: "未知",
+  address: "地址",
+  lastSeen: "最近活动",
+  ends: "到期时间",
+  currentSession: "当前会话",
+  endSession: "结束会话",
+  sessionEnded: "会话已结束。",
+  endSessionFailed: "无法结束会话",
+};
