@@ -9,13 +9,18 @@ import type {
 import { type DeliveryAnswer, isRefused } from "./decide/outcome.ts";
 import { waysIn } from "./decide/ways-in.ts";
 
-/** What a bulk replay takes of a filtered list, and what becomes of the rest. The counts add up to `matched`. */
+/**
+ * The deliveries that a bulk replay takes from a filtered list, and the outcome of the others. The counts add up to
+ * `matched`.
+ */
 export interface BulkReplay {
-  /** Deliveries that the filter finds and that earlier calls have not been through. */
+  /** Deliveries that match the filter and that earlier calls have not processed. */
   matched: number;
-  /** Those of a ref of which a newer one was found. */
+  /** Deliveries of a ref for which a newer one was found. */
   older: number;
-  /** Those of a ref that has a newer delivery outside of the list, which was accepted or merged, or deleted it. */
+  /**
+   * Deliveries of a ref with a newer delivery outside the list that was accepted or merged, or that deleted the ref.
+   */
   overtaken: number;
   /** Deliveries whose signature failed: their sender is unknown, so each must be replayed individually. */
   unverified: number;
@@ -25,7 +30,7 @@ export interface BulkReplay {
   left: number;
   /** Whether the filter finds more than were looked at. */
   isCut: boolean;
-  /** Where the next call goes on; null when nothing is left. */
+  /** Where the next call continues; null: nothing is left. */
   next: DeliveryPlace | null;
   /** Oldest first. Replayed, unless it was a preview. */
   items: ReplayedItem[];
@@ -33,12 +38,12 @@ export interface BulkReplay {
 
 export interface ReplayedItem {
   delivery: Delivery;
-  /** Null in a preview, or when it could not be replayed. A refusal is a response too. */
+  /** Null in a preview, or if it could not be replayed. A refusal is a response too. */
   response: DeliveryAnswer | null;
   problem: string | null;
 }
 
-/** As many as lists count: a longer one has to be narrowed. */
+/** The limit of totals in lists: a longer list must be narrowed. */
 export const maxScanned = 10_000;
 const scannedAtOnce = 500;
 export const maxReplayed = 100;
@@ -50,7 +55,7 @@ export interface BulkReplayOptions {
 
 export interface BulkOrder {
   filter: DeliveryFilter;
-  /** `next` of the call before. */
+  /** `next` of the previous call. */
   after: DeliveryPlace | null;
   /** Only shows what would be replayed. */
   preview: boolean;
@@ -58,7 +63,7 @@ export interface BulkOrder {
   onReplayed(delivery: Delivery, answer: DeliveryAnswer): Promise<void>;
 }
 
-/** Of the list that a filter finds, replays the latest of each ref, newest refs first, at most 100 in one call. */
+/** Replays the latest delivery of each ref in a filtered list, newest refs first, at most 100 in one call. */
 export type BulkReplays = (order: BulkOrder) => Promise<BulkReplay>;
 
 export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): BulkReplays {
@@ -74,7 +79,7 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     return entries;
   }
 
-  /** Fills one call with those that nothing newer has overtaken. */
+  /** Fills one call with deliveries that have no newer one. */
   async function take(latest: Entry[]): Promise<{ taken: Entry[]; looked: number }> {
     const taken: Entry[] = [];
     let looked = 0;
@@ -91,7 +96,7 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
     const delivery = await deliveries.byId(id);
     if (delivery === null) return null;
     if (preview) return { delivery, response: null, problem: null };
-    // Hosts go on sending: what was looked up before the first replay may be old by now.
+    // Deliveries keep arriving: a look-up from before the first replay may be outdated.
     if ((await deliveries.overtaken([id])).length > 0)
       return { delivery, response: null, problem: overtakenMeanwhile };
     try {
@@ -99,7 +104,7 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
       await onReplayed(delivery, response);
       return { delivery, response, problem: isRefused(response) ? response.reason : null };
     } catch (error) {
-      // One that cannot be replayed must not keep back the others.
+      // A delivery that cannot be replayed must not block the others.
       if (!(error instanceof Fault)) throw error;
       return { delivery, response: null, problem: error.message };
     }
@@ -128,9 +133,9 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
 
 const overtakenMeanwhile = "Its ref was delivered again, or deleted, while the list was being replayed.";
 
-/** What the choice needs of a delivery; its event is let go. */
+/** The fields of a delivery that the selection needs; its event is not kept in memory. */
 interface Entry extends DeliveryPlace {
-  /** Project and ref: what a newer delivery takes the place of. */
+  /** Project and ref: a newer delivery replaces an older one with the same key. */
   target: string;
   kind: "builds" | "deletes" | "unverified" | "nothing";
 }
@@ -140,12 +145,12 @@ function entryOf(scanned: ScannedDelivery): Entry {
   return { id, created_at, target: `${project_id} ${normalized?.rawRef}`, kind: kindOf(scanned) };
 }
 
-/** Newer than what they repeat or try: the host's own delivery is the one to replay. */
+/** Replays and tests are newer than their original; the host's own delivery is replayed. */
 const notOfHosts: readonly string[] = [waysIn.test.remoteIp, waysIn.replay.remoteIp];
 
 function kindOf({ code, remote_ip, normalized: event }: ScannedDelivery): Entry["kind"] {
   if (code === "signature_invalid") return "unverified";
-  // No rule will ever let an invalid ref through.
+  // No filter ever accepts an invalid ref.
   if (event === null || code === "ref_invalid" || notOfHosts.includes(remote_ip)) return "nothing";
   if (event.skip === null) return "builds";
   return event.skip.code === "ref_deleted" ? "deletes" : "nothing";

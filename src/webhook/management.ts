@@ -9,7 +9,7 @@ import { randomToken, type Secrets } from "../secrets.ts";
 import { saveWebhook } from "./save-webhook.ts";
 import { lookedAt, warningsOf } from "./warnings.ts";
 
-/** Fields that a save may carry; those that are absent stay as they are. */
+/** Fields of a save; absent fields stay unchanged. */
 export interface WebhookChange
   extends Partial<
     Omit<WebhookConfig, "projectId" | "key" | "secret" | "secondSecret" | "secondSecretUntil" | "updatedAt">
@@ -17,14 +17,14 @@ export interface WebhookChange
   /** Plain text; "" keeps the stored one. */
   secret?: string;
   clearSecret?: boolean;
-  /** Accepted beside the first. "" keeps the stored one. */
+  /** Accepted in addition to the first secret. "" keeps the stored one. */
   secondSecret?: string;
   clearSecondSecret?: boolean;
-  /** With a new `secret` and no `secondSecret`, the secret so far becomes the second one until then. */
+  /** With a new `secret` and no `secondSecret`, the previous secret becomes the second one until then. */
   secondSecretUntil?: Date | null;
 }
 
-/** What a save changed; values of what is not secret. */
+/** The changes of a save; values only of fields that are not secret. */
 export interface ConfigChanges {
   fields: string[];
   from: Record<string, unknown>;
@@ -43,8 +43,8 @@ export type SecretFormat = (typeof secretFormats)[number];
 export interface WebhookManagement {
   read(projectId: number): Promise<WebhookConfig>;
   /**
-   * `audited` makes the entry that is stored with the change; null: none. `allowed` throws if the change is not permitted;
-   * both are called again when another save came first.
+   * `audited` creates the audit entry that is stored with the change; null: none. `allowed` throws if the change is not
+   * permitted. Both are called again if another save was stored first.
    */
   save(
     projectId: number,
@@ -53,7 +53,7 @@ export interface WebhookManagement {
     allowed?: (before: WebhookConfig) => void,
   ): Promise<WebhookConfig>;
   resetKey(projectId: number, audited: NewAuditEntry): Promise<WebhookConfig>;
-  /** 32 random bytes; not saved. */
+  /** 32 random bytes; they are not saved. */
   generateSecret(format?: SecretFormat): string;
   addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
   warningsOf(config: WebhookConfig, project: Project): Promise<string[]>;
@@ -72,7 +72,7 @@ export interface WebhookManagementOptions {
 type NewAuditEntry = Omit<AuditEntry, "id">;
 
 const hookKeyBytes = 24;
-/** More saves of one webhook at the same moment are refused. */
+/** More simultaneous saves of one webhook are refused. */
 const maxAttempts = 5;
 const secretBytes = 32;
 
@@ -85,7 +85,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
   const effectiveDebounceSeconds = (config: WebhookConfig) =>
     config.debounceSeconds ?? options.debounceSeconds;
 
-  /** Saves what `next` makes of the stored configuration; when another save came first, of that one. */
+  /** Saves the result of `next` for the stored configuration; called again if another save was stored first. */
   async function replace(
     projectId: number,
     next: (before: WebhookConfig) => WebhookConfig,
@@ -159,7 +159,7 @@ function newHookKey(): string {
   return randomToken(hookKeyBytes, "hex");
 }
 
-/** The configuration with a change applied; fall-backs that are values of their own are filled in. */
+/** The configuration with a change applied; defaults with a value of their own are filled in. */
 export function changedConfig(
   before: WebhookConfig,
   change: WebhookChange,
@@ -185,18 +185,18 @@ export function changedConfig(
   return after;
 }
 
-/** A ciphertext is bound to its place, so that it cannot simply be moved. */
+/** A ciphertext is bound to its column, so it cannot simply be moved. */
 function asSecond(ciphertext: string, projectId: number, secrets: Secrets): string {
   const plain = secrets.open(sealedPurpose.webhookSecret(projectId), ciphertext);
   return secrets.seal(sealedPurpose.webhookSecondSecret(projectId), plain);
 }
 
-/** Every version has a time of its own, so that instances see that theirs is old. */
+/** Every version has its own time, so that other instances detect that theirs is outdated. */
 function laterThan(before: Date, now: Date): Date {
   return new Date(Math.max(now.getTime(), before.getTime() + 1));
 }
 
-/** Whoever has these may start builds: that they changed is told, never what they are. */
+/** Credentials that can start builds: the audit log says that they changed, without their values. */
 const untold: readonly (keyof WebhookConfig)[] = ["key", "secret", "secondSecret"];
 
 function changesOf(before: WebhookConfig, after: WebhookConfig): ConfigChanges {

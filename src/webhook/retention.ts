@@ -1,6 +1,6 @@
 import type { DeliveryKeeper } from "../model/delivery.ts";
 
-/** About 5 ms of work on SQLite, for which all who write wait. */
+/** About 5 ms of work on SQLite, during which all writes wait. */
 const batchSize = 100;
 
 /** Deletes delivery records that are older than `before`. */

@@ -36,7 +36,7 @@ export interface DryRun {
 
 export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
   return {
-    /** The decision alone: nothing is recorded, nothing is created. */
+    /** Only the decision: nothing is recorded or created. */
     async dryRun(project: Project, config: WebhookConfig, input: TestInput, author: string): Promise<DryRun> {
       const trace = newTrace();
       const sample = sampleOf(project, config, input, author);
@@ -46,7 +46,7 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
       const decision = { code: outcome.code, reason: outcome.reason, ...outcomes[outcome.code] };
       return { dryRun: true, decision, normalized: judged.event, trace: trace.steps };
     },
-    /** A real delivery with a record and a task, past signature, filters and debounce. */
+    /** A real delivery with a record and a task; signature, filters and debounce are skipped. */
     async run(
       project: Project,
       config: WebhookConfig,

@@ -10,10 +10,10 @@ import {
 import { isStageAsked } from "../task/queue/queue.ts";
 import { otherRepository } from "./decide/repository-check.ts";
 
-/** How many of the last deliveries are looked at. */
+/** Number of recent deliveries that are examined. */
 export const lookedAt = 20;
 
-/** What people should know of a webhook, as text for them. */
+/** Warnings about a webhook, as text for people. */
 export function warningsOf(
   config: WebhookConfig,
   project: Project,

@@ -26,19 +26,19 @@ export interface WhatIfItem {
   delivery: DeliverySummary;
   /** Under the saved configuration. */
   saved: Judgement;
-  /** Under the one that was asked about. */
+  /** Under the proposed configuration. */
   proposed: Judgement;
   changes: boolean;
 }
 
-/** A delivery may list thousands of files, so few are read at a time, and other requests run in between. */
+/** A delivery may list thousands of files, so only few are loaded at a time, and other requests run in between. */
 const readAtOnce = 5;
 /** Work limit of one request: five times the limit of one delivery. */
 const maxSteps = 5 * maxFilterSteps;
 
 /**
- * Judges the last deliveries of a project again, under the saved and under another configuration. Only the filters are
- * asked: what debounce and queue did then depended on the moment.
+ * Evaluates the last deliveries of a project again, under the saved and under a proposed configuration. Only the
+ * filters are evaluated: debounce and queue depended on the moment.
  */
 export async function whatIf(
   deliveries: Pick<DeliveryKeeper, "latest">,

@@ -27,7 +27,7 @@ import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 import { carryOut, type Written } from "./written.ts";
 
-/** A delivery that is located, read, verified and filtered, as far as its way in asks for it. */
+/** A delivery that is located, read, verified and filtered, as far as its way in requires. */
 export interface ArrivedDelivery {
   way: WayIn;
   rules: HookRules;
@@ -37,16 +37,16 @@ export interface ArrivedDelivery {
   filtered: Filtered;
   /** The limit over all instances; null where this instance alone counts. */
   sharedLimit: { bucket: RateBucket; perMinute: number } | null;
-  /** Whether the task's place in the queue has to be counted. */
+  /** Whether the task's place in the queue must be counted. */
   countsPlace: boolean;
   tips: TipRules | null;
 }
 
-/** What the filters of the hook say. */
+/** The result of the hook's filters. */
 export interface Filtered {
-  /** Of a push that names several refs, the one that was chosen; null where the payload holds none. */
+  /** Of a push with several refs, the event of the chosen one; null if the payload contains none. */
   event: NormalizedEvent | null;
-  /** A sentence about refs left aside. */
+  /** A sentence about refs that were not chosen. */
   aside: string;
   /** Null: passed. */
   outcome: Outcome | null;
@@ -54,17 +54,17 @@ export interface Filtered {
 }
 
 export interface Accepted extends Written {
-  /** What counted against the limit over all instances before; null: it was not counted. */
+  /** The count so far for the limit over all instances; null: it was not counted. */
   counted: ({ bucket: RateBucket } & Situation["counted"]) | null;
 }
 
-/** A decision is made anew when the task that it counted on was claimed meanwhile. */
+/** A decision is repeated if the task that it relies on was claimed meanwhile. */
 const maxAttempts = 3;
 
 /**
  * Decides about a delivery and records it. It runs with the project's lock held: nothing else decides for the project,
- * but its tasks may be claimed meanwhile. "changed": the hook by which the delivery was judged is outdated. "overtaken":
- * another delivery has handled the ref since a poll looked at it.
+ * but its tasks may be claimed meanwhile. "changed": the hook that the delivery was read with is outdated. "overtaken":
+ * another delivery has handled the ref since a poll read it.
  */
 export const acceptDelivery = operation(
   "acceptDelivery",
@@ -124,7 +124,7 @@ function checkedRepository({ way, rules, situation, trace }: Deciding, event: No
   return checkRepository(event, situation.project, rules.repositoryCheck, trace);
 }
 
-/** A ref that is made again later is a new one. */
+/** A ref that is created again later is new. */
 async function forgetTip(
   { refTips }: Pick<Keepers, "refTips">,
   projectId: number,
@@ -142,7 +142,7 @@ function withAside(decision: Decision, aside: string): Decision {
     : { ...decision, outcome: { ...outcome, reason: `${outcome.reason} ${aside}` } };
 }
 
-/** Only what the decision may look at. */
+/** Only the data that the decision depends on. */
 export function requestOf(
   { way, rules, filtered, sharedLimit, countsPlace, tips }: Omit<ArrivedDelivery, "known" | "steps">,
   now: Date,

@@ -24,7 +24,10 @@ export function stepsOf({ refs, paths }: FilterWork): number {
   return 2 * maxFilterSteps - refs.left - paths.left;
 }
 
-/** Filter steps 1 to 4, after what no rule can change. Null: passed. Steps 5 and 6 look at tasks (pipeline.ts). */
+/**
+ * Filter steps 1 to 4, after the checks that no rule can change. Null: passed. Steps 5 and 6 look at tasks
+ * (pipeline.ts).
+ */
 export function filter(
   event: NormalizedEvent,
   rules: Rules,
@@ -62,7 +65,7 @@ function matchEvent(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
   return isAllowed ? null : { code: "event_not_allowed", reason: detail };
 }
 
-/** Short commit names are no proof of a commit, but no danger either; anything else that is no hex is. */
+/** A short commit name is not a proof of a commit, but harmless; a name that is not hexadecimal may be harmful. */
 const shortCommit = /^[0-9a-f]{4,64}$/i;
 
 function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
@@ -85,8 +88,8 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
 }
 
 /**
- * Why a ref is neither a branch nor a tag; null when it is one. Git hosts keep the code of forks in special refs such as
- * refs/pull/7/head, which outsiders can create: only a merge request may name one, and only where forks are allowed.
+ * Why a ref is neither a branch nor a tag; null: it is one. Git hosts keep the code of forks in special refs such as
+ * refs/pull/7/head, which outsiders can create: only a merge request may name one, and only if forks are allowed.
  */
 function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
   if (mergeRequest?.fromFork) return null;
@@ -106,7 +109,7 @@ function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
   return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
 }
 
-/** A filter that was not fully evaluated stops the delivery: it guards what may be deployed. */
+/** A filter that was not fully evaluated stops the delivery, because it protects deployments. */
 function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   const isTag = event.event === "tag";
   const noun = isTag ? "tag" : "branch";
@@ -131,14 +134,17 @@ function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: Matc
   return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };
 }
 
-/** Raw form and short name; for a merge request those of its target and of what is built. */
+/** Full ref and short name; for a merge request, those of its target and of its built ref. */
 function namesOf(event: NormalizedEvent): string[] {
   const own = [event.rawRef, event.ref];
   const target = event.mergeRequest?.targetBranch;
   return target ? [`refs/heads/${target}`, target, ...own] : own;
 }
 
-/** Three-valued: a list that the host cut or left out neither matches nor misses, and must not drop a deploy. */
+/**
+ * Three-valued: a list that the host truncated or omitted neither matches nor fails to match, and must not prevent a
+ * deploy.
+ */
 function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   if (rules.paths.length === 0) {
     trace.add("path", "pass", countOf(event.paths), "", "No path filter is set.");

@@ -7,19 +7,21 @@ import type { WebhookConfig } from "../../model/webhook-config.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 
-/** A project's webhook, ready to judge by. */
+/** A project's webhook, prepared for decisions. */
 export interface Hook {
   config: WebhookConfig;
   project: Project;
   rules: Rules;
-  /** Opened at the first use. Throws when a stored secret does not open: that is a failure, never "no secret". */
+  /**
+   * Decrypted at the first use. Throws if a stored secret cannot be decrypted: that is a failure, never "no secret".
+   */
   secrets(): HookSecrets;
 }
 
 export interface HookSecrets {
-  /** Accepted at `nowMs`; empty means that nothing is verified. */
+  /** Secrets accepted at `nowMs`; empty: nothing is verified. */
   accepted(nowMs: number): string[];
-  /** Accepted once, and over. */
+  /** Secrets that have expired. */
   ended(nowMs: number): string[];
 }
 
@@ -33,8 +35,8 @@ export interface HookDirectoryOptions {
 }
 
 /**
- * Hooks by their key, kept in memory so that a delivery costs no query and no decryption for its configuration. They may
- * be outdated: acceptDelivery compares their version with the database, and a refusal is based on `current`.
+ * Hooks by their key, cached so that a delivery costs no query and no decryption for its configuration. They may be
+ * outdated: acceptDelivery compares their version with the database, and a refusal is based on `current`.
  */
 export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDirectoryOptions) {
   const hooks = new BoundedMap<string, Hook>(maxHooks);
@@ -52,7 +54,7 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
     };
   };
 
-  /** What was opened and compiled of `earlier` is kept while its configuration is the same. */
+  /** Decrypted and compiled values of `earlier` are reused while its configuration is the same. */
   async function read(key: string, earlier: Hook | undefined): Promise<Hook | null> {
     const config = await store.webhookConfigs.byKey(key);
     const project = config === null ? null : await store.projects.byId(config.projectId);
@@ -66,10 +68,13 @@ export function buildHookDirectory({ store, secrets, debounceSeconds }: HookDire
 
   return {
     byKey: async (key: string) => hooks.get(key) ?? read(key, undefined),
-    /** The hook as stored now, with the same `config` object if that is unchanged. Null when key or project are gone. */
+    /**
+     * The hook as stored now, with the same `config` object if it is unchanged. Null if the key or the project no
+     * longer exists.
+     */
     async current(hook: Hook): Promise<Hook | null> {
       const { key } = hook.config;
-      // Without a key it was never enabled, and no delivery is judged by it.
+      // A hook without a key was never enabled, so it receives no deliveries.
       return key === null ? hook : read(key, hook);
     },
     hookOf,
@@ -81,7 +86,7 @@ function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   const { projectId, secret, secondSecret, secondSecretUntil } = config;
   const first = opened(secrets, sealedPurpose.webhookSecret(projectId), secret);
   const second = opened(secrets, sealedPurpose.webhookSecondSecret(projectId), secondSecret);
-  // A second secret alone verifies nothing: without a first, the project has chosen not to verify.
+  // A second secret alone verifies nothing: without a first one, the project has chosen not to verify.
   const both = first.length === 0 ? [] : [...first, ...second];
   const isSecondOver = (nowMs: number) => secondSecretUntil !== null && secondSecretUntil.getTime() <= nowMs;
   return {
@@ -90,7 +95,7 @@ function openSecrets(config: WebhookConfig, secrets: Secrets): HookSecrets {
   };
 }
 
-/** With an empty secret every sender could make a valid signature. */
+/** With an empty secret, every sender could create a valid signature. */
 function opened(secrets: Secrets, purpose: string, ciphertext: string | null): string[] {
   if (ciphertext === null) return [];
   const secret = secrets.open(purpose, ciphertext);

@@ -10,25 +10,25 @@ import { newTrace } from "./trace.ts";
 
 /** A request at the delivery endpoint. */
 export interface Incoming {
-  /** The hookKey of the address; empty: it is no valid key. */
+  /** The hookKey of the address; empty: not a valid key. */
   key: string;
   headers: HeaderValues;
   query: { get(name: string): string | null };
   remoteIp: string;
-  /** What limits per address count by: of IPv6 its network, because one sender has all of that to choose from. */
+  /** The key of limits per address: an IPv6 network, because one sender can use all its addresses. */
   limitKey: string;
-  /** Reads the body; called at most once, and not before the endpoint is found and enabled. */
+  /** Reads the body; called at most once, after the endpoint is found and enabled. */
   readBody(): Promise<Uint8Array | "too_large" | "broken">;
 }
 
-/** What is known of a delivery once its body is read. */
+/** A delivery whose body has been read. */
 export interface Reading {
   known: Known;
-  /** Why there is no event in it; "" where there is one. */
+  /** Why the body contains no event; "" if it contains one. */
   problem: string;
 }
 
-/** Of a delivery at no project. */
+/** For a delivery without a project. */
 export function unknownDelivery(incoming: Incoming, nowMs: number): Known {
   return {
     projectId: 0,
@@ -46,7 +46,7 @@ export function unknownDelivery(incoming: Incoming, nowMs: number): Known {
   };
 }
 
-/** Of a delivery at a hook, before its body is read. */
+/** For a delivery to a hook, before its body is read. */
 export function locatedDelivery(hook: Hook, incoming: Incoming, known: Known): Known {
   const provider = providerOf(hook.config.provider);
   const headers = withoutSecret(incoming.headers, hook.config);
@@ -60,7 +60,7 @@ export function locatedDelivery(hook: Hook, incoming: Incoming, known: Known): K
   };
 }
 
-/** Decodes, normalises and masks, as the hook says. */
+/** Decodes, normalises and masks the body as the hook says. */
 export function readDelivery(hook: Hook, incoming: Incoming, known: Known, body: Uint8Array): Reading {
   const headers = withoutSecret(incoming.headers, hook.config);
   const { text, payload, problem } = decodeBody(
@@ -94,6 +94,6 @@ export function isVerified(hook: Hook, request: SignedRequest, nowMs: number): b
   const accepted = hook.secrets().accepted(nowMs);
   if (accepted.length === 0) return true;
   const { signature } = providerOf(hook.config.provider);
-  // No early end: which of two secrets fits must not show in the time.
+  // Without an early exit: the time must not reveal which of two secrets matches.
   return accepted.filter((secret) => isSignedBy(secret, signature, hook.config, request, nowMs)).length > 0;
 }

@@ -28,17 +28,17 @@ export const outcomes = {
 
 export const deliveryCodes = Object.keys(outcomes) as [DeliveryCode, ...DeliveryCode[]];
 
-/** How a delivery ended. Expected ends are values; only faults are thrown. */
+/** The outcome of a delivery. Expected outcomes are values; only faults are thrown. */
 export interface Outcome {
   code: DeliveryCode;
-  /** For people, in the record and, unless `told` says otherwise, in the answer. */
+  /** For people, in the record and, unless `told` is set, in the response. */
   reason: string;
-  /** What the sender is told instead, where the reason would help an attacker. */
+  /** The text for the sender where the reason would help an attacker. */
   told?: string;
   retryAfterSeconds?: number;
 }
 
-/** The delivery response body of the seed, and `code`. */
+/** The response body of the specification, and `code`. */
 export interface DeliveryAnswer {
   deliveryId: number;
   taskId?: number;
@@ -57,17 +57,19 @@ export interface Answer {
   body: DeliveryAnswer;
 }
 
-/** Reasons quote the sender, and lists show them. A sentence of ours with a ref and many patterns is shorter than this. */
+/**
+ * Reasons quote the sender and appear in lists. A sentence of ours with a ref and many patterns is shorter than this.
+ */
 const maxReasonLength = 2_000;
 
-/** Cut in the middle, where the quoted text is: its own words are at the beginning and at the end. */
+/** Cut in the middle, where the quoted text is: beginning and end are ours. */
 export function shortReason(reason: string): string {
   if (reason.length <= maxReasonLength) return reason;
   const half = maxReasonLength / 2;
   return `${reason.slice(0, half)}…${reason.slice(-half)}`.toWellFormed();
 }
 
-/** Whether a delivery was turned away or failed, in place of being judged by the rules. */
+/** Whether a delivery was rejected or failed before the rules were applied. */
 export function isRefused({ status }: Pick<DeliveryAnswer, "status">): boolean {
   return status === "rejected" || status === "failed";
 }

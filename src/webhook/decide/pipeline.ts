@@ -23,11 +23,11 @@ import type { WayIn } from "./ways-in.ts";
 import type { WebhookMetrics } from "./webhook-metrics.ts";
 import { effectsOf, isProjectGone, type Written } from "./written.ts";
 
-/** A delivery that may be decided: located, read, verified as far as its way in asks for it. */
+/** A delivery that is ready for its decision: located, read, and verified as far as its way in requires. */
 export interface Arrived extends Reading {
   way: WayIn;
   hook: Hook;
-  /** Of a live one. */
+  /** Only for a live delivery. */
   sent?: Sent;
   tips?: TipRules;
 }
@@ -43,16 +43,16 @@ export interface Sent {
   refuseUnknown(): Promise<Answer>;
 }
 
-/** A decision, and the event that it is about: of a push that names several refs, the one that was chosen. */
+/** A decision and its event: of a push with several refs, the chosen one. */
 export interface Judged {
   event: NormalizedEvent;
   decision: Decision;
 }
 
 export interface Pipeline {
-  /** Decides under the project's lock, records, and notifies once that is on disk. Never throws. */
+  /** Decides under the project's lock, records, and notifies when the record is on disk. Never throws. */
   decide(arrived: Arrived): Promise<Answer>;
-  /** The decision alone: no record, no task. */
+  /** Only the decision: no record, no task. */
   preview(hook: Hook, event: NormalizedEvent, way: WayIn, trace: Trace): Promise<Judged>;
   /** Records a delivery that was refused before it could be decided. Never throws. */
   refuse(known: Known, outcome: Outcome): Promise<Answer>;
@@ -68,7 +68,7 @@ export interface PipelineOptions {
   /** Longest wait for the project's lock. */
   lockWaitMs: number;
   limitPerMinute: number;
-  /** Whether repositories are polled: only then the tips of refs are of use. */
+  /** Whether repositories are polled: otherwise the tips of refs are not needed. */
   keepsTips: boolean;
   announcer: TaskAnnouncer;
   waitingOf: WaitingOf;
@@ -76,7 +76,7 @@ export interface PipelineOptions {
 }
 
 export const lockWaitMs = 5_000;
-/** A delivery is judged anew when its hook was changed meanwhile. */
+/** A delivery is decided again if its hook was changed meanwhile. */
 const maxAttempts = 3;
 
 export function buildPipeline(options: PipelineOptions): Pipeline {
@@ -132,7 +132,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     if (!enqueued) return answerOf(outcome, id, effectsOf(written, null, null));
     const { project, task } = enqueued;
     const now = store.now();
-    // The task is on disk whatever happens to this question.
+    // The task is on disk, whatever the result of this query is.
     const waiting = await options.waitingOf(store, project, now).catch(() => null);
     return answerOf(outcome, id, effectsOf(written, places.placeOf(task.projectId, place, now), waiting));
   }
@@ -168,7 +168,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
-  /** After a rollback: the failure has a record of its own. */
+  /** After a rollback, the failure gets its own record. */
   async function fail(known: Known, error: unknown): Promise<Answer> {
     log.error({ error: textOf(error), projectId: known.projectId }, "a delivery failed");
     const reason = error instanceof Fault ? error.message : "An unexpected error; the log has the details.";
@@ -218,7 +218,7 @@ function hookRulesOf({ config, rules }: Hook): HookRules {
   };
 }
 
-/** Filters depend on the hook alone, so they need no lock. */
+/** Filters depend on the hook only, so they need no lock. */
 function filtered({ rules }: Hook, arrived: NormalizedEvent, way: WayIn): Filtered {
   const trace = newTrace();
   const { event, aside } = chooseRef(arrived, rules, way, trace);
@@ -255,13 +255,13 @@ const endpointGone: Outcome = {
   reason: "The key was reset, or the project deleted, meanwhile.",
 };
 
-/** It leaves no record: the delivery that handled the ref has one. */
+/** No record: the delivery that handled the ref has one. */
 const overtaken: Outcome = {
   code: "duplicate",
   reason: "Another delivery has handled the ref since the poll.",
 };
 
-/** All that a sender is told, whatever the mistake. */
+/** The only text that a sender gets, whatever the cause is. */
 const signatureFailed = "The signature failed.";
 
 export function signatureInvalid({ config }: Hook, why: string, trace: Trace): Outcome {

@@ -7,8 +7,8 @@ import type { Trace } from "./trace.ts";
 const windowMs = 60_000;
 
 /**
- * The bucket of a delivery: `listed` when the project listens to its event. Everything else has a second bucket of the
- * same size, so that pushed tags, comments or deletions cannot use up the limit of pushes.
+ * The bucket of a delivery: `listed` if its event is in the project's list. All other events share a second bucket of
+ * the same size, so that tags, comments or deletions cannot use up the limit of pushes.
  */
 export function bucketOf(event: NormalizedEvent | null, { events }: Pick<Rules, "events">): RateBucket {
   if (event === null) return "unlisted";
@@ -46,7 +46,7 @@ export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Tr
   trace.add("rate", "pass", "", `${limitPerMinute} a minute`, detail);
 }
 
-/** What the database is asked for the limit over all instances. */
+/** The query for the limit over all instances. */
 export function countedRequest(
   bucket: RateBucket,
   limitPerMinute: number,
@@ -56,8 +56,8 @@ export function countedRequest(
 }
 
 /**
- * The limit over all instances, from the records themselves, counted with the project's lock held, so that two instances
- * cannot both see the last free place. Each instance alone has counted before, in memory, at no cost.
+ * The limit over all instances, counted from the records with the project's lock held, so that two instances cannot
+ * both take the last free place. Each instance has counted in memory before.
  */
 export function overSharedRate(
   { count, oldest }: Situation["counted"],
@@ -69,12 +69,12 @@ export function overSharedRate(
   return rateLimited(limit.perMinute, limit.bucket, oldest.getTime() + windowMs - now.getTime(), trace);
 }
 
-/** No project gets more deliveries than this, over all instances. */
+/** No project receives more deliveries than this, over all instances. */
 const mostPerMs = 10;
 const longestPauseMs = 10_000;
 const maxProjects = 10_000;
 
-/** Leaves out the count over all instances for as long as the limit cannot be reached. */
+/** Skips the count over all instances while the limit cannot be reached. */
 export function buildSharedCounts(limitPerMinute: number) {
   const freeUntilMs = new Map<string, number>();
   return {

@@ -2,26 +2,26 @@ import type { QueuePlace } from "../../task/queue/queue.ts";
 
 /** From this position on, a queue is long. */
 const longPosition = 100;
-/** The longer a queue, the less it matters whether a few have left it since it was counted. */
+/** The longer a queue is, the less a few departures since the last count matter. */
 const keptMsPerPlace = 10;
 const maxKeptMs = 10_000;
 /**
- * A hundred times what PostgreSQL takes to count one place: long queues take a hundredth of all time, and with thousands of
- * them a place grows older instead.
+ * A hundred times what PostgreSQL needs to count one place: counting takes at most a hundredth of the time; with
+ * thousands of long queues, a place becomes older instead.
  */
 const pauseMsPerPlace = 3;
 /** Projects beyond this are counted each time. */
 const maxProjects = 10_000;
 
 /**
- * Places of new tasks. A long queue costs more to count than a delivery to decide, so the place of a project that stands
- * far back is kept for some seconds; a task made in between stands one place behind the one before it.
+ * Places of new tasks. Counting a long queue costs more than deciding a delivery, so the place of a project far back in
+ * the queue is cached for some seconds; each new task of it counts as one place further back.
  */
 export function buildQueuePlaces(elapsedMs: () => number = () => performance.now()) {
   const lastOf = new Map<number, { position: number; goodUntilMs: number }>();
   let countAgainAtMs = 0;
   return {
-    /** Whether the place of a new task has to be counted. */
+    /** Whether the place of a new task must be counted. */
     mustCount(projectId: number, now: Date): boolean {
       const last = lastOf.get(projectId);
       if (last === undefined) return true;
@@ -30,7 +30,7 @@ export function buildQueuePlaces(elapsedMs: () => number = () => performance.now
       const isGood = keptForMs > 0 && keptForMs <= maxKeptMs;
       return !isGood && elapsedMs() >= countAgainAtMs;
     },
-    /** The place of a task that was made: as counted, or behind the one before it. */
+    /** The place of a new task: the counted one, or one place after the previous task. */
     placeOf(projectId: number, counted: QueuePlace | null, now: Date): QueuePlace {
       const last = lastOf.get(projectId);
       if (counted === null) return { queued: true, position: last ? ++last.position : 1 };

@@ -5,13 +5,13 @@ import { type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { cutAtBytes, visible } from "./stored-body.ts";
 import type { Trace } from "./trace.ts";
 
-/** All that is known of a delivery when it is recorded. */
+/** The data of a delivery when it is recorded. */
 export interface Known {
   projectId: number;
   projectName: string;
   provider: ProviderName | "";
   event: NormalizedEvent | null;
-  /** Masked, cut and storable already. */
+  /** Already masked, truncated and storable. */
   body: string;
   headers: Record<string, string>;
   hostDeliveryId: string | null;
@@ -27,7 +27,7 @@ const maxFieldLength = 300;
 /** The normalised event keeps the whole message; nobody writes longer ones by hand. */
 const maxMessageBytes = 64 * 1024;
 
-/** The task's id is filled in by whoever makes it. */
+/** The task's id is set when the task is created. */
 export function recordOf(
   known: Known,
   outcome: Outcome,
@@ -95,7 +95,7 @@ function commitMessageOf(message: string): string {
   return firstCharacters(visible(firstCharacters(firstLineOf(message), maxCommitMessage)), maxCommitMessage);
 }
 
-/** Characters, not halves of them; each is at most two UTF-16 units. */
+/** Whole characters; each is at most two UTF-16 units. */
 function firstCharacters(text: string, count: number): string {
   return text.length <= count ? text : [...text.slice(0, 2 * count)].slice(0, count).join("");
 }
@@ -104,7 +104,7 @@ function fieldOf(text: string): string {
   return visible(text.length <= maxFieldLength ? text : `${text.slice(0, maxFieldLength)}…`);
 }
 
-/** The form that lists show. */
+/** The form in lists. */
 export function summaryOf<D extends NewDelivery>(
   delivery: D,
 ): Omit<D, "body" | "headers" | "normalized" | "trace"> {

@@ -5,21 +5,21 @@ import type { Rules } from "./rules.ts";
 import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** The ref of a push that the delivery is about. */
+/** The ref of a push that the delivery stands for. */
 export interface RefChoice {
   event: NormalizedEvent;
-  /** A sentence for the reason that names the refs left aside; "" when there are none. */
+  /** A sentence that names the refs that were not chosen; "" if there are none. */
   aside: string;
 }
 
-/** More would bury the steps that follow. */
+/** More names would hide the steps that follow. */
 const maxTraced = 20;
 const maxNamed = 5;
 
 /**
- * A delivery makes one record and at most one task, but a push may name several refs. The first that passes the filters
- * is the one it is about; if none does, the first, whose reason is then the delivery's. It stands in front from then on, so
- * that a replay builds again what was built.
+ * A delivery makes one record and at most one task, but a push may name several refs. The first ref that passes the
+ * filters is chosen; if none passes, the first, whose reason becomes the delivery's. The chosen ref is moved to the
+ * front, so that a replay builds the same one.
  */
 export function chooseRef(
   event: NormalizedEvent,

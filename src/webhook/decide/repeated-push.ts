@@ -6,7 +6,7 @@ import type { Actions } from "../../model/webhook-config.ts";
 import { isStageAsked, stagesFor } from "../../task/queue/queue.ts";
 import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
 
-/** Two announcements of one change arrive within seconds; a queue at the host may delay one of them. */
+/** Two reports of one change arrive within seconds; a queue at the host may delay one of them. */
 export const repeatedWithinMs = 10 * 60_000;
 
 const usefulStates: readonly TaskState[] = [
@@ -19,8 +19,8 @@ const usefulStates: readonly TaskState[] = [
 ];
 
 /**
- * Hosts announce a new branch by `create` and `push`, and a merge by a push and by the merge request. The second
- * announcement of a ref and commit joins the task of the first.
+ * Hosts report a new branch by `create` and `push`, and a merge by a push and by the merge request. The second report
+ * of a ref and commit joins the task of the first.
  */
 export async function joinSameChange(
   keepers: Pick<Keepers, "tasks">,

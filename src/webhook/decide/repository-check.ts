@@ -11,7 +11,7 @@ interface Place {
   path: string;
 }
 
-/** Compares the repository that a delivery names with the project's. Null: the delivery goes on. */
+/** Compares the repository that a delivery names with the project's. Null: the delivery continues. */
 export function checkRepository(
   event: NormalizedEvent,
   project: Pick<Project, "git">,
@@ -45,7 +45,7 @@ export function otherRepository(
   return isSame ? null : (named[0] ?? null);
 }
 
-/** Names inside a network are often second names of a server, so they differ from no other name. */
+/** A name inside a private network is often an alias of the same server, so it never counts as different. */
 function isSameHost(one: string, other: string): boolean {
   return one === other || isInternal(one) || isInternal(other);
 }

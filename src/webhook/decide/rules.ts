@@ -6,7 +6,7 @@ export interface Pattern {
   matches: Glob;
 }
 
-/** A configuration as it is judged by: fall-backs filled in, patterns compiled once. */
+/** A configuration prepared for decisions: defaults filled in, patterns compiled once. */
 export interface Rules {
   events: readonly EventName[];
   branches: readonly Pattern[];

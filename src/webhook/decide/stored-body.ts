@@ -6,9 +6,9 @@ export const mask = "***";
 
 const secretKey = /^(secret|password|sign|token)$/i;
 /**
- * Whether a text may hold what must be masked. Escapes may hide a key, so a text with them is looked at too. Every body
- * is searched, and each quote that might begin a key costs as much as a hundred other characters: so the colon is found
- * first, and the key looked for before it.
+ * Whether a text may contain values to mask. Escapes may hide a key, so a text with escapes is searched too. Every body
+ * is searched, and each quote that might begin a key costs as much as a hundred other characters: therefore the colon
+ * is found first, and the key before it.
  */
 const suspicious = /(?<="(?:secret|password|sign|token)"\s*):|\\u00/i;
 const secretMember = /("(?:secret|password|sign|token)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
@@ -16,19 +16,19 @@ const secretMember = /("(?:secret|password|sign|token)"\s*:\s*)"(?:[^"\\]|\\.)*"
 /** Characters that JSON escapes, or that many write as an escape. */
 const alwaysEscaped = /["\\]|[^ -~]/;
 
-/** A secret this short would blacken half of a body; then only whole values are masked. */
+/** Shorter secrets occur in ordinary text; then only whole values are masked. */
 const minSecretInside = 6;
 
 /**
- * How far a body is searched. What begins before the cut ends before this: a secret has at most 1024 characters, and an
- * escape six.
+ * How far a body is searched. A value that begins before the cut ends before this: a secret has at most 1024
+ * characters, and an escape six.
  */
 const maxSearched = 2 * maxStoredBytes;
 
 /**
- * What a record keeps of a body: values of secret keys and every occurrence of the secrets masked, characters that no
- * database takes replaced, then cut at 8192 bytes on a character boundary. `payload` is the parsed body, undefined when
- * it is none.
+ * The stored form of a body: values of secret keys and every occurrence of the secrets are masked, characters that no
+ * database accepts are replaced, then the text is cut at 8192 bytes on a character boundary. `payload` is the parsed
+ * body, undefined if there is none.
  */
 export function storedBodyOf(text: string, payload: unknown, secrets: readonly string[]): string {
   return cutAtBytes(storableText(masked(text, payload, secrets).slice(0, maxStoredBytes)), maxStoredBytes);
@@ -42,7 +42,9 @@ function masked(text: string, payload: unknown, secrets: readonly string[]): str
   return withoutSecrets(searched.replaceAll(secretMember, `$1"${mask}"`), known);
 }
 
-/** As it is, or in another spelling of JSON: `\/`, `\"`, `\u4e2d`. Escapes of ASCII are suspicious in any case. */
+/**
+ * The secret itself, or another JSON spelling of it: `\/`, `\"`, `\u4e2d`. Escapes of ASCII are suspicious in any case.
+ */
 function mayHold(text: string, secret: string): boolean {
   if (text.includes(secret)) return true;
   if (secret.includes("/") && text.includes("\\/")) return true;
@@ -86,7 +88,7 @@ function maskedValue(value: unknown, secrets: readonly string[], room: Room, dep
   return Object.fromEntries(members);
 }
 
-/** An empty password is worth showing: it says that none was sent. */
+/** An empty password is kept, because it shows that none was sent. */
 function isSecretValue(value: unknown): boolean {
   return value !== "" && value !== null && typeof value !== "boolean" && !isObject(value);
 }

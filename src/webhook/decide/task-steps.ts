@@ -9,26 +9,26 @@ import type { Outcome } from "./outcome.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** What is to be done about a delivery. Deciding reads only: it is carried out in one write (written.ts). */
+/** The actions that a decision consists of. Deciding only reads; written.ts carries the actions out in one write. */
 export interface Decision {
   outcome: Outcome;
-  /** The task to make, and where it will stand; null: that was not counted. */
+  /** The task to create, and its place; null: it was not counted. */
   start?: { task: NewTask; place: QueuePlace | null };
   /**
-   * The queued task that takes over what the delivery asks for; `order` null: it keeps what it has. `isDisplaced`: it keeps
+   * The queued task that takes over the delivery's request; `order` null: it keeps its own. `isDisplaced`: it keeps
    * another ref than the delivery's.
    */
   merge?: { into: Task; order: BuildOrder | null; isDisplaced: boolean };
 }
 
-/** What is built for an event, and by whose push. */
+/** The ref and commit that is built for an event, and who pushed it. */
 export type BuildOrder = Pick<
   Task,
   "ref" | "commit" | "message" | "author" | "triggeredBy" | "causeRef" | "causeCommit" | "source"
 > &
   Partial<Pick<Task, "actions" | "stages">>;
 
-/** What the steps need of a hook. */
+/** The fields of a hook that the steps need. */
 export interface HookRules
   extends Pick<
     WebhookConfig,
@@ -41,9 +41,9 @@ export interface HookRules
     | "repositoryCheck"
     | "updatedAt"
   > {
-  /** The project's own, or the installation's. */
+  /** The project's setting, or the installation's. */
   debounceSeconds: number;
-  /** Whether the host may announce one change in more than one way. */
+  /** Whether the host may report one change in more than one way. */
   hasRepeats: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface InHand {
   situation: Situation;
 }
 
-/** Filter step 5: inside the window of an accepted delivery the task that waits takes over what is newer. */
+/** Filter step 5: within the window of an accepted delivery, the waiting task takes over newer data. */
 export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): Promise<Decision | null> {
   const { way, rules, trace } = hand;
   const windowSeconds = rules.debounceSeconds;
@@ -83,7 +83,7 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
   return mergeInto(hand, task, shown);
 }
 
-/** A merge request that runs other stages, and the code of a fork, are built apart from all else. */
+/** A merge request that runs other stages, and the code of a fork, are built separately. */
 function isAlike({ rules, event }: InHand, { source }: Task): boolean {
   const own = sourceOf(event);
   const isRequest = (of: TaskSource | null) => of?.event === "merge_request";
@@ -91,7 +91,7 @@ function isAlike({ rules, event }: InHand, { source }: Task): boolean {
   return rules.mergeRequestActions === null || isRequest(own) === isRequest(source);
 }
 
-/** What a delivery of this event runs; null: the whole flow. */
+/** The stages that a delivery of this event runs; null: all. */
 export function actionsFor(rules: HookRules, event: NormalizedEvent): Actions | null {
   return event.event === "merge_request" ? (rules.mergeRequestActions ?? rules.actions) : rules.actions;
 }
@@ -116,7 +116,7 @@ export function sourceOf({ event, rawEvent, author, mergeRequest }: NormalizedEv
 
 function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown: string): Decision {
   const order = orderOf(rules, situation.project, event);
-  // A delivery without a commit (a host's `create`) never erases the one that is known.
+  // A delivery without a commit (a host's `create`) never removes a known commit.
   const keeps = order.commit === null && into.commit !== null;
   const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
   trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
@@ -126,7 +126,7 @@ function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown
   };
 }
 
-/** Names a ref that will not be built because another one took its place. */
+/** Names a ref that is not built because another one replaced it. */
 function displacement(task: Task, order: { ref: string }, keeps: boolean): string {
   if (task.ref === order.ref) return "";
   const [built, displaced] = keeps ? [task.ref, order.ref] : [order.ref, task.ref];
@@ -135,7 +135,7 @@ function displacement(task: Task, order: { ref: string }, keeps: boolean): strin
   return `; it builds ${nameOf(built)} instead of ${nameOf(displaced)}`;
 }
 
-/** Filter step 6: with queuePolicy skip, a project that has an unfinished task takes no further one. */
+/** Filter step 6: with queuePolicy skip, a project with an unfinished task accepts no further one. */
 export function applyQueuePolicy({ way, rules, trace, situation }: InHand): Decision | null {
   const { queuePolicy } = rules;
   if (queuePolicy === "always") {
@@ -185,14 +185,14 @@ export function startTask({ way, rules, event, trace, now, situation }: InHand):
 /** A task of an announcement without a commit waits at least this long. */
 const announcementSeconds = 5;
 
-/** When a task of a delivery may start; null: at once. */
+/** When a delivery's task may start; null: at once. */
 export function startOf(
   way: WayIn,
   { debounceSeconds }: HookRules,
   event: NormalizedEvent,
   now: Date,
 ): Date | null {
-  // The push that names the commit follows, and takes over the task.
+  // The push that names the commit follows and takes over the task.
   const isVague = event.commit === null && sourceOf(event).announcedBy !== "push";
   const atLeast = isVague && way.debounce === true ? announcementSeconds : 0;
   const waitSeconds = way.debounce ? Math.max(debounceSeconds, atLeast) : 0;
@@ -206,7 +206,7 @@ export function orderOf(rules: HookRules, project: Project, event: NormalizedEve
     triggeredBy: event.author || "webhook",
     source: sourceOf(event),
   };
-  // Git needs the whole name to fetch a commit; a short one stands in the record alone.
+  // Git needs the full name to fetch a commit; a short one is only recorded.
   const commit = event.commit !== null && isCommit(event.commit) ? event.commit.toLowerCase() : null;
   if (rules.refSource === "webhook")
     return { ...who, ref: event.rawRef, commit, causeRef: null, causeCommit: null };
@@ -214,7 +214,7 @@ export function orderOf(rules: HookRules, project: Project, event: NormalizedEve
   return {
     ...who,
     ref,
-    // Only a push of the very branch that is built says which commit of it.
+    // Only a push of the built branch itself determines its commit.
     commit: event.rawRef === ref ? commit : null,
     causeRef: event.rawRef,
     causeCommit: event.commit,

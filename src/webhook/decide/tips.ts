@@ -6,15 +6,15 @@ import type { Decision } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** How a delivery changes the tips of its project; null in place of it: tips are not kept. */
+/** How a delivery changes the tips of its project. */
 export interface TipRules {
   /** When the push arrived first; null: now. */
   pushedAt: Date | null;
-  /** Of a poll: the tip that it compared with. Another delivery may have handled the ref since. */
+  /** For a poll: the tip that it compared with. Another delivery may have handled the ref since. */
   expected?: { commit: string | null };
 }
 
-/** The branch or tag whose tip a delivery handles; null: a merge request, a comment, or anything else. */
+/** The branch or tag whose tip a delivery handles; null: a merge request, a comment or another event. */
 export function tipRefOf(event: NormalizedEvent | null, way: WayIn, tips: TipRules | null): string | null {
   if (event === null || tips === null || way.tip === null) return null;
   if (event.event !== "push" && event.event !== "tag") return null;
@@ -39,7 +39,7 @@ export function isOvertaken(tips: TipRules | null, { tip }: Situation): boolean 
   return tips?.expected !== undefined && tips.expected.commit !== (tip?.commit ?? null);
 }
 
-/** A push that a poll has found before the host reported it: its task is there already. */
+/** A push that a poll found before the host reported it: its task exists already. */
 export async function mergeWithPoll(
   keepers: Pick<Keepers, "tasks">,
   event: NormalizedEvent,

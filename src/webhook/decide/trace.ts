@@ -1,15 +1,15 @@
 import type { TraceResult, TraceStep } from "../../model/delivery.ts";
 
-/** Long values are cut: the trace is read by people. */
+/** Longer values are truncated: the trace is for people. */
 const maxTextLength = 300;
 
-/** The steps of one decision, in order: what each saw, what it compared with, what came out. */
+/** The steps of one decision, in order: input, rule and result of each. */
 export interface Trace {
   readonly steps: TraceStep[];
   add(step: string, result: TraceResult, value: string, pattern: string, detail: string): void;
 }
 
-/** A trace that goes on after the steps of another. */
+/** A trace that continues another one. */
 export function newTrace(before: readonly TraceStep[] = []): Trace {
   const steps: TraceStep[] = [...before];
   return {

@@ -1,6 +1,6 @@
 import type { HandledTip } from "../../model/ref-tip.ts";
 
-/** "shown": judged and told in the trace, without effect. */
+/** "shown": evaluated and shown in the trace, without effect. */
 type Applies = boolean | "shown";
 
 export interface WayIn {
@@ -18,7 +18,7 @@ export interface WayIn {
   task: boolean;
   /** How it changes the tip of its ref; null: not at all. */
   tip: HandledTip["way"] | null;
-  /** Stands in the record as remote_ip; null: the sender's address. */
+  /** Recorded as remote_ip; null: the sender's address. */
   remoteIp: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { DeliveryCode, DeliveryStatus } from "../../model/delivery.ts";
 
 export function buildWebhookMetrics(registry: Metrics) {
   const registers = [registry];
-  // Labels are hashed at every step; so they are counted here, and told only when somebody asks.
+  // The registry hashes labels at every increment; therefore counts are kept here and copied when metrics are read.
   const counts = new Map<DeliveryCode, { status: DeliveryStatus; count: number }>();
   const deliveries = new Counter({
     name: "slipway_webhook_deliveries_total",

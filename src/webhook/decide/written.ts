@@ -9,23 +9,23 @@ import { type DeliveryAnswer, type Outcome, shortReason } from "./outcome.ts";
 import { type Known, recordOf, summaryOf } from "./record.ts";
 import type { Decision } from "./task-steps.ts";
 
-/** A delivery that is on record, and what came of it. */
+/** A recorded delivery and its result. */
 export interface Written {
   id: number;
   record: Omit<DeliverySummary, "id" | "repeat_of" | "replaced_by">;
   outcome: Outcome;
   enqueued?: Enqueued;
-  /** Of a new task; null: it was not counted. */
+  /** The place of a new task; null: it was not counted. */
   place?: QueuePlace | null;
   /** The delivery that the task builds instead of this one. */
   replacedBy?: number | null;
-  /** The task that took over this delivery's ref and commit, and how it stood before. */
+  /** The task that took over this delivery's ref and commit, and its state before. */
   moved?: { task: Task; from: Task };
 }
 
 /**
- * Carries out a decision: the record, and what is done to tasks. Null when the task that it would have been merged into
- * was claimed meanwhile: then it has to be decided anew.
+ * Carries out a decision: writes the record and changes tasks. Null if the task to merge into was claimed meanwhile:
+ * then the decision must be repeated.
  */
 export async function carryOut(
   keepers: Pick<Keepers, "deliveries" | "tasks">,
@@ -49,7 +49,7 @@ export async function carryOut(
   };
 }
 
-/** The last delivery wins: it replaces the one that the task would have built, unless the task keeps that one. */
+/** The last delivery wins: it replaces the delivery that the task would have built, unless the task keeps that one. */
 async function mergeInto(
   { deliveries, tasks }: Pick<Keepers, "deliveries" | "tasks">,
   record: NewDelivery,
@@ -67,7 +67,7 @@ async function mergeInto(
   return task === null ? written : { ...written, moved: { task, from: into } };
 }
 
-/** The fields of the answer that speak of tasks. */
+/** The task fields of the response. */
 export function effectsOf(
   { record, outcome, enqueued }: Written,
   place: QueuePlace | null,
@@ -77,7 +77,7 @@ export function effectsOf(
   if (mergedIntoTaskId !== null) return { message: shortReason(outcome.reason), mergedIntoTaskId };
   if (!enqueued || !place) return { message: shortReason(outcome.reason) };
   const { task } = enqueued;
-  // A Git host is informed only of a lasting reason, not of a runner that merely has to connect.
+  // The Git host is informed only of a lasting reason, not of a runner that still has to connect.
   const lasting = waiting?.isLasting ? waiting.text : null;
   const effects = { message: messageOf(task, place, lasting), taskId: task.id };
   return place.queued || lasting !== null
@@ -92,7 +92,7 @@ function messageOf({ id, notBefore }: Task, place: QueuePlace, waiting: string |
   return `Task ${id} was dispatched, starts at ${notBefore.toISOString()}.`;
 }
 
-/** A project that was deleted while its delivery waited. */
+/** For a project that was deleted while its delivery waited. */
 export function isProjectGone(error: unknown): boolean {
   return error instanceof Fault && error.code === "not_found";
 }

@@ -13,7 +13,7 @@ import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */
 const maxRefs = 2000;
-/** Refs whose filters are evaluated before other work gets its turn. */
+/** Refs whose filters are evaluated before other work runs. */
 const refsPerTurn = 200;
 
 /** What a poll has to do. */
@@ -25,7 +25,7 @@ export interface Comparison {
   note: string;
 }
 
-/** The filters that choose refs. If they change, refs that were not looked at before are not new pushes. */
+/** The filters that select refs. If they change, newly selected refs are not new pushes. */
 export function scopeOf({ events, branches, tags }: Rules): string {
   return revisionOf({
     events,
@@ -80,7 +80,10 @@ function isHandled(before: string | null, { commit, object }: RemoteRef): boolea
   return commit.startsWith(before) || object === before;
 }
 
-/** The refs that pass the filters. The project's own branch comes last: with a project-wide debounce, the last one is built. */
+/**
+ * The refs that pass the filters. The project's own branch comes last: with a project-wide debounce, the last one is
+ * built.
+ */
 async function choose(
   rules: Rules,
   remote: ReadonlyMap<string, RemoteRef>,

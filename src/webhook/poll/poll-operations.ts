@@ -19,9 +19,9 @@ export const takePolls = operation(
   },
 );
 
-/** What a poll found about a ref that makes no delivery. */
+/** The result of a poll for a ref that makes no delivery. */
 export interface FoundTip extends Pick<RefTip, "ref"> {
-  /** Null: the ref is not looked at any more. */
+  /** Null: the ref is no longer polled. */
   commit: string | null;
   /** The tip that the poll compared with; null: there was none. */
   expected: string | null;
@@ -31,7 +31,7 @@ export interface PollResult {
   projectId: number;
   holder: string;
   found: FoundTip[];
-  /** Null: as they were. */
+  /** Null: unchanged. */
   basis: { url: string; version: string; scope: string } | null;
   everyMs: number;
   /** False: the server stops, and the next one may poll at once. */
@@ -40,7 +40,10 @@ export interface PollResult {
   note: string;
 }
 
-/** Stores what a poll found. It runs with the project's lock held: a tip that a delivery has changed since is left alone. */
+/**
+ * Stores the result of a poll. It runs with the project's lock held: a tip that a delivery has changed since is left
+ * unchanged.
+ */
 export const finishPoll = operation(
   "finishPoll",
   async ({ polls, refTips, now }, { projectId, holder, found, everyMs, ...result }: PollResult) => {

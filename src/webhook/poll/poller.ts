@@ -41,7 +41,7 @@ export function buildPoller(options: PollerOptions): Poller {
   const holder = crypto.randomUUID();
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
-  /** Errors that the log has, so that a host that is away for days is logged once. */
+  /** Errors that were logged, so that a host that is unreachable for days is logged once. */
   const logged = new Map<number, string>();
   let timer: ReturnType<typeof setInterval> | undefined;
   let taking: Promise<void> | null = null;
@@ -109,7 +109,7 @@ export function buildPoller(options: PollerOptions): Poller {
 
   return {
     async start() {
-      // A server that was killed has left credentials and clones here.
+      // A killed server has left credentials and clones here.
       rmSync(options.temp, { recursive: true, force: true });
       if (everyMs === 0) return store.polls.forget(null);
       mkdirSync(options.temp, { recursive: true, mode: 0o700 });
