@@ -4,16 +4,16 @@ import { operation } from "../model/store.ts";
 
 interface ProjectUpdate {
   id: number;
-  /** The revision that `change` was made from. */
+  /** The revision that `change` is based on. */
   revision: string;
   change: ProjectChange;
-  /** Sealed values to store. */
+  /** Encrypted values to store. */
   secrets: ProjectSecret[];
   /** Names of secrets that do not belong to the changed project. */
   forget: string[];
 }
 
-/** The project and the names of the secrets that were deleted; null: another change came first. */
+/** The project and the names of the deleted secrets; null: another change was stored first. */
 export const changeProject = operation(
   "changeProject",
   async (

@@ -1,7 +1,7 @@
 import type { Keepers } from "../model/store.ts";
 
 export interface Isolation {
-  /** Whether a user who is not an admin may write scripts that can read what the runner can read. */
+  /** Whether a user who is not an admin may write scripts that can read the runner's files. */
   isExposed: boolean;
   /** Names of enabled runners whose scripts run as the runner's user. */
   notIsolated: string[];

@@ -18,7 +18,7 @@ export interface ManualTasks {
     username: string,
   ): Promise<Task>;
   rerun(task: Task, project: Project, username: string): Promise<Task>;
-  /** Brings an earlier release back; null: the one that served before. A kept one runs without a build. */
+  /** Rolls back to an earlier release; null: the one that served before. A kept release runs without a build. */
   rollback(project: Project, toTaskId: number | null, username: string): Promise<Task>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, username: string): Promise<Task>;
@@ -74,11 +74,11 @@ export const startTask = operation("startTask", (keepers, order: TaskOrder) =>
 
 interface Canceled {
   task: Task;
-  /** What subscribers are to be notified of; null: it was being canceled already. */
+  /** The event for subscribers; null: the task was already being canceled. */
   event: "finished" | "changed" | null;
 }
 
-/** A queued task ends at once; one that is with a runner when the runner has ended it. */
+/** A queued task ends at once; a task on a runner ends when the runner has ended it. */
 export const cancelTask = operation(
   "cancelTask",
   async (keepers, { id, reason }: { id: number; reason: string }): Promise<Canceled> => {

@@ -1,11 +1,11 @@
 import type { ExpiredTaskKeeper } from "../model/expired-task.ts";
 
-/** Each batch is some milliseconds of work on SQLite, which holds the loop meanwhile. */
+/** Each batch takes some milliseconds on SQLite. */
 const tasksAtOnce = 50;
-/** A row is up to a quarter of a megabyte. */
+/** A row can be a quarter of a megabyte. */
 const logRowsAtOnce = 20;
 
-/** Deletes finished tasks that are older than `before`, the logs first: one of ten megabytes is many batches. */
+/** Deletes finished tasks that are older than `before`, their logs first: a log of ten megabytes takes many batches. */
 export async function* expiredTasks(keeper: ExpiredTaskKeeper, before: Date): AsyncGenerator<number> {
   for (let afterId: number | null = 0; afterId !== null; ) {
     const page = await keeper.after(afterId, before, tasksAtOnce);

@@ -6,7 +6,7 @@ import type { TaskEvent } from "../../model/project.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
 
-/** Messages on `private-project-<id>`; those on `private-project-<id>/task-<id>` are the same, and the log. */
+/** Messages on `private-project-<id>`; `private-project-<id>/task-<id>` carries the same ones, and the log. */
 export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
   | { type: "delivery"; delivery: DeliverySummary }
@@ -16,15 +16,17 @@ export function taskChannel(projectId: number, taskId: number): string {
   return `${projectChannel(projectId)}/task-${taskId}`;
 }
 
-/** Hands a message to the push gateway: the one in this process, or another over HTTP. */
+/** Passes a message to the push gateway: in this process, or another one over HTTP. */
 export type PublishToChannel = (channel: string, data: string) => Promise<void>;
 
-/** Messages that wait for the gateway; above it they are dropped, and browsers fetch what they miss by index. */
+/**
+ * Limit of messages that wait for the gateway; above it they are dropped, and browsers fetch missing lines by index.
+ */
 const maxWaiting = 2000;
 /** Characters of one log message; the gateway's own limit is a megabyte. */
 const messageMaxLength = 200_000;
 
-/** Where there is no gateway, nobody listens. */
+/** Without a gateway there are no subscribers. */
 export const silentLive: Live = {
   task: () => {},
   log: () => {},
@@ -32,7 +34,7 @@ export const silentLive: Live = {
   flushed: async () => {},
 };
 
-/** Live news of tasks for browsers. */
+/** Live events of tasks for browsers. */
 export function buildLive(publish: PublishToChannel, log: Log) {
   let last = Promise.resolve();
   let waiting = 0;
@@ -44,7 +46,7 @@ export function buildLive(publish: PublishToChannel, log: Log) {
       return;
     }
     waiting += 1;
-    // One after the other: the order of a log is the order in which it is said.
+    // One after the other, so that log lines keep their order.
     last = last
       .then(() => publish(channel, data))
       .catch((error: unknown) =>
@@ -76,7 +78,7 @@ export function buildLive(publish: PublishToChannel, log: Log) {
           } satisfies LiveMessage),
         );
     },
-    /** A delivery was recorded; those of no project are told to nobody. */
+    /** A delivery was recorded; deliveries without a project have no subscribers. */
     delivery(delivery: DeliverySummary): void {
       if (delivery.project_id !== 0)
         say(
@@ -84,7 +86,7 @@ export function buildLive(publish: PublishToChannel, log: Log) {
           JSON.stringify({ type: "delivery", delivery } satisfies LiveMessage),
         );
     },
-    /** Resolves when all that was said is out. */
+    /** Resolves when all messages are sent. */
     flushed: () => last,
   };
 }

@@ -3,7 +3,7 @@ import type { PublishToChannel } from "./live.ts";
 
 const timeoutMs = 5000;
 
-/** Publishes through the `/feign/publish` of a push gateway that runs elsewhere. */
+/** Publishes through `/feign/publish` of a push gateway in another process. */
 export function buildPushClient(
   options: { url: string; apiKey: string | undefined },
   send: typeof fetch = fetch,

@@ -14,9 +14,9 @@ import type { TaskMetrics } from "./task-metrics.ts";
 import type { NoteWaiting } from "./waiting-note.ts";
 import { queueTopic, taskTopic, type Wakeups } from "./wakeups.ts";
 
-/** What happens to tasks, told to whoever waits for it: runners, browsers, people, Git hosts, metrics. */
+/** Notifies all subscribers of task events: runners, browsers, people, Git hosts, metrics. */
 export interface TaskEvents extends TaskAnnouncer {
-  /** For the console and for those who wait for it; nobody else is told. */
+  /** For the console and for waiting callers only. */
   changed(task: Task): void;
   started(task: Task): void;
   /** A task of the tip of its ref now knows its commit. */
@@ -28,7 +28,7 @@ export interface TaskEvents extends TaskAnnouncer {
   /** Its runner vanished before it had done anything that matters. */
   requeued(task: Task): void;
   logged(task: Task, lines: LogLine[]): void;
-  /** Resolves when what was said is on its way. */
+  /** Resolves when all notifications are stored or sent. */
   flushed(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ const endings: Partial<Record<TaskState, TaskEvent>> = {
 
 export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   const { wakeups, live, metrics, keepers } = parts;
-  /** The last event of each project that is being told: what happened first is told first. */
+  /** The last event of each project in progress: events of a project are sent in order. */
   const telling = new Map<number, Promise<void>>();
 
   function tell(event: TaskEvent | "task.changed", task: Task, known?: KnownProject): void {
@@ -98,7 +98,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     await report(task, project, known?.hasStatusToken);
   }
 
-  /** A notification that fails does not keep the commit from its status. */
+  /** A failed notification must not prevent the commit status. */
   async function notify(
     event: TaskEvent | "approval.requested",
     task: Task,
@@ -156,7 +156,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     moved(task, from) {
       changed(task);
       if (task.commit === from.commit) return;
-      // Its commit is not built by this task, which is no error. Nothing else would ever end its status.
+      // This task does not build the commit, which is not an error; nothing else would ever end the commit's status.
       const reason = `Not built: task ${task.id} took a later push instead.`;
       later(from, "task.changed", async () => {
         const project = await keepers.projects.byId(from.projectId);

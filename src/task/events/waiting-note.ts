@@ -14,9 +14,9 @@ export interface WaitingNoteParts {
   log: Log;
 }
 
-/** A reason that holds up every task of a project is logged this often. */
+/** A reason that delays every task of a project is logged this often. */
 const loggedEveryMs = 60_000;
-/** Projects whose reason is remembered; beyond it all start anew. */
+/** Number of projects whose reason is cached; above it the cache is cleared. */
 const maxProjects = 10_000;
 
 export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): NoteWaiting {
@@ -41,7 +41,7 @@ export function buildWaitingNote({ store, waitingOf, log }: WaitingNoteParts): N
   };
 }
 
-/** A runner that takes the task meanwhile numbers its lines from the end of the log, so then none is added. */
+/** A runner that takes the task meanwhile numbers its lines from the end of the log; then no line is added. */
 export const noteLastingWait = operation(
   "noteLastingWait",
   async (keepers, { taskId, text }: { taskId: number; text: string }): Promise<LogLine | null> => {

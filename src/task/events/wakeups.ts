@@ -6,7 +6,7 @@ export function taskTopic(taskId: number): string {
   return `task ${taskId}`;
 }
 
-/** Wakes those who wait in this process for something that happened in this process. */
+/** Wakes waiting callers in this process for events of this process. */
 export function buildWakeups() {
   const waiting = new Map<string, Set<() => void>>();
   let isClosed = false;
@@ -35,7 +35,7 @@ export function buildWakeups() {
         if (resolvers.size === 0 && waiting.get(topic) === resolvers) waiting.delete(topic);
       });
     },
-    /** Wakes all for good. */
+    /** Wakes all callers, now and in the future. */
     close(): void {
       isClosed = true;
       for (const topic of [...waiting.keys()]) wake(topic);

@@ -2,7 +2,7 @@ import { operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
-/** A runner cuts the log at its limit; what a faulty one sends beyond it is acknowledged and dropped. */
+/** A runner cuts the log at its limit; lines of a faulty runner beyond it are acknowledged and dropped. */
 const logSlackBytes = 1024 * 1024;
 
 interface SentLines {
@@ -15,7 +15,7 @@ interface SentLines {
 
 interface Appended {
   task: Task;
-  /** Those that were not in the log before. */
+  /** Lines that were not in the log before. */
   fresh: LogLine[];
   /** The next index expected. */
   ack: number;

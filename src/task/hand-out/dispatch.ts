@@ -24,12 +24,12 @@ export interface DispatchParts extends Omit<InstructionParts, "keepers" | "now">
   log: Log;
 }
 
-/** Other instances tell us nothing when they enqueue, so a waiting claim looks by itself this often. */
+/** Other instances do not notify this one of new tasks, so a waiting claim reads the queue this often. */
 const lookEveryMs = 1000;
 const leaseBytes = 24;
 const maxMeetings = 3;
 
-/** Hands queued tasks to runners that ask for work. */
+/** Hands queued tasks to runners that request work. */
 export function buildDispatch(parts: DispatchParts) {
   const { store, wakeups, limits } = parts;
   const closing = new AbortController();
@@ -82,7 +82,7 @@ export function buildDispatch(parts: DispatchParts) {
     return pinned;
   }
 
-  /** Two instances that meet on one project try again; a third meeting in a row is left to the next poll. */
+  /** Two instances that conflict on one project try again; after a third conflict in a row, the next poll continues. */
   async function claimTask(claim: TaskClaim): Promise<Task | null> {
     for (let attempt = 1; attempt <= maxMeetings; attempt++) {
       try {
@@ -94,7 +94,7 @@ export function buildDispatch(parts: DispatchParts) {
     return null;
   }
 
-  /** A task that cannot be given to anybody ends here instead of going round for ever. */
+  /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
   async function refuse(task: Task, reason: string): Promise<void> {
     parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
     const failed = await store.run(refuseTask, { task, reason });
@@ -103,7 +103,7 @@ export function buildDispatch(parts: DispatchParts) {
     parts.events.finished(failed.task);
   }
 
-  /** Nobody has the task, because the runner went away or the database did: it goes back as it was. */
+  /** The runner or the database is gone, so nobody has the task: it returns to the queue unchanged. */
   async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
     const queued = await store.tasks.change(taskId, {
       whileIn: ["dispatched"],
@@ -113,7 +113,10 @@ export function buildDispatch(parts: DispatchParts) {
     if (queued) parts.events.changed(queued);
   }
 
-  /** As it is now: a claim waits long, and a runner that was disabled meanwhile, or its token reset, gets no more work. */
+  /**
+   * Read now: a claim waits for long, and a runner that was meanwhile disabled, or whose token was reset, gets no more
+   * work.
+   */
   async function mustBeActive({ id, tokenHash }: Runner): Promise<void> {
     const current = await store.runners.byId(id);
     if (current?.disabled === false && current.tokenHash === tokenHash) return;
@@ -131,12 +134,12 @@ export function buildDispatch(parts: DispatchParts) {
   }
 
   return {
-    /** A runner has started; the answer says as what it is known here. */
+    /** A runner has started; the response contains the name that it has here. */
     async hello(runner: Runner, request: ClaimRequest): Promise<HelloAnswer> {
       await seen(runner, request);
       return { name: runner.name, labels: offered(runner, request) };
     },
-    /** The next task for this runner, or null when none came up while it waited. */
+    /** The next task for this runner; null: none became available while it waited. */
     async claim(runner: Runner, request: ClaimRequest, signal: AbortSignal): Promise<RunTask | null> {
       if (closing.signal.aborted)
         throw new Fault("unavailable", "The server is stopping; ask again soon.", { retryAfterSeconds: 1 });
@@ -146,7 +149,7 @@ export function buildDispatch(parts: DispatchParts) {
       while (!stop.aborted) {
         const leftMs = endsAt - performance.now();
         if (leftMs <= 0) return null;
-        // Listening begins before looking, so that nothing that comes up in between is missed.
+        // Subscribes before it reads, so that no task in between is missed.
         const woken = wakeups.wait(queueTopic, Math.min(leftMs, lookEveryMs), stop);
         const instruction = await claimOnce(runner, request);
         if (instruction && signal.aborted) await giveBack(instruction);
@@ -155,7 +158,7 @@ export function buildDispatch(parts: DispatchParts) {
       }
       return null;
     },
-    /** Gives out no more work; what is with runners stays there. */
+    /** Hands out no more work; tasks on runners stay there. */
     close: () => closing.abort(),
   };
 

@@ -5,10 +5,10 @@ import { appendSystemLine } from "../queue/system-line.ts";
 import { noteLost } from "../release/serving.ts";
 import type { DecidedTask } from "./refuse-task.ts";
 
-/** The first attempt, and once more. */
+/** The first attempt and one repeat. */
 const maxAttempts = 2;
 
-/** Decides about a task whose runner was silent for a whole lease; null when it was renewed or ended meanwhile. */
+/** Decides about a task whose runner did not call for a whole lease; null: the lease was renewed or ended meanwhile. */
 export const endLease = operation(
   "endLease",
   async (keepers, { id, leaseHash, leaseUntil }: Lease): Promise<DecidedTask | null> => {
@@ -26,7 +26,7 @@ export const endLease = operation(
   },
 );
 
-/** Before deploy: once more. After: nobody knows what happened, and a second deploy could make it worse. */
+/** Before deploy the task is repeated. Later the state is unknown, and a second deploy could make it worse. */
 function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
   const isTouched = hasSideEffects(task.stages);
   if (task.state === "canceling" && !isTouched)

@@ -25,7 +25,7 @@ export const finishTask = operation(
         before.state === "canceling" ? canceledBuild(before, now) : waitingSince(before.approval, now);
       return keepers.tasks.change(before.id, { whileIn: [before.state], set });
     }
-    // A cancel keeps its own words: who did it, or what superseded it.
+    // A cancel keeps its own reason: the person who canceled, or the superseding task.
     const given = state === "canceled" && before.reason ? before.reason : reason;
     const task = await keepers.tasks.change(before.id, {
       whileIn: [before.state],
@@ -48,7 +48,7 @@ function canceledBuild({ stages }: Task, now: Date): Partial<Task> {
   return { state: "canceled", stages: endStages(stages, "canceled", now), leaseUntil: null, finishedAt: now };
 }
 
-/** The outcome first: a commit status shows little more. */
+/** The outcome comes first: a commit status shows little more. */
 function withRollback(task: Task, reason: string): string {
   return task.rollback ? `${rollbackText(task, task.rollback)} ${reason}`.trim() : reason;
 }

@@ -37,16 +37,16 @@ export interface HeldCallsParts {
 }
 
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
-/** A cancel by another instance is seen by looking this often. */
+/** A cancel by another instance is detected by reading this often. */
 const lookEveryMs = 1000;
-/** "Last seen" need not be truer than this; it counts in tens of seconds. */
+/** "Last seen" need not be more precise than this; it is used in tens of seconds. */
 const seenEveryMs = 10_000;
-/** The runner keeps the time of a stage; this much later the server says so itself. */
+/** The runner measures a stage's timeout; the server itself reports the timeout this much later. */
 const timeoutSlackMs = 15_000;
-/** SIGTERM and SIGKILL of a previous service. */
+/** Time for SIGTERM and SIGKILL of a previous service. */
 const endingMs = 60_000;
 
-/** The calls of a runner about a task it holds. All are idempotent; all renew the lease; all say whether to go on. */
+/** The calls of a runner about a task it holds. All are idempotent, renew the lease, and return whether to continue. */
 export function buildHeldCalls(parts: HeldCallsParts) {
   const { store, events, wakeups, limits, clock, approvals } = parts;
   const watch = buildSilenceWatch(clock.elapsed);
@@ -60,7 +60,7 @@ export function buildHeldCalls(parts: HeldCallsParts) {
     leaseMs: limits.leaseMs,
   });
 
-  /** A runner whose places are all taken does not ask for work, but it is there. */
+  /** A runner without free places does not request work, but it is connected. */
   async function seen({ id, lastSeenAt }: Runner): Promise<void> {
     const now = store.now();
     if (lastSeenAt !== null && Math.abs(now.getTime() - lastSeenAt.getTime()) < seenEveryMs) return;
@@ -68,7 +68,7 @@ export function buildHeldCalls(parts: HeldCallsParts) {
   }
 
   async function answerFor(task: Task): Promise<HeldAnswer> {
-    // The deploy may have begun while another instance made the task that supersedes it.
+    // The deploy may have begun while another instance created the superseding task.
     if (task.state === "canceling" && !(task.supersededBy !== null && hasSideEffects(task.stages)))
       return { continue: false, why: task.supersededBy === null ? "canceled" : "superseded" };
     const running = task.stages.find((stage) => stage.state === "running");
@@ -146,7 +146,7 @@ export function buildHeldCalls(parts: HeldCallsParts) {
       return { continue: true };
     },
 
-    /** Comes after the task has ended, too. */
+    /** May arrive after the task has ended. */
     async output(runner: Runner, request: OutputRequest): Promise<HeldAnswer> {
       const { text, hasExited, serviceTaskId } = request;
       const held = leaseOf(runner, request);
@@ -155,7 +155,7 @@ export function buildHeldCalls(parts: HeldCallsParts) {
       events.changed(known);
       return { continue: false };
     },
-    /** Answers waiting heartbeats and refuses new ones: the server is about to close. */
+    /** Answers waiting heartbeats and refuses new ones, because the server is about to close. */
     release: () => released.abort(),
   };
 }

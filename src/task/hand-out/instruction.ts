@@ -31,18 +31,18 @@ export interface InstructionParts {
   gitUrlRules: GitUrlRules;
 }
 
-/** Why a task can be given to nobody; to try again would change nothing. */
+/** Why no runner can run a task; a retry would not change that. */
 export class Undeliverable extends Error {
   override readonly name = "Undeliverable";
 }
 
-/** The one instruction of the protocol, for a task that has just been claimed. Throws Undeliverable when there is none. */
+/** The protocol's only instruction, for a task that was just claimed. Throws Undeliverable if it cannot be built. */
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
   const current = await keepers.projects.byId(task.projectId);
   if (!current) throw new Undeliverable("The project has been deleted.");
   const project = { ...current, ...task.approval?.pinned };
-  // The clone credential is that of the current address, and must not be sent to another server.
+  // The clone credential belongs to the current address, and must not be sent to another server.
   if (project.git.url !== current.git.url)
     throw new Undeliverable("The project's git.url was changed after the approval was requested.");
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
@@ -98,7 +98,7 @@ function isFork({ ref, source }: Task): boolean {
   return source?.fromFork === true || !isBranchOrTag(ref);
 }
 
-/** Set also where they are empty, because scripts stop at a variable that is not set. */
+/** Set even if empty, because scripts with `set -u` stop at an unset variable. */
 function eventVariables({ source }: Task): Record<string, string> {
   return {
     CI_EVENT: source?.event ?? "manual",

@@ -16,13 +16,13 @@ export interface LeaseReaperParts {
 }
 
 /**
- * Decides about tasks whose runner has been silent for a whole lease. A lease expires when it was not renewed for its
- * whole term while this process watched. Only elapsed time counts: the stored end of a lease is compared with its earlier
+ * Decides about tasks whose runner did not call for a whole lease. A lease expires if it was not renewed for its whole
+ * term while this process watched. Only elapsed time counts: the stored end of a lease is compared with its earlier
  * value, never with a clock.
  */
 export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseReaperParts) {
   const watch = buildSilenceWatch(clock.elapsed);
-  /** A longer break means that this server hung or lost its database, so that no runner could renew. */
+  /** A longer break means that this server was suspended or lost its database, so that no runner could renew. */
   const maxBreakMs = Math.max(1_000, leaseMs / 2);
   let lookedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -7,13 +7,13 @@ export interface HeldLease {
   attempt: number;
   runnerId: number;
   leaseHash: string;
-  /** How long the lease is renewed for. */
+  /** The term of the renewed lease. */
   leaseMs: number;
 }
 
 const heldStates = ["dispatched", "running", "canceling"] as const;
 
-/** Renews the lease; null when the caller no longer holds the task. */
+/** Renews the lease; null: the caller no longer holds the task. */
 export async function renew(keepers: OperationKeepers, held: HeldLease): Promise<Task | null> {
   const { taskId, attempt, runnerId, leaseHash, leaseMs } = held;
   const task = await keepers.tasks.change(taskId, {

@@ -3,13 +3,13 @@ import type { LogLine, Task } from "../../model/task.ts";
 import { endStages } from "../queue/stages.ts";
 import { appendSystemLine } from "../queue/system-line.ts";
 
-/** A task and the line of its log that says why the server decided about it. */
+/** A task and its log line with the server's reason. */
 export interface DecidedTask {
   task: Task;
   line: LogLine;
 }
 
-/** Ends a task that cannot be given to any runner, in place of handing it out again and again. */
+/** Ends a task that no runner can run; otherwise it would be handed out again and again. */
 export const refuseTask = operation(
   "refuseTask",
   async (keepers, { task, reason }: { task: Task; reason: string }): Promise<DecidedTask | null> => {

@@ -25,7 +25,7 @@ interface OutputReport {
   request: Pick<OutputRequest, "text" | "hasExited" | "serviceTaskId">;
 }
 
-/** Comes after the task has ended, too. Null: another attempt has taken its place. */
+/** May arrive after the task has ended. Null: another attempt has replaced it. */
 export const reportOutput = operation(
   "reportOutput",
   async (keepers, { held, request }: OutputReport): Promise<Task | null> => {

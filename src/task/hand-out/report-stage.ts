@@ -12,7 +12,7 @@ interface StageReport {
 
 interface Reported {
   task: Task;
-  /** What subscribers are to be notified of. */
+  /** The event for subscribers. */
   event: "changed" | "started" | "resolved";
 }
 

@@ -3,7 +3,7 @@ import type { Log } from "../../log.ts";
 import type { OutgoingAttemptKeeper } from "../../model/outgoing-attempt.ts";
 import type { OutboxOptions } from "./outbox.ts";
 
-/** Attempts that are kept of each project. */
+/** Number of attempts kept per project. */
 const keptAttempts = 50;
 
 export function buildAttemptRecord(parts: {
@@ -21,7 +21,7 @@ export function buildAttemptRecord(parts: {
         keptAttempts,
       );
     } catch (error) {
-      // A deleted project has no record, and a record is not worth a second attempt.
+      // A deleted project has no record; a failure to record is not retried.
       parts.log.debug({ projectId, error: messageOf(error) }, "an outgoing attempt was not recorded");
     }
   };

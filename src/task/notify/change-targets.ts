@@ -12,7 +12,7 @@ import {
   type TargetAddress,
 } from "./target-address.ts";
 
-/** A target as a request writes it. What is absent stays as it is stored. */
+/** A target in a request. Absent fields keep their stored values. */
 export interface SentTarget {
   id?: string | undefined;
   url?: string | undefined;
@@ -34,8 +34,8 @@ export function newTargetId(): string {
 }
 
 /**
- * Applies the targets of a request to those of a project. Reads show addresses shortened, so a request may send a target back
- * with its id, or with the shortened address, and keeps the stored one.
+ * Applies the targets of a request to those of a project. Responses contain shortened addresses, so a request may send
+ * a target back with its id, or with the shortened address; the stored address is kept.
  */
 export function changeTargets(
   held: NotifyTarget[],
@@ -66,7 +66,7 @@ export function changeTargets(
       id,
       format,
       url: shownAddress(address.url),
-      // Without an id it is a whole target, as it was before targets had ids.
+      // Without an id it is a complete target, as in versions before targets had ids.
       events: target.events ?? (target.id === undefined ? [] : before?.events) ?? [],
       logLines: target.logLines ?? before?.logLines ?? 0,
       hasSecret: secret !== null,
@@ -111,7 +111,7 @@ function refuse(index: number, field: string, message: string): never {
   });
 }
 
-/** Reads what `changeTargets` needs of a project. */
+/** Reads the data of a project that `changeTargets` needs. */
 export function heldAddresses(
   projects: Pick<Keepers["projects"], "secrets">,
   secrets: Secrets,
@@ -125,7 +125,7 @@ export function heldAddresses(
   );
 }
 
-/** The sealed addresses of a change, and the names of those of removed targets. */
+/** The encrypted addresses of a change, and the names of those of removed targets. */
 export function changedSecrets(
   secrets: Secrets,
   projectId: number,

@@ -1,9 +1,9 @@
 import type { ChatFormat } from "./chat-request.ts";
 import { codeBlock, codeSpan, html, lastThatFit, withoutMarkdown } from "./chat-text.ts";
 
-/** A message in the terms of no service. All texts but the title and the labels may come from other people. */
+/** A message independent of the service. All texts except the title and the labels may come from other people. */
 export interface ChatMessage {
-  /** Words of Slipway alone. */
+  /** Slipway's own text. */
   title: string;
   tone: "good" | "bad" | "neutral";
   facts: { label: string; text: string }[];
@@ -11,7 +11,7 @@ export interface ChatMessage {
   logLines: string[];
 }
 
-/** The bodies that the services document for a message. */
+/** Message bodies as the services document them. */
 export const chatBodies: Record<ChatFormat, (message: ChatMessage) => object> = {
   slack,
   discord,
@@ -31,7 +31,7 @@ function slack({ title, facts, link, logLines }: ChatMessage): object {
   const section = (elements: object[]) => ({ type: "rich_text_section", elements });
   const log = lastThatFit(logLines, maxLogLength, lengthOf);
   return {
-    // For notifications, and for services that take the same body but know no blocks.
+    // For notifications, and for services that accept the same body without blocks.
     text: `${title}: ${facts.map(({ text }) => codeSpan(slackText(text))).join(" ")} <${link}|Open>`,
     unfurl_links: false,
     unfurl_media: false,

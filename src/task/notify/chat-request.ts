@@ -6,10 +6,10 @@ import type { TargetAddress } from "./target-address.ts";
 
 export type ChatFormat = Exclude<NotifyFormat, "slipway">;
 
-/** Formats whose rule for signatures needs a secret of the target. */
+/** Formats whose signature needs a secret of the target. */
 export const signedFormats: readonly NotifyFormat[] = ["dingtalk", "feishu"];
 
-/** Address and body of one attempt: signatures contain the time, so they are made for each. */
+/** Address and body of one attempt. Signatures contain the time, so each attempt has its own. */
 export function chatRequest(
   format: ChatFormat,
   address: TargetAddress,
@@ -54,7 +54,7 @@ function telegramRequest(url: string, body: string): { url: string; body: string
 
 const telegramParameters = ["chat_id", "message_thread_id"];
 
-/** Why an address cannot be one of the format; null when it can. */
+/** Why an address does not fit the format; null: it fits. */
 export function chatAddressFault(format: NotifyFormat, url: string): string | null {
   if (format !== "telegram") return null;
   const { pathname, searchParams } = new URL(url);
@@ -64,7 +64,7 @@ export function chatAddressFault(format: NotifyFormat, url: string): string | nu
     : "must look like https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat> for the format telegram";
 }
 
-/** Some services answer 200 with an error in the body. Returns the error; null when the message was taken. */
+/** Some services answer 200 with an error in the body. Returns the error; null: the message was accepted. */
 export function chatAnswerFault(format: ChatFormat, { body }: OutgoingAnswer): string | null {
   const rule = answerRules[format];
   if (rule === undefined) return null;

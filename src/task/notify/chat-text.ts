@@ -1,8 +1,8 @@
 import { visibleText } from "../../visible-text.ts";
 
 /**
- * Text of other people (commit messages, authors, branches, log lines) in messages of chat services. It must show as it is
- * written: no mention, no link, no markup. Each service has its own rule for that.
+ * Text of other people (commit messages, authors, branches, log lines) in chat messages. It must appear as written: no
+ * mention, no link, no markup. Each service has its own rule for that.
  */
 
 /** One line of at most `maxLength` characters, without characters that hide or reorder text. */
@@ -36,8 +36,8 @@ const alike: Readonly<Record<string, string>> = {
 const wordJoiner = "\u2060";
 
 /**
- * For the Markdown of services that document no escape character (DingTalk, WeCom): characters with a meaning become their
- * full-width forms, which look alike, and names of servers are no links.
+ * For the Markdown of services that document no escape character (DingTalk, WeCom): special characters become their
+ * full-width forms, which look alike, and host names are not turned into links.
  */
 export function withoutMarkdown(text: string): string {
   return text
@@ -46,7 +46,7 @@ export function withoutMarkdown(text: string): string {
     .replaceAll(/(?<=[\p{L}\p{N}])\.(?=[\p{L}\p{N}])/gu, `.${wordJoiner}`);
 }
 
-/** Discord and Slack's fallback: inside a code span nothing has a meaning but the character that ends it. */
+/** Discord and Slack's fallback: inside a code span only the closing character is special. */
 export function codeSpan(text: string): string {
   return `\`${text.replaceAll("`", "ˋ")}\``;
 }
@@ -55,7 +55,7 @@ export function codeBlock(lines: string[]): string {
   return `\`\`\`\n${lines.join("\n").replaceAll("`", "ˋ")}\n\`\`\``;
 }
 
-/** Telegram's HTML: three characters have a meaning, and the quote inside an attribute. */
+/** Telegram's HTML: three characters are special, and the quote inside an attribute. */
 export function html(text: string): string {
   return text
     .replaceAll("&", "&amp;")
@@ -64,7 +64,7 @@ export function html(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** The last lines whose size together is at most `max`. */
+/** The last lines whose total size is at most `max`. */
 export function lastThatFit(lines: string[], max: number, sizeOf: (line: string) => number): string[] {
   let left = max;
   const first = lines.findLastIndex((line) => {

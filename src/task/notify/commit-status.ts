@@ -32,7 +32,7 @@ const proofOfHostname: Readonly<Record<string, StatusProof>> = {
 
 type Reported = Pick<Project, "id" | "git" | "commitStatus">;
 
-/** The call that shows a task's state beside its commit at the Git host; null when the host has no API for it. */
+/** The call that sets a task's state as the commit's status at the Git host; null: the host has no API for it. */
 export function commitStatusCall(
   task: Pick<Task, "id" | "commit" | "reason"> & { state: StatusState },
   project: Reported,
@@ -43,7 +43,7 @@ export function commitStatusCall(
   return callOf({ state: task.state, commit: task.commit, description, targetUrl }, project, provider);
 }
 
-/** The call that says why a filter excluded a push. It is sent only where the commit has no status of this context yet. */
+/** The call that reports why a filter excluded a push. It is sent only if the commit has no status of this context. */
 export function skippedStatusCall(
   push: { commit: string; reason: string },
   project: Reported,
@@ -52,13 +52,13 @@ export function skippedStatusCall(
 ): NewOutgoingCall | null {
   const description = `Skipped: ${push.reason}`;
   const call = callOf({ state: "skipped", commit: push.commit, description, targetUrl }, project, provider);
-  // A subject of its own: it must not replace a status of a task that waits to be sent.
+  // A separate subject: it must not replace a waiting status of a task.
   return call && { ...call, subject: `${call.subject}${skippedSubject}` };
 }
 
 const skippedSubject = " skipped";
 
-/** Statuses of one commit are sent one after the other, those of excluded pushes included. */
+/** Statuses of one commit are sent one after the other, including those of excluded pushes. */
 export function laneOf({ subject, targetId, url }: NewOutgoingCall): string {
   return subject?.replace(skippedSubject, "") ?? targetId ?? url;
 }
@@ -67,13 +67,13 @@ export function isSkippedStatus({ subject }: Pick<NewOutgoingCall, "subject">): 
   return subject?.endsWith(skippedSubject) ?? false;
 }
 
-/** Which API takes the statuses of a project; null: none. */
+/** The API for a project's statuses; null: none. */
 export function statusProofOf(project: Pick<Project, "git">, provider: ProviderName): StatusProof | null {
   const place = repositoryPlaceOf(project.git.url);
   return place && proofFor(place, provider);
 }
 
-/** Whether a call goes to the current server of the project's repository; otherwise it must not carry the token. */
+/** Whether a call goes to the current server of the project's repository; otherwise it must not contain the token. */
 export function isStatusAddressOf(project: Pick<Project, "git">, callUrl: string): boolean {
   const place = repositoryPlaceOf(project.git.url);
   if (place === null || !URL.canParse(callUrl)) return false;

@@ -21,13 +21,16 @@ export interface DeliveryNewsParts {
   log: Log;
 }
 
-/** Anyone who knows an endpoint can have deliveries rejected: targets receive one message in this time, which counts the others. */
+/**
+ * Anyone who knows an endpoint can cause rejected deliveries: targets receive one message in this time, which counts
+ * the others.
+ */
 const quietMs = 5 * 60_000;
 const maxProjects = 10_000;
 /** Limit of deliveries that wait to be reported. */
 const maxWaiting = 1000;
 
-/** Codes of pushes that a rule of the project excluded. */
+/** Codes of pushes that a project rule excluded. */
 const filtered: readonly DeliveryCode[] = [
   "event_not_allowed",
   "branch_not_matched",
@@ -87,7 +90,7 @@ export function buildDeliveryNews(parts: DeliveryNewsParts) {
         .finally(() => running.delete(done));
       running.add(done);
     },
-    /** Resolves when all that was recorded is on its way. */
+    /** Resolves when all reports are stored. */
     async flushed(): Promise<void> {
       await Promise.all(running);
     },

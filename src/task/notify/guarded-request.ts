@@ -12,7 +12,7 @@ export interface GuardedRequest {
   body: string;
 }
 
-/** The address is one that must not be called; trying again would not change that. */
+/** The address must not be called; a retry would not change that. */
 export class ForbiddenAddress extends Error {
   override readonly name = "ForbiddenAddress";
 }
@@ -26,8 +26,8 @@ export interface OutgoingAnswer {
 const answerMaxBytes = 64 * 1024;
 
 /**
- * Calls an address that a project's manager chose. The name is resolved once and the connection goes to the address that was
- * checked, so that a second answer of the name server cannot lead inside; redirects are not followed.
+ * Calls an address that a project's manager chose. The name is resolved once and the connection goes to the checked
+ * address, so that a second DNS answer cannot lead to an internal one; redirects are not followed.
  */
 export function sendGuarded(
   request: GuardedRequest,

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** Networks of this machine, of its neighbours and of nobody: an outgoing call there is an attack or a mistake. */
+/** Networks of this machine, local networks and reserved networks: an outgoing call there is an attack or a mistake. */
 const internalNetworks = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -31,7 +31,7 @@ for (const network of internalNetworks) {
   internal.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Whether an IP address is not one of the public internet; anything that is no address counts as internal. */
+/** Whether an IP address is not public; a text that is not an address counts as internal. */
 export function isInternalAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, "").replace(/%.*$/, "");
   const mapped = /^::ffff:(.+)$/i.exec(bare)?.[1];

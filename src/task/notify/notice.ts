@@ -6,7 +6,7 @@ import { taskJson } from "../queue/task-json.ts";
 import type { ChatMessage } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
 
-/** What happened, for all formats: the data of Slipway's own, and the message of the others. */
+/** An event for all formats: the data of Slipway's own format, and the message of the others. */
 export interface Notice {
   event: NotifyEvent | "test";
   /** Path of the console's page. */
@@ -15,7 +15,7 @@ export interface Notice {
   title: string;
   tone: ChatMessage["tone"];
   facts: ChatMessage["facts"];
-  /** The end of the task's log; each target takes as many lines as it asks for. */
+  /** The end of the task's log; each target uses the number of lines that it is configured for. */
   log: LogLine[];
 }
 

@@ -30,7 +30,7 @@ export function targetsOf(project: Pick<Project, "notify">, event: Notice["event
   );
 }
 
-/** Sends what happens to the notification targets of a project. */
+/** Sends events to the notification targets of a project. */
 export function buildNotifier(parts: NotifierParts) {
   const { outbox, tasks } = parts;
 
@@ -66,7 +66,7 @@ export type Notifier = ReturnType<typeof buildNotifier>;
 
 const maxLogLine = 300;
 
-/** The call that brings a notice to one target. */
+/** The call that sends a notice to one target. */
 export function notificationCall(
   notice: Notice,
   project: Pick<Project, "id">,
@@ -89,7 +89,7 @@ export function notificationCall(
     kind: "notification",
     event: notice.event,
     subject: null,
-    // The shown form of an address begins with its origin.
+    // The shortened form of an address begins with its origin.
     url: new URL(target.url).origin,
     targetId: target.id,
     messageId: `msg_${randomToken(18)}`,

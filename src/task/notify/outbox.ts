@@ -8,34 +8,37 @@ import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing
 
 export interface OutboxOptions extends AttemptOptions {
   calls: OutgoingCallKeeper;
-  /** The database's time, on which all instances agree. */
+  /** The database's time, which is the same for all instances. */
   now(): Date;
   log: Log;
   counted(kind: string, result: "delivered" | "failed"): void;
-  /** Keeps what came of an attempt, for the project's managers. Never throws. */
+  /** Records the result of an attempt, for the project's managers. Never throws. */
   record(call: NewOutgoingCall, attempt: number, result: AttemptResult): Promise<void>;
   retryAfterMs?: number[];
 }
 
-/** Waits before the second and later tries. */
+/** Delays before the second and later attempts. */
 const defaultRetryAfterMs = [5_000, 30_000, 120_000, 600_000];
-/** Limit of waiting calls of all instances, and of first attempts of this one. Beyond it the project with the most loses one. */
+/**
+ * Limit of waiting calls of all instances, and of first attempts of this one. Beyond it, the project with the most
+ * calls loses one.
+ */
 const maxCalls = 1000;
 const maxCallsPerTarget = 100;
-/** A call that was taken is one instance's for this long: longer than any try lasts. */
+/** A claimed call belongs to one instance for this long: longer than any attempt takes. */
 const holdMs = 60_000;
-/** News of yesterday help nobody: a server that was off for long gives them up. */
+/** Old notifications are useless: a server that was off for long drops them. */
 const maxAgeMs = 24 * 3_600_000;
 const maxRetriesAtOnce = 50;
 /** Concurrent retries per project, so that slow addresses of one project do not delay others. */
 const maxRetriesPerProject = 10;
-/** Calls of an instance that died come due without a word. */
+/** Calls of an instance that died become due without a wake-up. */
 const lookEveryMs = 15_000;
 const shortestLookMs = 50;
 
 /**
- * Calls to the outside, each tried until it is taken. They are stored before their first try, so that a restart loses
- * none; a crash in the middle of a try makes it twice.
+ * Calls to other services, each repeated until it is accepted. A call is stored before its first attempt, so that a
+ * restart loses none; after a crash during an attempt it is sent twice.
  */
 export function buildOutbox(options: OutboxOptions) {
   const { calls, log } = options;
@@ -61,7 +64,7 @@ export function buildOutbox(options: OutboxOptions) {
   let rouse = new AbortController();
   let looking = Promise.resolve();
 
-  /** Stores a call that this instance holds; null where the database is away. */
+  /** Stores a call that this instance holds; null if the database is not reachable. */
   async function remember(call: NewOutgoingCall): Promise<OutgoingCall | "too many" | null> {
     try {
       const createdAt = options.now();
@@ -87,11 +90,11 @@ export function buildOutbox(options: OutboxOptions) {
     sentAt: number,
   ): Promise<void> {
     if (stored === "too many") return drop(call);
-    // A newer one of its subject has replaced it, in the store too.
+    // A newer call of its subject has replaced it, also in the store.
     if (call.subject !== null && newest.get(call.subject) !== call) return;
     if (stored === null) return tryOnce(call);
     if (closing.signal.aborted) return void (await calls.putOff(stored, stored.createdAt));
-    // Behind slow ones its time may have run out: whoever took it meanwhile makes it.
+    // It may have waited behind slow calls until its claim expired: the instance that claimed it meanwhile sends it.
     const mayBeTaken = performance.now() - sentAt > holdMs / 2;
     if (mayBeTaken && !(await calls.putOff(stored, after(options.now(), holdMs)))) return;
     await tryStored(stored);
@@ -106,7 +109,7 @@ export function buildOutbox(options: OutboxOptions) {
 
   async function tryStored(call: OutgoingCall): Promise<void> {
     const result = await attemptCall(call, options);
-    // The record comes last: a crash before the end of the call is stored repeats the call.
+    // Recorded last: after a crash before the end of the call is stored, the call is repeated.
     await settle(call, result);
     await options.record(call, call.attempts, result);
   }
@@ -192,7 +195,7 @@ export function buildOutbox(options: OutboxOptions) {
   }
 
   function track(set: Set<Promise<void>>, work: Promise<void>): Promise<void> {
-    // A call whose end could not be written comes due again.
+    // A call whose end could not be stored becomes due again.
     const done = work
       .catch((error: unknown) => log.warn({ error: messageOf(error) }, "an outgoing call may be made twice"))
       .finally(() => set.delete(done));
@@ -214,11 +217,11 @@ export function buildOutbox(options: OutboxOptions) {
         if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
       });
     },
-    /** Begins to make what waits, also what an earlier server left. */
+    /** Starts to send waiting calls, including those of an earlier server. */
     start(): void {
       looking = look();
     },
-    /** What is under way ends within `ms`; what waits stays for the next start. */
+    /** Attempts in progress end within `ms`; waiting calls stay for the next start. */
     async close(ms: number): Promise<void> {
       closing.abort();
       const timeUp = new AbortController();

@@ -5,16 +5,16 @@ import { type ChatFormat, chatAnswerFault } from "./chat-request.ts";
 import { ForbiddenAddress, type GuardedRequest, type OutgoingAnswer } from "./guarded-request.ts";
 import { type PrepareCall, type PreparedCall, Withheld } from "./outgoing-request.ts";
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export interface AttemptResult {
   isDelivered: boolean;
-  /** Null: there was no answer. */
+  /** Null: there was no response. */
   status: number | null;
-  /** Why it was not delivered; empty when it was. */
+  /** Why it was not delivered; empty: it was delivered. */
   fault: string;
-  /** A further attempt would not change it. */
+  /** A further attempt would not change the result. */
   isFinal: boolean;
-  /** First characters of the answer. */
+  /** First characters of the response. */
   response: string;
 }
 
@@ -26,7 +26,7 @@ export interface AttemptOptions {
 const maxResponse = 200;
 const alreadyThere = "nothing was sent: the commit has a status already";
 
-/** Makes a call once. Never throws. */
+/** Sends a call once. Never throws. */
 export async function attemptCall(
   call: NewOutgoingCall,
   { prepare, send }: AttemptOptions,
@@ -88,7 +88,7 @@ function refused(fault: string, { status, body }: OutgoingAnswer, secrets: strin
   };
 }
 
-/** A client error will be the same next time, but for "later" and "too many". */
+/** A client error stays the same at the next attempt, except "too early" and "too many requests". */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
 }
@@ -98,7 +98,7 @@ function excerpt(text: string, secrets: string[]): string {
   return cut(visibleText(cut(hidden(text, secrets))));
 }
 
-/** Receivers may repeat the request in their answer. */
+/** Receivers may repeat the request in their response. */
 function hidden(text: string, secrets: string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "•••"), text);
 }

@@ -22,7 +22,7 @@ export type Sendable = Pick<
   "projectId" | "url" | "targetId" | "messageId" | "proof" | "body" | "subject"
 >;
 
-/** The call must not be sent, now or later. */
+/** The call must never be sent. */
 export class Withheld extends Error {
   override readonly name = "Withheld";
 }
@@ -30,13 +30,13 @@ export class Withheld extends Error {
 /** What one attempt sends. */
 export interface PreparedCall {
   request: GuardedRequest;
-  /** Sent first; its answer decides about the request. */
+  /** Sent first; its response decides about the request. */
   lookUp?: {
     request: GuardedRequest;
-    /** "done": nothing is left to send. "unknown": the answer does not allow a decision. */
+    /** "done": nothing is left to send. "unknown": the response does not allow a decision. */
     next(answer: OutgoingAnswer): GuardedRequest | "done" | "unknown";
   };
-  /** Must not stand in a record of the attempt. */
+  /** Values that must not appear in the record of the attempt. */
   secrets: string[];
 }
 
@@ -45,8 +45,8 @@ export type PrepareCall = (call: Sendable) => Promise<PreparedCall>;
 const commonHeaders = { "content-type": "application/json", "user-agent": "Slipway" };
 
 /**
- * Prepares one attempt. Address, signature and token are looked up for each: receivers refuse an old time, a key may have
- * been replaced since, and a call that waits in the database holds no secret.
+ * Prepares one attempt. Address, signature and token are read for each attempt: receivers refuse an old time, a key may
+ * have been replaced, and a stored call contains no secret.
  */
 export function buildOutgoingRequests(parts: OutgoingRequestParts): PrepareCall {
   const { projects, secrets, clock } = parts;
@@ -104,10 +104,10 @@ function isStatusProof(proof: OutgoingCall["proof"]): proof is StatusProof {
 function tokenHeaders(proof: StatusProof, token: string): Record<string, string> {
   if (proof === "private-token") return { "private-token": token };
   if (proof === "yunxiao-token") return { "x-yunxiao-token": token };
-  // Gitee takes the token as a parameter.
+  // Gitee expects the token as a parameter.
   if (proof === "gitee-token") return {};
   if (proof === "token") return { authorization: `token ${token}` };
-  // Bitbucket has tokens of their own and tokens of a user, which are written as `user:token`.
+  // Bitbucket has access tokens, and tokens of a user, which are written as `user:token`.
   if (proof === "bitbucket" && token.includes(":"))
     return { authorization: `Basic ${Buffer.from(token).toString("base64")}` };
   return { authorization: `Bearer ${token}` };
@@ -146,7 +146,7 @@ function withToken(body: string, token: string): string {
 
 const minHiddenLength = 6;
 
-/** The address and those of its parts that may be a credential. */
+/** The address and its parts that may be a credential. */
 function partsOf(url: string): string[] {
   const { pathname, searchParams, username, password } = new URL(url);
   const parts = [...pathname.split("/"), ...searchParams.values(), username, password];

@@ -7,7 +7,7 @@ export interface RepositoryPlace {
   path: string;
 }
 
-/** From any form of the clone URL; null where the URL names no web server or leaves the repository's path. */
+/** From any form of the clone URL; null if the URL names no web server or leaves the repository's path. */
 export function repositoryPlaceOf(cloneUrl: string): RepositoryPlace | null {
   const place = placeIn(cloneUrl);
   return place === null || place.path.split("/").some((part) => part === "." || part === "..") ? null : place;
@@ -27,7 +27,7 @@ function trimmed(path: string): string {
     .replace(/\.git$/, "");
 }
 
-/** A path with invalid encoding is kept as it is. */
+/** A path with invalid encoding is kept unchanged. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

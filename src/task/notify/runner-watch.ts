@@ -16,12 +16,12 @@ export interface RunnerWatchParts {
 }
 
 const lookEveryMs = 15_000;
-/** Runners could not call while the server was down: they have this long to come back. */
+/** Runners could not call while the server was down: they have this long to reconnect. */
 const graceMs = 120_000;
 const maxRunners = 200;
 const projectsPerPage = 200;
 
-/** Notices runners that no longer call, and reports each once to the projects that it worked for. */
+/** Detects runners that no longer call, and reports each once to the projects that it worked for. */
 export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchParts) {
   let startedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -33,7 +33,7 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
     for (const runner of runners) {
       const { lastSeenAt } = runner;
       if (runner.disabled || lastSeenAt === null || isSeen(runner, now)) continue;
-      // Of several instances one marks the runner and reports it.
+      // Of several instances, one marks the runner and reports it.
       if (await store.runners.markGone(runner.id, lastSeenAt)) await report(runner, runners, now);
     }
   }
@@ -50,7 +50,7 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
   async function reportTo(project: Project, runner: Runner, runners: Runner[], now: Date): Promise<void> {
     if (targetsOf(project, "runner.gone").length === 0) return;
     const group = project.groupId === null ? null : await store.groups.byId(project.groupId);
-    // At the time of its last call the runner was there: what would have kept it from the project then, still does.
+    // The runner was connected at its last call: a reason that excluded it from the project then still does.
     if (waitingFor(project, group, [runner], runner.lastSeenAt ?? now) !== null) return;
     const waiting = waitingFor(project, group, runners, now)?.text ?? "";
     notifier.send(runnerGoneNotice(runner, project, waiting), project);

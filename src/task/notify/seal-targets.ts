@@ -5,11 +5,11 @@ import type { Secrets } from "../../secrets.ts";
 import { newTargetId } from "./change-targets.ts";
 import { sealAddress, shownAddress } from "./target-address.ts";
 
-/** Remembers that all addresses are encrypted. A restored backup of an earlier version does not have it. */
+/** Records that all addresses are encrypted. A restored backup of an earlier version lacks this value. */
 const doneName = "notification targets are encrypted";
 const projectsPerPage = 200;
 
-/** As earlier versions stored a target. */
+/** A target as earlier versions stored it. */
 type EarlierTarget = Pick<NotifyTarget, "url" | "events"> & Partial<NotifyTarget>;
 
 /** Encrypts the addresses of notification targets that an earlier version stored as text. */
@@ -39,7 +39,7 @@ interface SealedTargets {
 function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarget[]): SealedTargets | null {
   const addresses: SealedTargets["addresses"] = [];
   if (before.every(({ id }) => id !== undefined)) return null;
-  // An address that is no URL could never be called. It must not keep the server from starting.
+  // An address that is not a URL could never be called. It must not prevent the server from starting.
   const usable = before.filter(({ url }) => URL.canParse(url));
   const notify = usable.map((target): NotifyTarget => {
     const { url } = target;
@@ -51,7 +51,7 @@ function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarge
   return { projectId, before, notify, addresses };
 }
 
-/** False: another instance sealed them first. */
+/** False: another instance encrypted them first. */
 export const sealTargets = operation(
   "sealTargets",
   async (keepers, { projectId, before, notify, addresses }: SealedTargets): Promise<boolean> => {

@@ -3,10 +3,10 @@ import type { StatusProof } from "../../model/outgoing-call.ts";
 import type { TaskState } from "../../model/task.ts";
 import type { RepositoryPlace } from "./repository-place.ts";
 
-/** `replaced`: a later push took the task over. `skipped`: a filter excluded the push. Neither is a failure. */
+/** `replaced`: a later push took over the task. `skipped`: a filter excluded the push. Neither is a failure. */
 export type StatusState = TaskState | "replaced" | "skipped";
 
-/** The status of one commit, in words of no host. */
+/** The status of one commit, independent of the host. */
 export interface StatusReport {
   state: StatusState;
   description: string;
@@ -15,13 +15,13 @@ export interface StatusReport {
   targetUrl: string;
 }
 
-/** How one Git host takes commit statuses. */
+/** How one Git host accepts commit statuses. */
 interface StatusHost {
   urlOf(place: RepositoryPlace, report: StatusReport): string;
   bodyOf(report: StatusReport): object;
   /** Where the status of this context can be read. `body` is the body of the call. */
   lookUpUrl(url: string, body: Readonly<Record<string, unknown>>): string;
-  /** Whether the answer of the look-up has the status; "unknown" where it cannot tell. */
+  /** Whether the look-up's response contains the status; "unknown" if that cannot be determined. */
   isListed(answer: LookUpAnswer, body: Readonly<Record<string, unknown>>): boolean | "unknown";
 }
 
@@ -32,7 +32,10 @@ export interface LookUpAnswer {
 
 const maxDescription = 140;
 
-/** The four states of GitHub's API, which others have taken over. GitHub has no neutral end: what was not built ends as success. */
+/**
+ * The four states of GitHub's API, which other hosts adopted. GitHub has no neutral end state: a commit that was not
+ * built ends as success.
+ */
 const githubWords = {
   queued: "pending",
   dispatched: "pending",
@@ -140,7 +143,7 @@ const gitee: StatusHost = {
   },
 };
 
-/** The public service has one API server for all organisations; an edition of its own has the API on its own server. */
+/** The public service has one API server for all organisations; a dedicated edition has the API on its own server. */
 const codeup: StatusHost = {
   urlOf: ({ origin, path }, { commit }) => {
     const organization = path.split("/")[0] ?? "";
@@ -186,7 +189,7 @@ const bitbucketServer: StatusHost = {
   isListed: isBuildFound,
 };
 
-/** By the proof that a stored call names, so that calls of earlier versions are sent on. */
+/** By the proof in a stored call, so that calls of earlier versions are still sent. */
 export const statusHosts: Record<StatusProof, StatusHost> = {
   bearer: github,
   token: gitea,
@@ -202,7 +205,10 @@ const bitbucketApiOrigin = "https://api.bitbucket.org";
 const codeupOrigin = "https://codeup.aliyun.com";
 const codeupApiOrigin = "https://openapi-rdc.aliyuncs.com";
 
-/** Servers that take the statuses of a repository on `origin`: the server itself, and the API server of a public service. */
+/**
+ * Servers that accept the statuses of a repository on `origin`: the server itself, and the API server of a public
+ * service.
+ */
 export function statusOriginsOf(origin: string): string[] {
   const apis: Record<string, string> = {
     "https://github.com": "https://api.github.com",
@@ -213,7 +219,7 @@ export function statusOriginsOf(origin: string): string[] {
   return api === undefined ? [origin] : [origin, api];
 }
 
-/** The id of the check run with the name of this call; null when there is none. */
+/** The id of the check run with the name of this call; null: there is none. */
 export function checkRunId(json: unknown, name: unknown): number | null {
   const run = checkRunsIn(json)?.find((one) => fieldOf(one, "name") === name);
   const id = fieldOf(run, "id");
@@ -253,7 +259,7 @@ function isInCombinedStatus(
   { context }: Readonly<Record<string, unknown>>,
 ): boolean | "unknown" {
   const statuses = fieldOf(json, "statuses");
-  // Gitea answers null for no statuses.
+  // Gitea answers null if there are no statuses.
   const listed = Array.isArray(statuses) ? statuses : statuses === null ? [] : null;
   if (status !== 200 || listed === null) return "unknown";
   if (listed.some((one) => fieldOf(one, "context") === context)) return true;

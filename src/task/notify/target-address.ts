@@ -3,20 +3,20 @@ import { sealedPurpose, targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 
-/** What is stored encrypted of a notification target. */
+/** The encrypted part of a notification target. */
 export interface TargetAddress {
   url: string;
-  /** Signs messages where the format has a rule for that. */
+  /** Signs messages if the format has signatures. */
   secret: string | null;
 }
 
-/** Marks an address that is not whole. */
+/** Marks a shortened address. */
 const omission = "…";
 const shownLength = 4;
-/** Of a shorter rest, four characters would be too much. */
+/** If the rest is shorter, four characters would reveal too much. */
 const minRestLength = 8;
 
-/** What may be shown of an address: its host and its last four characters. */
+/** The part of an address that may be shown: its host and its last four characters. */
 export function shownAddress(url: string): string {
   if (isShortened(url)) return url;
   const { protocol, host, pathname, search, hash } = new URL(url);

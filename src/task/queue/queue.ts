@@ -7,39 +7,39 @@ import type { NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
 import { endStages, hasSideEffects } from "./stages.ts";
 
-/** All that a new task is made of. A webhook task and a manual one differ in nothing but these values. */
+/** The data of a new task. Webhook tasks and manual ones differ only in these values. */
 export interface TaskOrder
   extends Omit<NewTask, "projectId" | "stages" | "priority" | "createdAt" | "rollbackTo"> {
   project: Project;
-  /** The release that the task brings back, by the task that built it. */
+  /** The release to roll back to, by the task that built it. */
   rollbackTo?: number | null;
-  /** Missing: those of the project that `actions` ask for. */
+  /** Missing: the project's stages that `actions` enable. */
   stages?: TaskStage[];
 }
 
-/** What `enqueueTask` did; to be announced once its transaction is on disk. */
+/** The result of `enqueueTask`; announce it when its transaction is on disk. */
 export interface Enqueued {
   task: Task;
   project: Project;
-  /** Older tasks of the same ref that gave way: canceled (they were queued) or canceling (they run). */
+  /** Older tasks of the same ref that were superseded: canceled (they were queued) or canceling (they run). */
   superseded: Task[];
   /** Whether the project has a token for commit statuses, if that is already known. */
   hasStatusToken?: boolean;
 }
 
-/** Tells runners, browsers and people what a committed transaction did. */
+/** Notifies runners, browsers and people of a committed transaction. */
 export interface TaskAnnouncer {
   enqueued(enqueued: Enqueued): void;
-  /** A task that is still queued was moved to another ref or commit; `from` is how it stood before. */
+  /** A queued task was moved to another ref or commit; `from` is its state before. */
   moved(task: Task, from: Task): void;
 }
 
 const manualPriority = 10;
 
-/** Manual runs go first: somebody is waiting for them. */
+/** Manual runs go first, because a person waits for them. */
 export const priorityOf = { manual: manualPriority, webhook: 0 } as const;
 
-/** The task that an order makes. Throws Fault "invalid" when the order leaves no stage to run. */
+/** The task of an order. Throws Fault "invalid" if the order leaves no stage to run. */
 export function newTaskOf({ project, stages, rollbackTo = null, ...asked }: TaskOrder, now: Date): NewTask {
   return {
     ...asked,
@@ -62,7 +62,7 @@ export async function enqueueTask(
   return { task, project, superseded: await supersedeOlder(keepers, project, task, now) };
 }
 
-/** The project's stages as this task will run them; those left out by `actions` or without a script are skipped. */
+/** The project's stages as this task will run them; stages disabled by `actions` or without a script are skipped. */
 export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
   const isAsked = (name: StageName) => isStageAsked(actions, name);
   if (!stageNames.some(isAsked))
@@ -78,13 +78,13 @@ export function stagesFor(project: Pick<Project, "stages">, actions: Actions | n
   }));
 }
 
-/** Missing booleans mean true. */
+/** A missing boolean means true. */
 export function isStageAsked(actions: Actions | null, name: StageName): boolean {
   const from = actions?.fromStage ? stageNames.indexOf(actions.fromStage) : 0;
   return stageNames.indexOf(name) >= from && actions?.[name] !== false;
 }
 
-/** Older tasks of the same ref give way to a new one, as far as the project says so. */
+/** Older tasks of the same ref are superseded by a new one, as far as the project's settings say so. */
 export async function supersedeOlder(
   keepers: Pick<Keepers, "tasks">,
   project: Project,
@@ -107,7 +107,7 @@ export async function supersedeOlder(
           finishedAt: now,
         },
       })) ??
-      // A deploy or start that is cut off leaves nothing that can be relied on.
+      // An interrupted deploy or start leaves an undefined state.
       (project.supersede === "running" && !hasSideEffects(older.stages)
         ? await keepers.tasks.change(older.id, {
             whileIn: ["dispatched", "running"],
@@ -119,7 +119,7 @@ export async function supersedeOlder(
   return superseded;
 }
 
-/** Where a task stands, as it is told to people. */
+/** A task's place in the queue, for people. */
 export interface QueuePlace {
   /** Another task or a busy runner delays it; the debounce window alone does not count. */
   queued: boolean;
@@ -127,7 +127,9 @@ export interface QueuePlace {
   position: number;
 }
 
-/** Tasks of its own project always delay a task; those of other projects only where they take the runners' last places. */
+/**
+ * Tasks of its own project always delay a task; tasks of other projects only if they occupy the runners' last places.
+ */
 export function placeAtTheEnd({ own, others, heldOwn, held, capacity }: QueueSituation): QueuePlace {
   const position = own + others + 1;
   if (own > 0 || heldOwn > 0) return { queued: true, position };

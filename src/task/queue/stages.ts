@@ -1,7 +1,7 @@
 import { type StageName, stageNames } from "../../model/project.ts";
 import type { StageState, TaskStage } from "../../model/task.ts";
 
-/** Stages that change the world outside the workspace: after one has begun, nothing runs again by itself. */
+/** Stages with effects outside the workspace: after one has begun, nothing is repeated automatically. */
 export function isSideEffect(stage: string): stage is StageName {
   return stage === "deploy" || stage === "start";
 }
@@ -10,7 +10,7 @@ export function hasSideEffects(stages: TaskStage[]): boolean {
   return stages.some(({ name, state }) => isSideEffect(name) && state !== "pending" && state !== "skipped");
 }
 
-/** Repeats change nothing: the first time that a state was told is the time it happened. */
+/** Repeats change nothing: the first report of a state determines its time. */
 export function setStage(
   stages: TaskStage[],
   told: {
@@ -33,7 +33,7 @@ export function setStage(
   });
 }
 
-/** When a task is over, a stage that was running ended with it, and one that never began never will. */
+/** When a task ends, a running stage ends with it, and a stage that never began never will. */
 export function endStages(
   stages: TaskStage[],
   state: Exclude<StageState, "pending" | "running" | "skipped">,
@@ -46,7 +46,7 @@ export function endStages(
   });
 }
 
-/** As before the first attempt. */
+/** The state before the first attempt. */
 export function resetStages(stages: TaskStage[]): TaskStage[] {
   return stages
     .toSorted((a, b) => stageNames.indexOf(a.name) - stageNames.indexOf(b.name))

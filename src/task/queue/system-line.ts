@@ -1,7 +1,7 @@
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 
-/** Writes why the server decided about a task to the end of its log; to be told once the transaction is on disk. */
+/** Appends the server's reason for a decision to the task's log; announce it when the transaction is on disk. */
 export async function appendSystemLine(
   keepers: Pick<Keepers, "tasks">,
   { id, reason }: Pick<Task, "id" | "reason">,

@@ -9,7 +9,7 @@ import type { Keepers } from "../../model/store.ts";
 export interface Waiting {
   /** For people: "waiting: no runner has the labels gpu". */
   text: string;
-  /** True: only a change of settings helps. False: a runner only has to connect. */
+  /** True: only a change of settings helps. False: a runner just has to connect. */
   isLasting: boolean;
 }
 
@@ -39,7 +39,7 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
     return items;
   }
 
-  /** Those that ask while another reads share its answer. */
+  /** Simultaneous callers share one read. */
   function readOnce(keepers: Readers): Promise<Runner[]> {
     reading ??= read(keepers).finally(() => {
       reading = null;
@@ -103,7 +103,7 @@ export function waitingFor(
       "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
     );
   const needs = needsOf(project.stages);
-  // A runner that has never connected has not said what it can do.
+  // A runner that has never connected has not reported its capabilities.
   const fit = equipped.filter(
     ({ features, lastSeenAt }) => lastSeenAt === null || needs.every((need) => features.includes(need)),
   );

@@ -8,7 +8,7 @@ import { isSideEffect } from "../queue/stages.ts";
 
 type WireStage = RunTask["stages"][number];
 
-/** How a task is run: its scripts and environment, and what the runner must know about releases. */
+/** How a task runs: its scripts and environment, and the data about releases that the runner needs. */
 export interface ReleaseInstruction {
   stages: WireStage[];
   env: Record<string, string>;
@@ -17,13 +17,13 @@ export interface ReleaseInstruction {
 
 export interface ReleaseParts {
   keepers: Pick<Keepers, "releases" | "tasks">;
-  /** The plain environment of a task that is built from the project as it is now. */
+  /** The plain environment of a task that is built from the project's current settings. */
   env: Record<string, string>;
   now: Date;
   stageOf(stages: Stages, name: StageName): WireStage;
 }
 
-/** Stores what the task will put in place, so that it can serve again with the same scripts and environment. */
+/** Stores the release that the task creates, so that it can be started again with the same scripts and environment. */
 export async function releaseInstruction(
   task: Task,
   project: Project,
@@ -64,7 +64,7 @@ export async function releaseInstruction(
   return { ...run, release: { isKept: deploys || !canDeploy, from: from && wireRelease(from), previous } };
 }
 
-/** The release that comes back if this task fails: the live one, or the last that served on this runner. */
+/** The release to restore if this task fails: the live one, or the last that served on this runner. */
 async function previousOf(
   task: Task,
   project: Project,
@@ -90,7 +90,7 @@ export async function keptOf({ releases }: Pick<Keepers, "releases">, projectId:
   return (await releases.ofProject(projectId, maxReleases)).filter(({ state }) => state === "kept");
 }
 
-/** The release that serves, by the task that built it. A rollback runs a release that an earlier task built. */
+/** The serving release, by the task that built it. A rollback runs a release that an earlier task built. */
 export async function liveReleaseId(
   { releases, tasks }: Pick<Keepers, "releases" | "tasks">,
   { liveTaskId }: Pick<Project, "liveTaskId">,
@@ -104,7 +104,7 @@ function wireRelease({ taskId, attempt, ref, commit, message, author }: Release)
   return { taskId, attempt, ref, commit, message, author };
 }
 
-/** As they ran: with the image of today, and without the scripts of stages that the task left out. */
+/** The scripts as they ran: with today's image, and without the scripts of stages that the task left out. */
 function pinned(stages: Stages, image: string, pending: StageName[]): Stages {
   const pin = <T extends Stage>(name: StageName, stage: T): T => ({
     ...stage,

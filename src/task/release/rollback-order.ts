@@ -8,7 +8,7 @@ import { liveReleaseId } from "./release-instruction.ts";
 
 type OrderKeepers = Pick<Keepers, "releases" | "tasks">;
 
-/** What a rollback runs. */
+/** The data of a rollback. */
 export type RollbackOrder = Pick<
   TaskOrder,
   "ref" | "commit" | "message" | "actions" | "rerunOf" | "rollbackTo" | "source"
@@ -55,7 +55,7 @@ function orderOf(release: Release, project: Project): Omit<RollbackOrder, "sourc
   return { ref, commit, message, actions: null, rerunOf: null, rollbackTo: taskId, stages: planned };
 }
 
-/** A task of an earlier version: its commit is built with the scripts of today. */
+/** A task of an earlier version: its commit is built with today's scripts. */
 function orderOfTask(task: Task | null, project: Project, id: number): RollbackOrder {
   if (task?.projectId !== project.id || task.state !== "success" || task.commit === null)
     throw new Fault(

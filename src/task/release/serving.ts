@@ -12,7 +12,7 @@ import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
 
 type ServingKeepers = Pick<Keepers, "projects" | "releases" | "tasks">;
 
-/** Deploy or start begins, or the previous service is about to end. */
+/** Deploy or start begins, or the previous service is about to be ended. */
 export async function noteStage(
   { projects, tasks }: ServingKeepers,
   task: Task,
@@ -78,7 +78,9 @@ async function noteSuccess(
   await releases.update(from.taskId, { deployedAt: now });
 }
 
-/** Without a rollback nobody knows what a half-done deploy has left. Projects of earlier versions keep their live task. */
+/**
+ * Without a rollback, the state after a partial deploy is unknown. Projects of earlier versions keep their live task.
+ */
 async function noteFailure(
   { projects, releases }: ServingKeepers,
   project: Project,
@@ -89,7 +91,7 @@ async function noteFailure(
   await projects.setLive(project.id, { liveTaskId: null, liveNote: unknownText(task, project) });
 }
 
-/** The runner of a task vanished. */
+/** The runner of a task is gone. */
 export async function noteLost({ projects, releases }: ServingKeepers, task: Task): Promise<void> {
   const project = await projects.byId(task.projectId);
   if (!project || task.state !== "lost") return;
@@ -103,7 +105,7 @@ function unknownText(task: Task, { liveTaskId }: Project): string {
   return `${nameOf(task)} ${task.state === "lost" ? "lost its runner" : "failed"}: nothing is known to be serving.${before}`;
 }
 
-/** The previous release is brought back. Answers what the task keeps of it; null: there is no such release. */
+/** The previous release is restored. Returns the task's reference to it; null: there is no such release. */
 export async function noteRollback(
   { projects, releases }: ServingKeepers,
   task: Task,
@@ -131,7 +133,7 @@ export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<T
   return `${failed} failed, and so did the rollback to ${back}: ${rollback.reason}. Nothing is known to be serving.`;
 }
 
-/** A service that exited soon after its start does not serve any more. */
+/** A service that exited soon after its start no longer serves. */
 export async function noteOutput(
   { projects, releases, tasks }: ServingKeepers,
   task: Task,
