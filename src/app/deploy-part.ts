@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
 import { consolePages } from "../http/console.ts";
+import { GatewayHistory } from "../http/gateway-history.ts";
 import {
   localPushOperations,
   noPushOperations,
@@ -81,6 +82,8 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
     });
     const codes = buildPushCodes(store.pushCodes, clock);
     const operations = pushOperationsOf(config, push);
+    const history =
+      operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, clock });
     const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
     const expiredSessions = buildRetention({
       what: "sessions and attempts",
@@ -99,7 +102,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       credentials,
       webhook,
       tasks,
-      push: { codes, operations, consoleAccess },
+      push: { codes, operations, consoleAccess, history },
     });
     const facts = [
       `database: ${store.describe()}`,
@@ -117,6 +120,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
         facts.push(...(await management.createFirstAdmin()));
         await webhook.start();
         expiredSessions.start();
+        history?.start();
         await tasks.start();
         await localRunner?.start(ownUrl.current().url);
         warnings.push(...isolationWarnings(await isolationOf(store)));
@@ -130,6 +134,7 @@ export async function buildDeployPart(context: AppContext, push: PushPart | null
       },
       release: () => tasks.release(),
       async close() {
+        history?.close();
         await expiredSessions.close();
         await consoleAccess.close();
         await webhook.close();

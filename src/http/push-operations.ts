@@ -3,6 +3,7 @@ import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
 import { connectionsReport } from "./connections-report.ts";
+import type { GatewayFigures } from "./gateway-history.ts";
 
 export type ConnectionsReport = ReturnType<typeof connectionsReport>;
 
@@ -14,6 +15,8 @@ export interface PushOperations {
   disconnect(selector: { userId: string } | { connectionId: string }, closeCode?: number): Promise<number>;
   connections(userId: string | null): Promise<ConnectionsReport>;
   online(): Promise<string[]>;
+  /** Without the lists of `connections`, which cost more. */
+  figures(): Promise<GatewayFigures>;
   /** Replaces the grants of the user's open connections; they leave all other channels. */
   grant(userId: string, channels: string[]): Promise<void>;
 }
@@ -24,6 +27,7 @@ export function localPushOperations(gateway: Gateway): PushOperations {
     disconnect: (selector, closeCode) => gateway.control.disconnect(selector, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
     online: async () => gateway.connections.onlineUsers(),
+    figures: async () => ({ connections: gateway.connections.size, published: gateway.published }),
     grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
   };
 }
@@ -79,6 +83,10 @@ export function remotePushOperations(
       return (await call("GET", `connections${query}`)).data as ConnectionsReport;
     },
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
+    async figures() {
+      const { total, published } = (await call("GET", "connections")).data as ConnectionsReport;
+      return { connections: total, published };
+    },
     async grant(userId, channels) {
       await call("POST", "channels/grant", { userId, channels });
     },
@@ -91,6 +99,7 @@ export const noPushOperations: PushOperations = {
   disconnect: async () => missing(),
   connections: async () => missing(),
   online: async () => missing(),
+  figures: async () => missing(),
   grant: async () => missing(),
 };
 

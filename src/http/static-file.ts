@@ -51,7 +51,7 @@ export function fileResponse(
   if (isUnchanged(request.headers.get("if-none-match"), file.etag))
     return new Response(null, { status: 304, headers });
   const accepted = request.headers.get("accept-encoding") ?? "";
-  const encoding = accepts(accepted, "br") ? "br" : accepts(accepted, "gzip") ? "gzip" : null;
+  const encoding = acceptsEncoding(accepted, "br") ? "br" : acceptsEncoding(accepted, "gzip") ? "gzip" : null;
   if (encoding) headers.set("content-encoding", encoding);
   const body = encoding ? file[encoding] : plainOf(file);
   headers.set("content-length", String(body.length));
@@ -59,7 +59,7 @@ export function fileResponse(
 }
 
 /** `gzip;q=0` means that the client does not accept gzip. */
-function accepts(header: string, encoding: string): boolean {
+export function acceptsEncoding(header: string, encoding: string): boolean {
   return header.split(",").some((part) => {
     const [name, quality] = part.split(";");
     return name?.trim().toLowerCase() === encoding && !/^\s*q=0(\.0*)?\s*$/i.test(quality ?? "");

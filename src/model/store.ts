@@ -1,5 +1,7 @@
 import type { AttemptKeeper } from "./attempt.ts";
 import type { AuditKeeper } from "./audit.ts";
+import type { OverviewKeeper } from "./console/overview.ts";
+import type { SearchKeeper } from "./console/search.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
 import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
@@ -36,6 +38,8 @@ export interface Keepers {
   outgoingAttempts: OutgoingAttemptKeeper;
   refTips: RefTipKeeper;
   polls: PollKeeper;
+  overview: OverviewKeeper;
+  search: SearchKeeper;
   /** Small named values of the installation: key check, schema notes. */
   meta: MetaKeeper;
 }

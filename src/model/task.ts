@@ -156,6 +156,12 @@ export interface TaskFilter {
   groupId?: number;
   state?: TaskState;
   ref?: string;
+  author?: string;
+  trigger?: TriggerType;
+  /** Created at this time or later. */
+  from?: Date;
+  /** Created before this time. */
+  to?: Date;
   visibleProjectIds?: number[];
 }
 

@@ -33,11 +33,14 @@ import type { Replays } from "../../webhook/replay.ts";
 import type { TestDeliveries } from "../../webhook/test-delivery.ts";
 import { auditApi } from "./audit.ts";
 import { authApi } from "./auth.ts";
+import { compressed } from "./compressed.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
 import { membersApi } from "./members.ts";
+import { noticesApi } from "./notices.ts";
 import { notificationsApi } from "./notifications.ts";
 import { describeApi } from "./openapi.ts";
+import { overviewApi } from "./overview.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
@@ -48,6 +51,7 @@ import { answerFaults, prepareRequests, type RequestDeps } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
 import { samplesApi } from "./samples.ts";
+import { searchApi } from "./search.ts";
 import { tasksApi } from "./tasks.ts";
 import { tokensApi } from "./tokens.ts";
 import { unsignedWebhooksApi } from "./unsigned-webhooks.ts";
@@ -84,6 +88,7 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
+  for (const path of ["overview", "search", "tasks", "tasks/:id/log"]) app.get(`/api/${path}`, compressed);
   const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, push, clock } = deps;
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
@@ -111,6 +116,9 @@ export function buildApi(deps: ApiDeps) {
     )
     .route("/api", releasesApi({ store, manualTasks: deps.manualTasks }))
     .route("/api", projectTasksApi(store))
+    .route("/api", overviewApi({ keepers: store, history: push.history, clock }))
+    .route("/api", noticesApi(store))
+    .route("/api", searchApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ store, clock }))
     .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))

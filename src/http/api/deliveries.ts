@@ -88,20 +88,28 @@ export function deliveriesApi({ keepers: { deliveries }, clock }: DeliveriesDeps
       );
     })
     .openapi(deliveryStats, async (c) => {
-      const to = new Date(clock.now());
-      const from = new Date(to.getTime() - dayMs);
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
-      const counts = await deliveries.countByStatus(
-        onlyGiven({ visibleProjectIds, from, to, bucketSeconds: statsBucketSeconds }),
-      );
-      const items = counts.map(({ bucketStart, status, count }) => ({
-        at: bucketStart.toISOString(),
-        status,
-        count,
-      }));
-      const span = { from: from.toISOString(), to: to.toISOString(), bucketSeconds: statsBucketSeconds };
-      return c.json({ ...span, items }, 200);
+      return c.json(await deliveryCounts(deliveries, clock, visibleProjectIds), 200);
     });
+}
+
+/** The outcomes of the last day. */
+export async function deliveryCounts(
+  deliveries: Pick<Keepers["deliveries"], "countByStatus">,
+  clock: Clock,
+  visibleProjectIds: number[] | undefined,
+) {
+  const to = new Date(clock.now());
+  const from = new Date(to.getTime() - dayMs);
+  const counts = await deliveries.countByStatus(
+    onlyGiven({ visibleProjectIds, from, to, bucketSeconds: statsBucketSeconds }),
+  );
+  const items = counts.map(({ bucketStart, status, count }) => ({
+    at: bucketStart.toISOString(),
+    status,
+    count,
+  }));
+  return { from: from.toISOString(), to: to.toISOString(), bucketSeconds: statsBucketSeconds, items };
 }
 
 /** Records of no project, such as hits on unknown keys, are for administrators; all others for who may view theirs. */

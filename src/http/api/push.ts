@@ -10,6 +10,7 @@ import {
 import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { targetTypes } from "../../push/message/message.ts";
+import type { GatewayHistory } from "../gateway-history.ts";
 import type { PushOperations } from "../push-operations.ts";
 import { audit, callerOf } from "./context.ts";
 import { knownCallerLimits } from "./json-body.ts";
@@ -141,9 +142,11 @@ export interface PushDeps {
   codes: PushCodes;
   operations: PushOperations;
   consoleAccess: ConsoleAccess;
+  /** Null without a push gateway. */
+  history: Pick<GatewayHistory, "series"> | null;
 }
 
-export function pushApi({ codes, operations, consoleAccess }: PushDeps) {
+export function pushApi({ codes, operations, consoleAccess }: Omit<PushDeps, "history">) {
   return newApi()
     .openapi(makeCode, async (c) => {
       const caller = callerOf(c);

@@ -10,7 +10,7 @@ import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { answerBody } from "./approval-shape.ts";
 import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { gitRef, idParams, queryId, text } from "./scalars.ts";
+import { gitRef, idParams, queryId, queryTime, text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, pageQuery, strict, z } from "./shape.ts";
 import { actionsBody, logShape, taskList, taskShape, taskState, wholeCommit } from "./task-shape.ts";
 
@@ -46,6 +46,10 @@ const listTasks = route("get", "/tasks", {
       groupId: queryId.optional(),
       state: taskState.optional(),
       ref: text(255).optional().openapi({ description: "The full ref, exact.", example: "refs/heads/main" }),
+      author: text(255).optional().openapi({ description: "The author of the commit, exact." }),
+      trigger: z.enum(["webhook", "manual"]).optional(),
+      from: queryTime.optional().openapi({ description: "Created at this time or later." }),
+      to: queryTime.optional().openapi({ description: "Created before this time." }),
     }),
   },
   responses: { 200: json("One page of tasks.", taskList) },

@@ -159,6 +159,22 @@ const kinds: Kinds = {
     makeDue: "write",
     forget: "write",
   },
+  overview: {
+    projects: "list",
+    runs: "list",
+    statistics: "list",
+    held: "list",
+    serving: "list",
+    succeeded: "list",
+  },
+  search: {
+    projects: "list",
+    branches: "list",
+    commits: "list",
+    tasks: "list",
+    users: "list",
+    names: "list",
+  },
   meta: { get: "read", set: "write" },
 };
 

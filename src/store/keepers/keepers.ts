@@ -9,6 +9,7 @@ import { buildGroupKeeper } from "./group.ts";
 import { buildMetaKeeper } from "./meta.ts";
 import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
+import { buildOverviewKeeper } from "./overview.ts";
 import { buildPermissionKeeper } from "./permission.ts";
 import { buildPollKeeper } from "./poll.ts";
 import { buildProjectKeeper } from "./project.ts";
@@ -16,6 +17,7 @@ import { buildPushCodeKeeper } from "./push-code.ts";
 import { buildRefTipKeeper } from "./ref-tip.ts";
 import { buildReleaseKeeper } from "./release.ts";
 import { buildRunnerKeeper } from "./runner.ts";
+import { buildSearchKeeper } from "./search.ts";
 import { buildSessionKeeper } from "./session.ts";
 import { buildTaskKeeper } from "./task.ts";
 import { buildUserKeeper } from "./user.ts";
@@ -42,6 +44,8 @@ export function buildKeepers(scope: Scope): Keepers {
     outgoingAttempts: buildOutgoingAttemptKeeper(scope),
     refTips: buildRefTipKeeper(scope),
     polls: buildPollKeeper(scope),
+    overview: buildOverviewKeeper(scope),
+    search: buildSearchKeeper(scope),
     meta: buildMetaKeeper(scope),
   };
 }

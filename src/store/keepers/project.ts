@@ -4,6 +4,7 @@ import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
 import { needsOf } from "../../model/release.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
+import { containsText, likePattern } from "../query/like-pattern.ts";
 import { pageOf } from "../query/page.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 import { projectShape } from "./project-shape.ts";
@@ -70,10 +71,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       let found = db.selectFrom("projects");
       if (ids !== undefined) found = found.where(dialect.isAmong("id", ids));
       if (groupId !== undefined) found = found.where("group_id", "=", groupId);
-      if (search !== undefined && search !== "") {
-        const pattern = `%${likePattern(search.toLowerCase())}%`;
-        found = found.where(sql<SqlBool>`lower(name) like ${pattern} escape '\\'`);
-      }
+      if (search !== undefined && search !== "") found = found.where(containsText("name", search));
       return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
@@ -144,8 +142,4 @@ async function deleteSomeTasks({ db, dialect }: Scope, projectId: number): Promi
   if ((await deleteLogRows({ db, dialect }, ids, logRowsPerBatch)) < logRowsPerBatch)
     await db.deleteFrom("tasks").where(dialect.isAmong("id", ids)).execute();
   return true;
-}
-
-function likePattern(text: string): string {
-  return text.replaceAll(/[\\%_]/g, "\\$&");
 }

@@ -62,6 +62,9 @@ export const isQueued = sql<SqlBool>`state = 'queued'`;
 export const isHeld = sql<SqlBool>`state in ('dispatched', 'running', 'canceling')`;
 export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'running', 'canceling')`;
 
+/** Word for word as in the indexes over finished tasks. */
+export const isFinished = sql<SqlBool>`finished_at is not null`;
+
 /** As a literal, so that the partial indexes over unfinished tasks can be used too. */
 export function isInState(state: TaskState): RawBuilder<SqlBool> {
   return sql<SqlBool>`state = ${sql.lit(state)}`;

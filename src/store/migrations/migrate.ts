@@ -24,6 +24,7 @@ import { deployRules } from "./0014-deploy-rules.ts";
 import { refTips } from "./0015-ref-tips.ts";
 import { approvals } from "./0016-approvals.ts";
 import { userLanguage } from "./0017-user-language.ts";
+import { taskFilters } from "./0018-task-filters.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -43,6 +44,7 @@ const migrations = {
   "0015-ref-tips": () => refTips,
   "0016-approvals": () => approvals,
   "0017-user-language": () => userLanguage,
+  "0018-task-filters": () => taskFilters,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

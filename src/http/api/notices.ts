@@ -1,0 +1,57 @@
+import type { Keepers } from "../../model/store.ts";
+import { isolationOf } from "../../task/isolation.ts";
+import { type ApiContext, callerOf } from "./context.ts";
+import { newApi, routesOf } from "./route.ts";
+import { id } from "./scalars.ts";
+import { json, onlyGiven, z } from "./shape.ts";
+
+const route = routesOf("overview");
+const maxNamed = 5;
+
+export const noticesShape = z
+  .object({
+    unsignedWebhooks: z
+      .object({
+        items: z.array(z.object({ projectId: id, projectName: z.string() })),
+        total: z.number().int(),
+      })
+      .openapi({ description: "Enabled webhooks without a secret." }),
+    approvals: z
+      .object({ items: z.array(z.object({ taskId: id, projectId: id })), total: z.number().int() })
+      .openapi({ description: "Tasks that wait for an approval." }),
+    isolation: z
+      .object({ isExposed: z.boolean(), notIsolated: z.array(z.string()) })
+      .nullable()
+      .openapi({ description: "Null for callers who are not admins." }),
+  })
+  .openapi("Notices");
+
+const getNotices = route("get", "/notices", {
+  summary: "What needs attention on every page of the console",
+  description: `Of projects that the caller may view; each list names at most ${maxNamed}.`,
+  access: "signed-in",
+  responses: { 200: json("The notices.", noticesShape) },
+});
+
+export type NoticeKeepers = Pick<Keepers, "webhookConfigs" | "tasks" | "runners" | "permissions">;
+
+export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
+  const caller = callerOf(c);
+  const visibleProjectIds = await c.var.permissions.visibleProjectIds(caller);
+  const waiting = await keepers.tasks.list(onlyGiven({ state: "waiting" as const, visibleProjectIds }), {
+    page: 1,
+    pageSize: maxNamed,
+  });
+  return {
+    unsignedWebhooks: await keepers.webhookConfigs.unsigned(visibleProjectIds, maxNamed),
+    approvals: {
+      items: waiting.items.map(({ id: taskId, projectId }) => ({ taskId, projectId })),
+      total: waiting.total,
+    },
+    isolation: caller.role === "admin" ? await isolationOf(keepers) : null,
+  };
+}
+
+export function noticesApi(keepers: NoticeKeepers) {
+  return newApi().openapi(getNotices, async (c) => c.json(await noticesFor(c, keepers), 200));
+}

@@ -1,0 +1,96 @@
+import { statusShape } from "./delivery-shape.ts";
+import { noticesShape } from "./notices.ts";
+import { id, ownPermission, time } from "./scalars.ts";
+import { z } from "./shape.ts";
+import { taskState } from "./task-shape.ts";
+
+const count = z.number().int();
+
+const periodShape = z
+  .object({
+    runs: count,
+    succeeded: count,
+    medianMs: count.nullable().openapi({ description: "Of the runs that succeeded; null: none did." }),
+  })
+  .nullable()
+  .openapi({ description: "Null: no run finished in this time. Canceled runs do not count." });
+
+/** A task in a row: what a person has to know before opening it. */
+const briefTask = {
+  taskId: id,
+  ref: z.string(),
+  commit: z.string().nullable(),
+  message: z.string().openapi({ description: "The first line." }),
+  author: z.string(),
+  by: z.string().openapi({ description: "The user or pusher that started it." }),
+};
+
+const rowShape = z.object({
+  projectId: id,
+  name: z.string(),
+  ref: z.string().openapi({ description: "The branch or tag that it builds." }),
+  sample: z.boolean(),
+  permission: ownPermission,
+  isBroken: z.boolean().openapi({ description: "The last run that was not canceled failed." }),
+  live: z
+    .object({ ...briefTask, since: time.nullable() })
+    .nullable()
+    .openapi({ description: "What is serving; null: nothing is known to." }),
+  liveNote: z.string(),
+  current: z
+    .object({
+      ...briefTask,
+      state: taskState,
+      stage: z.string().nullable().openapi({ description: "The stage that runs." }),
+      since: time.openapi({ description: "The start of the stage, of the task, or its creation." }),
+    })
+    .nullable()
+    .openapi({ description: "The task that runs, waits for an approval, or is queued." }),
+  approvals: count.openapi({ description: "Tasks that wait for an approval." }),
+  runs: z
+    .array(
+      z.object({
+        id,
+        state: taskState,
+        at: time,
+        ms: count.nullable().openapi({ description: "How long it ran." }),
+        nothingRan: z.boolean().optional(),
+      }),
+    )
+    .openapi({ description: "The last 20, oldest first." }),
+  last30Days: periodShape,
+  previous30Days: periodShape,
+});
+
+const pointShape = z.object({ at: time, connections: count, messages: count });
+
+export const overviewShape = z
+  .object({
+    counts: z.object({ projects: count, broken: count, active: count }),
+    projects: z.object({ items: z.array(rowShape), total: count, page: count, pageSize: count }),
+    deploys: z
+      .array(
+        z.object({ ...briefTask, projectId: id, projectName: z.string(), at: time, ms: count.nullable() }),
+      )
+      .openapi({ description: "The last successful deploys of all projects, newest first." }),
+    deliveries: z
+      .object({
+        from: time,
+        to: time,
+        bucketSeconds: count,
+        items: z.array(z.object({ at: time, status: statusShape, count })),
+      })
+      .openapi({ description: "Deliveries by outcome in the last day." }),
+    gateway: z
+      .object({
+        hour: z.array(pointShape),
+        day: z.array(pointShape),
+      })
+      .nullable()
+      .openapi({
+        description:
+          "Connections and messages of the push gateway: the last hour by minutes, the last day by quarters of an hour. Null for callers who are not admins.",
+      }),
+    notices: noticesShape,
+  })
+  .openapi("Overview");

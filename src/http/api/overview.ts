@@ -1,0 +1,197 @@
+import type { Clock } from "../../clock.ts";
+import type {
+  OverviewProject,
+  ProjectRun,
+  RunStatistics,
+  ServingTask,
+} from "../../model/console/overview.ts";
+import type { Permission } from "../../model/permission.ts";
+import type { Keepers } from "../../model/store.ts";
+import type { Task } from "../../model/task.ts";
+import { isSideEffect } from "../../task/queue/stages.ts";
+import type { GatewayHistory, GatewayPoint } from "../gateway-history.ts";
+import { callerOf } from "./context.ts";
+import { deliveryCounts } from "./deliveries.ts";
+import { type NoticeKeepers, noticesFor } from "./notices.ts";
+import { overviewShape } from "./overview-shape.ts";
+import { newApi, routesOf } from "./route.ts";
+import { json, pageQuery, strict, z } from "./shape.ts";
+
+const route = routesOf("overview");
+const runsShown = 20;
+const deploysShown = 8;
+/** Some successful tasks deploy nothing. */
+const deploysRead = 40;
+const periodMs = 30 * 86_400_000;
+
+const getOverview = route("get", "/overview", {
+  summary: "The state of all projects",
+  description:
+    "One row per project that the caller may view: broken ones first, then those with unfinished tasks. With recent deploys, deliveries by outcome, and, for admins, figures of the push gateway.",
+  access: "signed-in",
+  request: {
+    query: strict({
+      ...pageQuery,
+      pageSize: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(100)
+        .default(50)
+        .openapi({ type: "integer", minimum: 1, maximum: 100, default: 50 }),
+    }),
+  },
+  responses: { 200: json("The overview.", overviewShape) },
+});
+
+export interface OverviewDeps {
+  keepers: NoticeKeepers & Pick<Keepers, "overview" | "search" | "deliveries">;
+  history: Pick<GatewayHistory, "series"> | null;
+  clock: Clock;
+}
+
+export function overviewApi({ keepers, history, clock }: OverviewDeps) {
+  const { overview, search, deliveries } = keepers;
+
+  /** All that the rows of one page need, in a fixed number of queries. */
+  async function rowsOf(items: OverviewProject[], permissionOn: (id: number) => Permission) {
+    const ids = items.map(({ project }) => project.id);
+    const since = new Date(clock.now() - periodMs);
+    const liveIds = items.flatMap(({ project }) => project.liveTaskId ?? []);
+    const [runs, statistics, held, serving] = await Promise.all([
+      overview.runs(ids, runsShown),
+      overview.statistics(ids, since, new Date(since.getTime() - periodMs)),
+      overview.held(ids),
+      overview.serving(liveIds),
+    ]);
+    const runsOf = Map.groupBy(runs, ({ projectId }) => projectId);
+    const statisticsOf = Map.groupBy(statistics, ({ projectId }) => projectId);
+    const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
+    const servingOf = new Map(serving.map((each) => [each.task.id, each]));
+    const queued = await queuedTasks(runs, heldOf);
+    return items.map(({ project, isBroken }) => {
+      const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
+      const own = heldOf.get(projectId) ?? [];
+      const periods = statisticsOf.get(projectId) ?? [];
+      return {
+        projectId,
+        name,
+        ref: git.ref,
+        sample,
+        permission: permissionOn(projectId),
+        isBroken,
+        live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
+        liveNote,
+        current: currentJson(own[0] ?? queued.get(projectId)),
+        approvals: own.filter(({ state }) => state === "waiting").length,
+        runs: (runsOf.get(projectId) ?? []).map(runJson),
+        last30Days: periodJson(periods.find(({ isCurrent }) => isCurrent)),
+        previous30Days: periodJson(periods.find(({ isCurrent }) => !isCurrent)),
+      };
+    });
+  }
+
+  /** The newest task of projects that have no other unfinished one, if it is queued. */
+  async function queuedTasks(runs: ProjectRun[], heldOf: Map<number, Task[]>): Promise<Map<number, Task>> {
+    const ids = runs
+      .filter(({ projectId, state }) => state === "queued" && !heldOf.has(projectId))
+      .map(({ id }) => id);
+    if (ids.length === 0) return new Map();
+    const tasks = await overview.serving(ids);
+    return new Map(tasks.toSorted((a, b) => b.task.id - a.task.id).map(({ task }) => [task.projectId, task]));
+  }
+
+  async function deploysJson(visibleProjectIds: number[] | undefined) {
+    const deployed = (await overview.succeeded(visibleProjectIds, deploysRead))
+      .filter(({ stages }) => stages.some(({ name, state }) => isSideEffect(name) && state === "success"))
+      .slice(0, deploysShown);
+    const names = await search.names([...new Set(deployed.map(({ projectId }) => projectId))]);
+    const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+    return deployed.map((task) => ({
+      ...briefJson(task),
+      projectId: task.projectId,
+      projectName: nameOf.get(task.projectId) ?? "",
+      at: (task.finishedAt ?? task.createdAt).toISOString(),
+      ms: durationOf(task),
+    }));
+  }
+
+  return newApi().openapi(getOverview, async (c) => {
+    const { page, pageSize } = c.req.valid("query");
+    const caller = callerOf(c);
+    const visible = await c.var.permissions.visibleProjectIds(caller);
+    const permissionOn = await c.var.permissions.permissionsOn("project", caller);
+    const { items, counts, total, ...paged } = await overview.projects(visible, { page, pageSize });
+    const [rows, deploys, counted, notices] = await Promise.all([
+      rowsOf(items, permissionOn),
+      deploysJson(visible),
+      deliveryCounts(deliveries, clock, visible),
+      noticesFor(c, keepers),
+    ]);
+    const gateway = caller.role === "admin" && history !== null ? history.series() : null;
+    return c.json(
+      {
+        counts,
+        projects: { items: rows, total, ...paged },
+        deploys,
+        deliveries: counted,
+        gateway: gateway && { hour: gateway.hour.map(pointJson), day: gateway.day.map(pointJson) },
+        notices,
+      },
+      200,
+    );
+  });
+}
+
+function briefJson(task: Task) {
+  const [message = ""] = task.message.split("\n");
+  return {
+    taskId: task.id,
+    ref: task.ref,
+    commit: task.commit,
+    message: message.slice(0, 200),
+    author: task.author,
+    by: task.triggeredBy,
+  };
+}
+
+function liveJson(serving: ServingTask | undefined) {
+  if (serving === undefined) return null;
+  return { ...briefJson(serving.task), since: serving.since?.toISOString() ?? null };
+}
+
+function currentJson(task: Task | undefined) {
+  if (task === undefined) return null;
+  const stage = task.stages.find(({ state }) => state === "running");
+  const since = stage?.startedAt ?? task.startedAt ?? task.createdAt;
+  return {
+    ...briefJson(task),
+    state: task.state,
+    stage: stage?.name ?? null,
+    since: since.toISOString(),
+  };
+}
+
+function runJson({ id, state, createdAt, durationMs, nothingRan }: ProjectRun) {
+  return {
+    id,
+    state,
+    at: createdAt.toISOString(),
+    ms: durationMs,
+    ...(nothingRan ? { nothingRan } : {}),
+  };
+}
+
+function periodJson(statistics: RunStatistics | undefined) {
+  if (statistics === undefined) return null;
+  const { runs, succeeded, medianMs } = statistics;
+  return { runs, succeeded, medianMs };
+}
+
+function pointJson({ at, connections, messages }: GatewayPoint) {
+  return { at: at.toISOString(), connections, messages };
+}
+
+function durationOf({ startedAt, finishedAt }: Task): number | null {
+  return startedAt === null || finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
+}

@@ -1,0 +1,59 @@
+import type { Page, PageRequest } from "../page.ts";
+import type { Project } from "../project.ts";
+import type { Task } from "../task.ts";
+
+/** How many of the visible projects need attention. */
+export interface ProjectCounts {
+  projects: number;
+  /** Those whose last run failed. */
+  broken: number;
+  /** Those with a task that runs, is queued, or waits for an approval. */
+  active: number;
+}
+
+export interface OverviewProject {
+  project: Project;
+  /** The last run that was not canceled failed, timed out or was lost. */
+  isBroken: boolean;
+}
+
+/** A run as one mark in the strip of a project. */
+export interface ProjectRun extends Pick<Task, "id" | "projectId" | "state" | "createdAt"> {
+  /** Null: not started or not finished. */
+  durationMs: number | null;
+  /** It succeeded, but no stage had a script. */
+  nothingRan: boolean;
+}
+
+/** The finished runs of a project in a period of time. Canceled runs do not count. */
+export interface RunStatistics {
+  projectId: number;
+  isCurrent: boolean;
+  runs: number;
+  succeeded: number;
+  /** Of those that succeeded; null: none did. */
+  medianMs: number | null;
+}
+
+/** The commit that is serving, with the time since when. */
+export interface ServingTask {
+  task: Task;
+  since: Date | null;
+}
+
+export interface OverviewKeeper {
+  /** Broken projects first, then those with unfinished tasks, then the others; in each part the latest task first. */
+  projects(
+    visibleProjectIds: number[] | undefined,
+    page: PageRequest,
+  ): Promise<Page<OverviewProject> & { counts: ProjectCounts }>;
+  /** The newest `count` runs of each project, oldest first. */
+  runs(projectIds: number[], count: number): Promise<ProjectRun[]>;
+  /** Current: since `since`. Previous: from `before` to `since`. Only the newest runs of each project are read. */
+  statistics(projectIds: number[], since: Date, before: Date): Promise<RunStatistics[]>;
+  /** Tasks with a runner and tasks that wait for an approval. */
+  held(projectIds: number[]): Promise<Task[]>;
+  serving(taskIds: number[]): Promise<ServingTask[]>;
+  /** The newest successful tasks. */
+  succeeded(visibleProjectIds: number[] | undefined, count: number): Promise<Task[]>;
+}

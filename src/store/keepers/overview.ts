@@ -1,0 +1,140 @@
+import { type SqlBool, sql } from "kysely";
+import type { OverviewKeeper, OverviewProject, ProjectCounts } from "../../model/console/overview.ts";
+import { sliceOf } from "../query/page.ts";
+import type { Scope } from "../query/scope.ts";
+import { newestOfProjects } from "./asked-projects.ts";
+import { runStatistics } from "./overview-statistics.ts";
+import { projectShape } from "./project-shape.ts";
+import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
+
+const isWaiting = isInState("waiting");
+
+interface Ranked {
+  id: number;
+  last_id: number | null;
+  is_broken: number;
+  is_active: number;
+}
+
+export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
+  const { db, dialect } = scope;
+  return {
+    async projects(visibleProjectIds, request) {
+      const { page, pageSize, offset } = sliceOf(request);
+      const ranked = await rankedProjects(scope, visibleProjectIds);
+      ranked.sort((a, b) => partOf(a) - partOf(b) || (b.last_id ?? 0) - (a.last_id ?? 0) || b.id - a.id);
+      const shown = ranked.slice(offset, offset + pageSize);
+      const rows = await db
+        .selectFrom("projects")
+        .selectAll()
+        .where(
+          dialect.isAmong(
+            "id",
+            shown.map(({ id }) => id),
+          ),
+        )
+        .execute();
+      const byId = new Map(rows.map((row) => [row.id, projectShape.read(row)]));
+      const items = shown.flatMap(({ id, is_broken }): OverviewProject[] => {
+        const project = byId.get(id);
+        return project === undefined ? [] : [{ project, isBroken: is_broken === 1 }];
+      });
+      return { items, total: ranked.length, page, pageSize, counts: countsOf(ranked) };
+    },
+    async runs(projectIds, count) {
+      const rows = await newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
+        db.selectFrom("tasks").where(isOfProject).select("tasks.id").orderBy("tasks.id", "desc").limit(count),
+      )
+        .select(["id", "project_id", "state", "created_at", "started_at", "finished_at"])
+        .select(
+          sql<number>`case when state = 'success' and stages not like '%"state":"success"%' then 1 else 0 end`.as(
+            "nothing_ran",
+          ),
+        )
+        .orderBy("id")
+        .execute();
+      return rows.map(({ id, project_id, state, created_at, started_at, finished_at, nothing_ran }) => ({
+        id,
+        projectId: project_id,
+        state,
+        createdAt: new Date(created_at),
+        durationMs: started_at === null || finished_at === null ? null : finished_at - started_at,
+        nothingRan: nothing_ran === 1,
+      }));
+    },
+    statistics: (projectIds, since, before) => runStatistics(scope, projectIds, since, before),
+    async held(projectIds) {
+      const isOfThem = dialect.isAmong("project_id", projectIds);
+      const of = (isState: typeof isHeld) =>
+        db.selectFrom("tasks").selectAll().where(isState).where(isOfThem).orderBy("id").execute();
+      return [...(await of(isHeld)), ...(await of(isWaiting))].map(taskShape.read);
+    },
+    async serving(taskIds) {
+      const rows = await db
+        .selectFrom("tasks")
+        .leftJoin("releases", "releases.task_id", "tasks.id")
+        .selectAll("tasks")
+        .select("releases.deployed_at")
+        .where(dialect.isAmong("tasks.id", taskIds))
+        .execute();
+      return rows.map((row) => {
+        const task = taskShape.read(row);
+        return { task, since: row.deployed_at === null ? task.finishedAt : new Date(row.deployed_at) };
+      });
+    },
+    async succeeded(visibleProjectIds, count) {
+      const isSuccess = isInState("success");
+      const found =
+        visibleProjectIds === undefined
+          ? db.selectFrom("tasks").where(isSuccess)
+          : newestOfProjects(scope, "tasks", visibleProjectIds, (isOfProject) =>
+              db
+                .selectFrom("tasks")
+                .where(isSuccess)
+                .where(isOfProject)
+                .select("tasks.id")
+                .orderBy("tasks.id", "desc")
+                .limit(count),
+            );
+      const rows = await found.selectAll().orderBy("id", "desc").limit(count).execute();
+      return rows.map(taskShape.read);
+    },
+  };
+}
+
+/** The position of each project in the overview, from its newest tasks: each is found by an index. */
+function rankedProjects({ db, dialect }: Scope, visibleProjectIds: number[] | undefined): Promise<Ranked[]> {
+  let found = db.selectFrom("projects");
+  if (visibleProjectIds !== undefined) found = found.where(dialect.isAmong("projects.id", visibleProjectIds));
+  const own = sql<SqlBool>`own.project_id = projects.id`;
+  return found
+    .select((eb) => [
+      "projects.id",
+      eb
+        .selectFrom("tasks as own")
+        .where(own)
+        .select((inner) => inner.fn.max("own.id").as("last_id"))
+        .as("last_id"),
+      sql<number>`case when (select own.state from tasks as own ${dialect.byIndex("tasks_project")}
+        where ${own} and own.state in ('success', 'failed', 'timeout', 'lost')
+        order by own.id desc limit 1) in ('failed', 'timeout', 'lost') then 1 else 0 end`.as("is_broken"),
+      sql<number>`case when exists (select 1 from tasks as own where ${own} and own.${isHeld})
+        or exists (select 1 from tasks as own where ${own} and own.${isQueued})
+        or projects.id in (select project_id from tasks where ${isWaiting}) then 1 else 0 end`.as(
+        "is_active",
+      ),
+    ])
+    .execute();
+}
+
+function partOf({ is_broken, is_active }: Ranked): number {
+  return is_broken === 1 ? 0 : is_active === 1 ? 1 : 2;
+}
+
+function countsOf(ranked: Ranked[]): ProjectCounts {
+  return {
+    projects: ranked.length,
+    broken: ranked.filter(({ is_broken }) => is_broken === 1).length,
+    active: ranked.filter(({ is_active }) => is_active === 1).length,
+  };
+}
