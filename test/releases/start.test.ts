@@ -204,6 +204,31 @@ describe("a start must be proven", () => {
     }
   }, 60_000);
 
+  test("a daemon that leaves the session only after the script has ended counts as running", async () => {
+    const pidFile = `/tmp/slipway-late-${process.pid}`;
+    const daemon = `setsid sh -c 'echo $$ >${pidFile}; exec sleep 300'`;
+    // The process itself gets a session of its own, or a child of it does and the process exits, as daemon(3) and others do.
+    for (const late of [
+      `sh -c "sleep 0.3; exec ${daemon.replaceAll("$", "\\$")}" &`,
+      `(sleep 0.3; ${daemon} &) &`,
+    ]) {
+      const projectId = await project({ script: late, settleSeconds: 2 }, 0);
+      const { id } = await server.run(projectId);
+      const task = await server.reach(id, "success", "failed");
+      const pid = Number(await Bun.file(pidFile).text());
+      expect({ reason: task.reason, isRunning: isAlive(pid) }).toEqual({ reason: "", isRunning: true });
+      process.kill(pid);
+      rmSync(pidFile);
+    }
+    // A service that exits is found, although a daemon that was detached before lives on.
+    const script = `${daemon} >/dev/null 2>&1 &
+while [ ! -f ${pidFile} ]; do sleep 0.02; done; sleep 1 &`;
+    const projectId = await project({ script, settleSeconds: 3 }, 0);
+    const task = await server.reach((await server.run(projectId)).id, "failed");
+    expect(task.reason).toContain("all started processes have exited");
+    rmSync(pidFile);
+  }, 60_000);
+
   test("daemons that detached into a session of their own are not ended", async () => {
     const pidFile = `/tmp/slipway-daemon-${process.pid}`;
     const script = `[ -f ${pidFile} ] || setsid sh -c 'echo $$ >${pidFile}; exec sleep 300' >/dev/null 2>&1 &

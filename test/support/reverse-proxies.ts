@@ -52,7 +52,12 @@ export function startPlainNginx(setup: ProxySetup): Promise<RunningService> {
   return startNginx(setup, serviceFolder("nginx"), server);
 }
 
-async function startNginx(setup: ProxySetup, folder: string, servers: string): Promise<RunningService> {
+/** nginx with these server blocks; `-p folder -c folder/nginx.conf` names its configuration. */
+export async function startNginx(
+  setup: Pick<ProxySetup, "executable" | "port">,
+  folder: string,
+  servers: string,
+): Promise<RunningService> {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,
   );

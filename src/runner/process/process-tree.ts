@@ -66,6 +66,11 @@ export function sessionMembers(leader: number): number[] {
   return livingProcesses((_pid, status) => status.session === leader);
 }
 
+/** Living processes that carry the mark and have left the session. */
+export function detachedMembers({ leader, mark }: ProcessTree): number[] {
+  return livingProcesses((pid, status) => status.session !== leader && hasMark(pid, mark));
+}
+
 /** Ends the processes that `find` answers and nothing else: their children with sessions of their own live on. */
 export function endOnly(find: () => number[], graceMs: number): Promise<number[]> {
   return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);

@@ -2,6 +2,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { pause } from "../../clock.ts";
+import { findLeftProcesses, type LeftProcesses } from "../process/left-processes.ts";
 import type { RunResult } from "../process/process.ts";
 import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
 import { describeService, endService, type StartedService } from "../process/started-service.ts";
@@ -73,14 +74,14 @@ export async function runStart(
   const capture = rules ? captureOutput(start, rules) : null;
   const outputFile = capture ? { outputFile: outputFileOf(context) } : {};
   const result = await runCommand(stage, context, { ...script, ...outputFile });
-  const left = sessionMembers(result.tree.leader).length > 0;
+  const left = findLeftProcesses(result.tree);
   if (result.hadLeftovers && result.isOutputHeld)
     context.log.say(
       stage.name,
       "[a process in the background still holds the log; redirect its output (>service.log 2>&1) or its next line may end it]",
     );
   const end = endOf(stage, result, context);
-  const proven = end.state === "success" ? await prove(start, before, result, left, capture) : null;
+  const proven = end.state === "success" ? await prove(start, before, left, capture) : null;
   const ready = proven ?? end;
   const final = ready.state === "success" && port !== null ? ((await takeOver(start)) ?? ready) : ready;
   return settle(start, result, final, capture);
@@ -151,18 +152,16 @@ function nameOf({ taskId, commit }: StartedService): string {
 async function prove(
   start: Start,
   before: BeforeStart,
-  result: RunResult,
-  hasLeft: boolean,
+  left: LeftProcesses,
   capture: OutputCapture | null,
 ): Promise<StageEnd | null> {
   const { context, stage, rules, check, earlier } = start;
-  const hasExited = () => hasLeft && sessionMembers(result.tree.leader).length === 0;
-  const ill = check ? await checkStarted(start, check, hasExited) : null;
-  if (!check && rules && hasLeft) await waitUntil(hasExited, rules.settleSeconds * 1000, context);
+  const ill = check ? await checkStarted(start, check, left.haveExited) : null;
+  if (!check && rules && left.wereAny) await waitUntil(left.haveExited, rules.settleSeconds * 1000, context);
   if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
   capture?.read();
-  const held = heldByOthers(before, earlier, hasLeft);
-  const exited = hasExited() ? exitedText(capture) : null;
+  const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
+  const exited = left.haveExited() ? exitedText(capture) : null;
   const findings = [held, exited].filter((finding) => finding !== null);
   if (findings.length > 0 && rules) return failed(findings.join("; "));
   for (const finding of findings)
@@ -171,7 +170,7 @@ async function prove(
       `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
     );
   if (ill) return failed(ill);
-  if (rules && !hasLeft && !check)
+  if (rules && !left.wereAny && !check)
     context.log.say(
       stage.name,
       "[the script left no process in its session and there is no health check: whether the service runs is not known]",
