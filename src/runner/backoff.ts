@@ -1,4 +1,7 @@
-/** Waits between attempts: doubling from `firstMs` to `maxMs`, each shortened by chance so that many do not come together. */
+/**
+ * Delays between attempts: doubling from `firstMs` to `maxMs`, each shortened at random so that many clients do not
+ * retry at the same moment.
+ */
 export function buildBackoff(firstMs: number, maxMs: number, random: () => number = Math.random) {
   let currentMs = firstMs;
   return {

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
 
 /**
- * The runner protocol: all that server and runner know of each other. A runner asks for work by long-poll
- * (POST /api/runner/claim) and gets the one instruction there is, `run_task`, or 204. All other calls carry taskId,
- * attempt and lease, are idempotent, and are answered with `continue`: cancel, timeout and "not yours any more"
- * travel in these answers, so the runner needs no second instruction.
+ * The runner protocol: everything that server and runner know of each other. A runner requests work by long-poll (POST
+ * /api/runner/claim) and receives the only instruction, `run_task`, or 204. All other calls contain taskId, attempt and
+ * lease, are idempotent, and are answered with `continue`: these responses carry cancel, timeout and loss of the lease,
+ * so the runner needs no second instruction.
  */
 const stageName = z.enum(["build", "deploy", "start"]);
 
@@ -40,7 +40,7 @@ export const healthCheck = z.discriminatedUnion("type", [
 /** What happens to the service of the previous release. */
 export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
 
-/** What a runner of this version can do beyond earlier ones. */
+/** Capabilities that a runner of this version has and earlier ones lack. */
 export const runnerFeatures = ["releases"];
 
 const taskStage = z.object({
@@ -93,13 +93,13 @@ export const runTask = z.object({
         z.object({ type: z.literal("ssh"), privateKey: z.string() }),
       ])
       .nullable(),
-    /** The server vouches for a local path (samples, or tasks.allowLocalRepositories). */
+    /** The server permits a local path (samples, or tasks.allowLocalRepositories). */
     allowLocal: z.boolean(),
   }),
   ref: z.string(),
   commit: z.string().nullable(),
   stages: z.array(taskStage),
-  /** Bounds for each stage; null or missing: none. */
+  /** Limits for each stage; null or missing: none. */
   resources: z
     .object({
       memoryBytes: z.number().int().nullable(),
@@ -112,11 +112,11 @@ export const runTask = z.object({
   cache: z.array(z.string()).optional(),
   /** Plain environment, CI_* included. */
   env: z.record(z.string(), z.string()),
-  /** Given as environment too, and masked in the log. */
+  /** Passed as environment too, and masked in the log. */
   secrets: z.record(z.string(), z.string()),
   limits: z.object({
     logMaxBytes: z.number().int(),
-    /** Bytes that earlier attempts of this task have taken of logMaxBytes. */
+    /** Bytes of logMaxBytes that earlier attempts of this task have used. */
     logBytesUsed: z.number().int(),
     checkoutTimeoutMs: z.number().int(),
     stopGraceMs: z.number().int(),
@@ -142,7 +142,7 @@ export const runTask = z.object({
 });
 export type RunTask = z.infer<typeof runTask>;
 
-/** What keeps scripts from what the runner can read: nothing, another user, or containers for all scripts. */
+/** What separates scripts from the runner's files: nothing, another user, or containers for all scripts. */
 export const isolations = ["none", "user", "container"] as const;
 export type IsolationLevel = (typeof isolations)[number];
 
@@ -167,10 +167,10 @@ export const claimRequest = z.object({
 
 export type ClaimRequest = z.infer<typeof claimRequest>;
 
-/** Answer to hello, which a runner says once, with the body of a claim: as what the server knows it. */
+/** Response to hello, which a runner sends once, with the body of a claim: the name and labels it has on the server. */
 export const helloAnswer = z.object({
   name: z.string(),
-  /** Those it may take tasks for: of the registered ones those that it offers. */
+  /** Labels it may take tasks for: the registered ones that it offers. */
   labels: z.array(z.string()),
 });
 export type HelloAnswer = z.infer<typeof helloAnswer>;
@@ -181,12 +181,15 @@ const held = {
   lease: z.string().regex(/^[\w-]{1,128}$/, "must be the lease of the instruction"),
 };
 
-/** A beat waits at most this long, also with a lease that would allow more: proxies end what is silent for a minute. */
+/**
+ * A beat waits at most this long, even if the lease would allow more: proxies close connections that are idle for a
+ * minute.
+ */
 export const beatWaitMaxMs = 30_000;
 
 /**
- * Renews the lease at once, but is answered only when the task is to stop or after `waitMs`: so a cancel reaches the
- * runner within milliseconds and not with the next beat.
+ * Renews the lease at once, but is answered only when the task must stop or after `waitMs`, so that a cancel reaches
+ * the runner within milliseconds.
  */
 export const beatRequest = z.object({ ...held, waitMs: z.number().int().min(0).max(beatWaitMaxMs) });
 
@@ -197,7 +200,7 @@ const wireLine = z.object({
 });
 export type WireLine = z.infer<typeof wireLine>;
 
-/** Far beyond the log of any task. */
+/** Much more than the log of any task. */
 const logIndexMax = 1_000_000_000;
 
 export const logRequest = z.object({
@@ -214,11 +217,11 @@ export const stageRequest = z.object({
   /** After checkout: the commit and the first line of its message. The commit becomes part of URLs. */
   commit: z.string().refine(isCommit, "must be a full commit id of 40 or 64 hex digits").optional(),
   message: saidText(10_000).optional(),
-  /** What serves now is about to be ended or replaced. */
+  /** The serving release is about to be ended or replaced. */
   endsPrevious: z.boolean().optional(),
 });
 
-/** The previous release is brought back because this task failed. `unneeded`: it never stopped serving. */
+/** The previous release is restored because this task failed. `unneeded`: it never stopped serving. */
 export const rollbackRequest = z.object({
   ...held,
   /** The task that built the release. */
@@ -227,7 +230,7 @@ export const rollbackRequest = z.object({
   reason: saidText(2000),
 });
 
-/** The first minute of output of a service, whole with each call. Sent after the task has ended too. */
+/** The first minute of a service's output, complete in each call. May be sent after the task has ended. */
 export const outputRequest = z.object({
   ...held,
   text: saidText(70_000),
@@ -259,7 +262,7 @@ export type StageRequest = z.infer<typeof stageRequest>;
 export type FinishRequest = z.infer<typeof finishRequest>;
 export type RollbackRequest = z.infer<typeof rollbackRequest>;
 
-/** Answer to beat, log, stage and finish. `ack` is the next log index the server expects. */
+/** Response to beat, log, stage and finish. `ack` is the next log index that the server expects. */
 export const heldAnswer = z.object({
   continue: z.boolean(),
   why: z.enum(["canceled", "timeout", "superseded", "lease_lost"]).optional(),
@@ -267,13 +270,13 @@ export const heldAnswer = z.object({
 });
 export type HeldAnswer = z.infer<typeof heldAnswer>;
 
-/** The server decides about a silent runner at the age of a whole lease; the runner gives up before that. */
+/** The server decides about a silent runner after a whole lease; the runner gives up earlier. */
 export function timingOf(leaseMs: number): { beatEveryMs: number; giveUpAfterMs: number } {
   return { beatEveryMs: Math.round(leaseMs / 4), giveUpAfterMs: Math.round((leaseMs * 3) / 4) };
 }
 
 /**
- * Of the quarter of a lease that is left when a runner gives up, what its processes have to end by themselves: they are
+ * A runner gives up when a quarter of its lease is left; its processes have this part of that quarter to end. They are
  * gone before the server decides, whatever tasks.stopGrace is.
  */
 export function lostGraceMs({ giveUpAfterMs }: { giveUpAfterMs: number }): number {

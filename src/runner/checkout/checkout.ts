@@ -11,7 +11,7 @@ const detailsMax = 1000;
 /** A reason for people why the commit could not be checked out. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
-  /** What git said last, for the log. */
+  /** Git's last output, for the log. */
   readonly details: string[];
   constructor(what: string, output = "", why: string | null = null) {
     const details = output
@@ -27,7 +27,7 @@ class MissingRef extends CheckoutError {}
 
 export interface GitResult {
   exitCode: number;
-  /** The end of it, when it is very long. */
+  /** Only its end, if it is very long. */
   output: string;
 }
 
@@ -37,9 +37,9 @@ export interface CheckoutOptions {
   commit: string | null;
   /** Bare repository of the project, kept between its tasks. */
   cache: string;
-  /** Folder that gets the files; must not exist. */
+  /** Destination folder; must not exist. */
   target: string;
-  /** Runs git in the project's environment; throws when it is stopped. */
+  /** Runs git in the project's environment; throws if it is stopped. */
   git(args: string[]): Promise<GitResult>;
   say(text: string): void;
 }
@@ -51,19 +51,19 @@ export interface CheckedOut {
 }
 
 const builtRef = "refs/slipway/build";
-/** How much history is fetched, step by step, to see whether a pinned commit is reachable; the last is all of it. */
+/** Depths of history to fetch, step by step, until a pinned commit is found reachable; the last one is all of it. */
 const historySteps = [50, 1000, 2_147_483_647];
-/** Each fetch adds a pack; above this many they are folded into one. */
+/** Each fetch adds a pack; above this number they are merged into one. */
 const cachePacksMax = 50;
 
-/** Brings the commit of a ref, and nothing else, into a fresh folder. */
+/** Checks out the commit of a ref into a new folder. */
 export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   const { repo, cache, target, git, say } = options;
   const ref = toFullRef(options.ref);
   if (!isSafeRef(ref)) throw new CheckoutError(`The ref ${JSON.stringify(options.ref)} is not usable.`);
   if (options.commit !== null && !isCommit(options.commit))
     throw new CheckoutError(`${JSON.stringify(options.commit)} is not a commit.`);
-  // The server has checked it too; a runner does not rely on that.
+  // The server has checked this too; a runner does not rely on that.
   const fault = gitUrlFault(repo.url, { allowLocal: repo.allowLocal, samplesDir: "" });
   if (fault) throw new CheckoutError(`The clone URL ${fault}.`);
 
@@ -74,7 +74,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
 
   mkdirSync(target, { recursive: true });
   await must(git(["init", "-q", "--", target]), "A workspace could not be made");
-  // Objects are borrowed from the cache: a checkout costs its files and no second copy of the history.
+  // Objects are borrowed from the cached clone, so a checkout takes no second copy of the history.
   mkdirSync(join(target, ".git/objects/info"), { recursive: true });
   writeFileSync(join(target, ".git/objects/info/alternates"), `${join(cache, "objects")}\n`);
   if (existsSync(join(cache, "shallow")))
@@ -94,7 +94,7 @@ export async function checkout(options: CheckoutOptions): Promise<CheckedOut> {
   return checkedOut;
 }
 
-/** The commit that the ref has now at its host. */
+/** The current commit of the ref at its host. */
 async function fetchTip(options: CheckoutOptions, ref: string): Promise<CheckedOut> {
   const { cache, git } = options;
   const isCached = existsSync(join(cache, "HEAD"));
@@ -124,8 +124,9 @@ async function takeTip(options: CheckoutOptions, ref: string): Promise<CheckedOu
 }
 
 /**
- * Whether the host has the ref, asked without the cached clone. If it has, whatever failed is the clone's fault: a lock
- * that a killed git left, a file that a power loss emptied. There are too many of these to know them by their words.
+ * Whether the host has the ref, checked without the cached clone. If it has, the clone is damaged: for example by a
+ * lock file of a killed git, or a file that a power loss emptied. There are too many such errors to recognise them by
+ * their text.
  */
 async function isThere({ git, repo }: CheckoutOptions, ref: string): Promise<boolean> {
   const { exitCode } = await git(["ls-remote", "--quiet", "--exit-code", "--", repo.url, ref]);
@@ -137,7 +138,7 @@ function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResul
   return new CheckoutError(`git could not fetch ${toShortRef(ref)}`, output, why);
 }
 
-/** A short name means a branch: who meant a tag is told how to say so. */
+/** A short name means a branch: the error explains how to name a tag. */
 function tagHint(ref: string): string {
   return ref.startsWith("refs/heads/") ? ` as a branch; a tag is named refs/tags/${toShortRef(ref)}` : "";
 }
@@ -161,7 +162,7 @@ function fetch(options: CheckoutOptions, ref: string, depth: number): Promise<Gi
   ]);
 }
 
-/** A pinned commit that is not the tip: it must be part of the ref's history as the host has it now. */
+/** A pinned commit that is not the tip must be part of the ref's current history at the host. */
 async function reach(
   options: CheckoutOptions,
   ref: string,
@@ -201,7 +202,7 @@ async function describeCommit({ cache, git }: CheckoutOptions, revision: string)
     ]),
     "The commit could not be read",
   );
-  // The message stands first, because of a very long output only the end is kept.
+  // The message comes first, because only the end of a very long output is kept.
   const lines = shown.trimEnd().split("\n");
   const [author = "", commit = ""] = lines.splice(-2);
   return { commit, author, message: lines.join("\n").trim() };

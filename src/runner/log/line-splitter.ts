@@ -1,9 +1,9 @@
 import { storableText } from "../../storable-text.ts";
 
-/** Longest line that is kept; what follows is counted, not buffered. */
+/** Longest line that is kept; further characters are counted, not buffered. */
 export const lineMaxLength = 32_768;
 
-/** Turns a stream of text into lines. A line without end is cut visibly instead of filling the memory. */
+/** Splits a stream of text into lines. An endless line is cut visibly, so that memory stays bounded. */
 export function buildLineSplitter() {
   let kept = "";
   let cut = 0;
@@ -32,7 +32,7 @@ export function buildLineSplitter() {
       add(last);
       return lines;
     },
-    /** The last line, when it had no line end. */
+    /** The last line, if it had no line end. */
     end: () => (kept === "" && cut === 0 ? [] : [finishLine()]),
   };
 }

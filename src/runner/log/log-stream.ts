@@ -13,7 +13,7 @@ export interface StageOutput {
 }
 
 export interface LogStreamOptions {
-  /** Sends lines and answers the next index the server expects; null: there is nobody to send to any more. */
+  /** Sends lines and returns the next index that the server expects; null: there is no server to send to any more. */
   send(from: number, lines: WireLine[]): Promise<number | null>;
   clock: Clock;
   from: number;
@@ -24,12 +24,12 @@ export interface LogStreamOptions {
 
 const batchMaxLines = 2000;
 const batchMaxBytes = 256 * 1024;
-/** Half of what the server takes beyond the cap: more than a runner has to say. */
+/** Half of what the server accepts beyond the log limit: more than a runner's own lines need. */
 const saidMaxBytes = 512 * 1024;
-/** A burst is collected for this long while the server is busy with the batch before. */
+/** Lines are collected for this long while the server processes the previous batch. */
 const pauseBetweenBatchesMs = 25;
 
-/** The log of one attempt on its way to the server: nothing is forgotten before the server has acknowledged it. */
+/** The log of one attempt on its way to the server: lines are kept until the server has acknowledged them. */
 export function buildLogStream(options: LogStreamOptions) {
   const { clock, maxBytes } = options;
   /** Lines the server has not acknowledged; bounded by maxBytes and saidMaxBytes. */
@@ -63,7 +63,7 @@ export function buildLogStream(options: LogStreamOptions) {
   }
 
   async function sendAll(): Promise<void> {
-    // The first line goes out in the same turn of the loop as its neighbours, not alone.
+    // The first line waits for the end of this turn of the loop, so that it is sent together with others.
     await Promise.resolve();
     while (unacknowledged.length > 0 && !isGivenUp) {
       const batch = nextBatch(unacknowledged);
@@ -95,7 +95,7 @@ export function buildLogStream(options: LogStreamOptions) {
         },
       };
     },
-    /** A line of the runner itself; it stands in the log even when the cap is reached, but not without a limit either. */
+    /** A line of the runner itself; it is logged even if the log limit is reached, up to its own limit. */
     say(stage: LogStage, text: string): void {
       const splitter = buildLineSplitter();
       const lines = splitter.push(maskText(options.secrets, text));
@@ -104,7 +104,7 @@ export function buildLogStream(options: LogStreamOptions) {
         if (saidBytes <= saidMaxBytes) add(stage, line);
       }
     },
-    /** Resolves when the server has everything, or when sending was given up. */
+    /** Resolves when the server has all lines, or when sending was given up. */
     async flushed(): Promise<void> {
       while (sending) await sending;
     },

@@ -1,12 +1,12 @@
 const mask = "***";
-/** Shorter values are not masked: a log in which every `{` or `yes` is hidden helps nobody. */
+/** Shorter values are not masked: hiding every `{` or `yes` would make a log useless. */
 const secretMinLength = 4;
-/** Lines of a secret of several lines; shorter ones (`-----`, `}`) stand in harmless text too. */
+/** For lines of a multi-line secret; shorter lines (`-----`, `}`) occur in harmless text. */
 const secretLineMinLength = 8;
 
 /**
- * Replaces secret values in a stream of text, also when a value arrives in pieces: text that could be the beginning of
- * a secret is held back until the next piece shows what it is.
+ * Replaces secret values in a stream of text, also if a value arrives in pieces: text that may be the beginning of a
+ * secret is held back until the next piece arrives.
  */
 export function buildMasker(secrets: Iterable<string>) {
   const patterns = patternsOf(secrets);
@@ -14,7 +14,7 @@ export function buildMasker(secrets: Iterable<string>) {
   const anyPattern = new RegExp(patterns.map((pattern) => RegExp.escape(pattern)).join("|"), "g");
   let held = "";
 
-  /** Masks every match that begins before `end`; keeps what follows. */
+  /** Masks every match that begins before `end`; keeps the rest. */
   function take(end: number): string {
     let masked = "";
     let position = 0;
@@ -36,12 +36,12 @@ export function buildMasker(secrets: Iterable<string>) {
       held += text;
       return take(firstPossibleBeginning(held, patterns));
     },
-    /** What was held back; the stream is over. */
+    /** The text that was held back; the stream has ended. */
     end: () => take(held.length),
   };
 }
 
-/** Masks one whole text. */
+/** Masks a complete text. */
 export function maskText(secrets: Iterable<string>, text: string): string {
   const masker = buildMasker(secrets);
   return masker.push(text) + masker.end();
@@ -60,7 +60,7 @@ function patternsOf(secrets: Iterable<string>): string[] {
   return [...patterns].sort((a, b) => b.length - a.length);
 }
 
-/** Where the text ends in something that may be the beginning of a secret, or its length. */
+/** The position where a possible beginning of a secret starts at the end of the text; otherwise the text's length. */
 function firstPossibleBeginning(text: string, patterns: string[]): number {
   let first = text.length;
   for (const pattern of patterns) {

@@ -2,11 +2,11 @@ import { rmSync } from "node:fs";
 
 export type EngineName = "podman" | "docker";
 
-/** A container that runs a script, as it can be found again by another process. */
+/** A container that runs a script, in a form that another process can find again. */
 export interface RunningContainer {
   engine: EngineName;
   name: string;
-  /** Folder in memory with its environment; removed with it. */
+  /** Folder in memory with its environment; removed with the container. */
   folder: string;
 }
 
@@ -14,7 +14,7 @@ const giveUpMs = 20_000;
 const betweenTriesMs = 250;
 const callMs = 15_000;
 
-/** Ends a container with everything in it and removes it. Does nothing if it is gone; throws if it stays. */
+/** Ends and removes a container with all its processes. Does nothing if it is gone; throws if it cannot be removed. */
 export async function removeContainer({ engine, name, folder }: RunningContainer): Promise<void> {
   const giveUpAt = performance.now() + giveUpMs;
   const ignore = engine === "podman" ? ["--ignore"] : [];
@@ -36,7 +36,7 @@ export async function removeContainer({ engine, name, folder }: RunningContainer
   );
 }
 
-/** Runs the engine's command to its end, with what it prints. */
+/** Runs the engine's command to its end and returns its output. */
 export async function call(command: string[]): Promise<{ exitCode: number; output: string }> {
   const child = Bun.spawn(command, {
     env: engineEnvironment(process.env),
@@ -56,7 +56,7 @@ export async function call(command: string[]): Promise<{ exitCode: number; outpu
 const engineVariables =
   /^(PATH|HOME|USER|LOGNAME|TMPDIR|XDG_\w+|DBUS_SESSION_BUS_ADDRESS|(DOCKER|CONTAINERS?|PODMAN)_\w+|(https?|no)_proxy)$/i;
 
-/** What podman and docker need of the runner's environment; they put none of it into a container. */
+/** The variables of the runner's environment that podman and docker need; none of them reach a container. */
 export function engineEnvironment(env: Record<string, string | undefined>): Record<string, string> {
   const known = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return Object.fromEntries(known.filter(([name]) => engineVariables.test(name)));

@@ -27,8 +27,8 @@ const orphanGraceMs = 2000;
 const recheckMs = 50;
 
 /**
- * The guard process of a runner. It ends a task's scripts when the runner is gone (the pipe ends), or when the runner
- * has not renewed its lease for so long that the server is about to give the task up. Time is elapsed time.
+ * The guard process of a runner. It ends a task's scripts if the runner is gone (the pipe ends), or if the runner has
+ * not renewed its lease for so long that the server is about to end the task. Only elapsed time counts.
  */
 export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint8Array>): Promise<void> {
   const tasks = new Map<string, GuardedTask>();
@@ -36,7 +36,7 @@ export async function runGuard(known: GuardMessage[], input: ReadableStream<Uint
 
   function end(task: GuardedTask, tree: ProcessTree): void {
     const ending: Promise<unknown> = endTree(tree, () => task.killAt)
-      // The next start of a runner tries again.
+      // The next runner on this machine tries again.
       .catch(() => {})
       .finally(() => endings.delete(ending));
     endings.add(ending);

@@ -7,7 +7,7 @@ import { engineEnvironment } from "./container.ts";
 import { type GuardMessage, guardCommand } from "./guard.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
-/** The runner's side of its guard process, which ends scripts when the runner was killed or hangs. */
+/** The runner's side of its guard process, which ends scripts if the runner was killed or is suspended. */
 export interface Lifeline {
   guard(instruction: Pick<RunTask, "taskId" | "attempt" | "limits">): TaskGuard;
   close(): void;
@@ -19,7 +19,7 @@ export interface TaskGuard {
   /** The runner ends the task's processes itself. */
   ending(): void;
   watch(tree: ProcessTree): void;
-  /** The tree has ended, or may live on. */
+  /** The processes have ended, or may continue. */
   release(tree: ProcessTree): void;
   close(): void;
 }

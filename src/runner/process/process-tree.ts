@@ -3,15 +3,14 @@ import { steadyClock } from "../../clock.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
 
 /**
- * The processes of one stage. They share a session (the script is started by setsid) and carry a mark in their
- * environment; a child that leaves the session keeps the mark. Where there is no /proc, the process group alone is
- * known.
+ * The processes of one stage. They share a session (the script is started by setsid) and have a mark in their
+ * environment; a child that leaves the session keeps the mark. Without /proc, only the process group is known.
  */
 export interface ProcessTree {
   /** Process id of the script, also of its group and session. */
   leader: number;
   mark: string;
-  /** Where the script runs in a container: `leader` is then the engine's client. */
+  /** If the script runs in a container, `leader` is the engine's client. */
   container?: RunningContainer;
 }
 
@@ -19,19 +18,19 @@ export interface ProcessTree {
 export const markVariable = "SLIPWAY_RUN_MARK";
 
 const pollEveryMs = 20;
-/** What SIGKILL has not ended by then it will not end: it belongs to another user, or hangs in the kernel. */
+/** A process that SIGKILL has not ended by then belongs to another user, or is blocked in the kernel. */
 const killPatienceMs = 5000;
 
 type Signal = "SIGTERM" | "SIGKILL" | 0;
-/** Answers whether the process is there and may be signalled. */
+/** Whether the process exists and may be signalled. */
 export type SendSignal = (pid: number, signal: Signal) => boolean;
 
-/** When SIGKILL follows a SIGTERM, by steadyClock. Asked again and again: it may become sooner. */
+/** When SIGKILL follows a SIGTERM, by steadyClock. Read repeatedly, because it may become sooner. */
 export type KillAt = (termedAt: number) => number;
 
 /**
- * SIGTERM to all of it, then SIGKILL. Answers the processes that are alive nevertheless, normally none;
- * without /proc, their group as a negative number.
+ * Sends SIGTERM to all processes, then SIGKILL. Returns the processes that are still alive, normally none; without
+ * /proc, their group as a negative number.
  */
 export async function endTree(
   tree: ProcessTree,
@@ -44,7 +43,7 @@ export async function endTree(
   return survivors;
 }
 
-/** The same for processes of which only the mark is still sure, because pids are used again. */
+/** The same for processes of which only the mark is certain, because pids are reused. */
 export async function endMarked({ mark, container }: ProcessTree, graceMs: number): Promise<number[]> {
   const survivors = await endAll(
     () => livingProcesses((pid) => hasMark(pid, mark)),
@@ -55,7 +54,7 @@ export async function endMarked({ mark, container }: ProcessTree, graceMs: numbe
   return survivors;
 }
 
-/** For people: what is left, and that it is theirs to end. */
+/** For people: the remaining processes, which they must end themselves. */
 export function survivorsText(what: string, survivors: number[]): string {
   return `${what} was ended, but not its processes ${survivors.map(Math.abs).join(", ")}: they belong to another user or hang in the kernel. End them by hand.`;
 }
@@ -71,7 +70,7 @@ export function detachedMembers({ leader, mark }: ProcessTree): number[] {
   return livingProcesses((pid, status) => status.session !== leader && hasMark(pid, mark));
 }
 
-/** Ends the processes that `find` answers and nothing else: their children with sessions of their own live on. */
+/** Ends only the processes that `find` returns: their children with sessions of their own continue. */
 export function endOnly(find: () => number[], graceMs: number): Promise<number[]> {
   return endFound(find, (termedAt) => termedAt + graceMs, sendSignal);
 }
@@ -91,7 +90,7 @@ async function endFound(find: () => number[], killAt: KillAt, send: SendSignal):
     if (find().length === 0) return [];
     await Bun.sleep(pollEveryMs);
   }
-  // Repeated, because a process may fork between being seen and being killed.
+  // Repeated, because a process may fork before it is killed.
   const giveUpAt = steadyClock.now() + killPatienceMs;
   for (;;) {
     const alive = find();
@@ -134,7 +133,7 @@ function targetsOf(tree: ProcessTree): number[] {
 function livingProcesses(isWanted: (pid: number, status: ProcessStatus) => boolean): number[] {
   return (processIds() ?? []).filter((pid) => {
     const status = statusOf(pid);
-    // A zombie is gone as soon as its parent looks.
+    // A zombie disappears when its parent waits for it.
     if (status === null || status.state === "Z" || pid === process.pid) return false;
     return isWanted(pid, status);
   });
@@ -167,7 +166,7 @@ export interface ProcessStatus {
   state: string;
   parent: number;
   session: number;
-  /** Clock ticks since boot: with the pid, it names a process for good. */
+  /** Clock ticks since boot: together with the pid, they identify a process. */
   startedAt: string;
 }
 
@@ -192,7 +191,7 @@ export function readProc(pid: number, name: "stat" | "environ" | "comm"): string
   }
 }
 
-/** A process as it can be written down and recognised later, although pids are used again. */
+/** A process in a form that can be stored and recognised later, although pids are reused. */
 export interface ProcessIdentity {
   pid: number;
   startedAt: string;

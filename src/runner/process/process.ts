@@ -12,35 +12,35 @@ import {
 export interface RunOptions {
   command: string[];
   cwd: string;
-  /** The whole environment; nothing of the runner's own is added. */
+  /** The complete environment; nothing of the runner's own is added. */
   env: Record<string, string>;
   onOutput(bytes: Uint8Array): void;
-  /** Gets the output in place of `onOutput`, also after this run: a service writes to it as long as it runs. */
+  /** Receives the output instead of `onOutput`, also after this run: a service writes to it as long as it runs. */
   outputFile?: string;
   /** Aborted: the processes are ended. */
   stop: AbortSignal;
   timeoutMs: number;
   killAt: KillAt;
-  /** What the command leaves in the background lives on (a service), until the caller ends the tree. */
+  /** Background processes of the command continue (a service), until the caller ends the tree. */
   mayLeaveProcesses: boolean;
-  /** Names the processes of this run, see ProcessTree. */
+  /** Mark of the processes of this run, see ProcessTree. */
   mark: string;
   /** The command is the client of this container. */
   container?: RunningContainer;
-  /** Told of the processes once they exist; the caller releases them. */
+  /** Called with the processes once they exist; the caller releases them. */
   watch(tree: ProcessTree): void;
   send?: SendSignal;
 }
 
 export interface RunResult {
   end: "exited" | "stopped" | "timeout";
-  /** Null: the command itself could not be ended. */
+  /** Null: the command could not be ended. */
   exitCode: number | null;
-  /** What was to be ended and is alive nevertheless. */
+  /** Processes that should have ended and are still alive. */
   survivors: number[];
-  /** The command had left processes behind: alive when it may, else ended. */
+  /** The command left processes behind: alive if that is allowed, otherwise ended. */
   hadLeftovers: boolean;
-  /** A process that lives on still holds the output, which nobody reads any more. */
+  /** A living process still holds the output, which is no longer read. */
   isOutputHeld: boolean;
   tree: ProcessTree;
 }
@@ -50,12 +50,12 @@ const timerMaxMs = 2 ** 31 - 1;
 
 /** After the command has ended, a pipe that stays open is read until it has been quiet for this long … */
 const outputQuietMs = 500;
-/** … and not longer than this, when something keeps writing. */
+/** … but at most for this long, if a process keeps writing. */
 const outputDrainMs = 5000;
 
 /**
- * Runs one command in a session of its own with stdout and stderr in one pipe, so that their order is kept. After a stop
- * or a timeout nothing of it is alive but the `survivors`.
+ * Runs one command in its own session with stdout and stderr in one pipe, so that their order is kept. After a stop or
+ * a timeout, only the `survivors` are alive.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   const file = options.outputFile === undefined ? null : openSync(options.outputFile, "a", 0o600);
@@ -111,7 +111,7 @@ interface Reader {
   cancel(): Promise<void>;
 }
 
-/** Reads all output. `finish` answers whether its end was reached. */
+/** Reads all output. `finish` returns whether its end was reached. */
 function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(): Promise<boolean> } {
   let lastAt = performance.now();
   const isRead = (async () => {

@@ -15,7 +15,7 @@ export interface StartedService {
   taskId: number;
   commit: string;
   tree: ProcessTree;
-  /** Process ids count within one boot of the machine. */
+  /** Process ids are unique within one boot of the machine only. */
   boot: string;
   processes: ProcessIdentity[];
   /** The port that the runner chose for it. */
@@ -34,8 +34,8 @@ export function describeService(
 }
 
 /**
- * Its living processes. The number of a session is used again after its last process has ended, so at least one member
- * must be known by its start time or by its mark.
+ * Its living processes. A session number is reused after its last process has ended, so at least one member must be
+ * identified by its start time or its mark.
  */
 export function livingMembers({ tree, boot: itsBoot, processes }: StartedService): number[] {
   if (itsBoot !== boot) return [];
@@ -45,7 +45,7 @@ export function livingMembers({ tree, boot: itsBoot, processes }: StartedService
   return members.some(isOurs) ? members : [];
 }
 
-/** Ends the session alone: a daemon that left it belongs to somebody else. Answers what is alive nevertheless. */
+/** Ends only the session: a daemon that left it is managed elsewhere. Returns the processes that are still alive. */
 export function endService(service: StartedService, graceMs: number): Promise<number[]> {
   return endOnly(() => livingMembers(service), graceMs);
 }

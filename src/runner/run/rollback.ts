@@ -11,8 +11,8 @@ export interface RollbackParts extends Omit<StagesParts, "workspace"> {
 }
 
 /**
- * Brings the previous release back after a failure: its deploy and start run again in its kept workspace, with its scripts
- * and environment and the secrets of today. Tried once. A cancel does not stop it, because nothing would be left serving.
+ * Restores the previous release after a failure: its deploy and start run again in its kept workspace, with its scripts
+ * and environment and today's secrets. Tried once. A cancel does not stop it, because nothing would be serving then.
  */
 export async function rollBack(
   instruction: RunTask,

@@ -5,14 +5,14 @@ import { runStage } from "../stage/run-stage.ts";
 import { type StageContext, type StageEnd, stoppedEnd } from "../stage/stage-script.ts";
 import type { RunningService } from "../stage/start-stage.ts";
 
-/** How the stages of a task ended. */
+/** The result of a task's stages. */
 export interface StagesEnd {
   end: StageEnd;
   /** Deploy or start has begun, so that something outside the workspace may have changed. */
   isTouched: boolean;
   /** The stage that did not succeed. */
   failedStage: string | null;
-  /** The previous service was ended, or its place taken. */
+  /** The previous service was ended or replaced. */
   hasReplaced: boolean;
 }
 
@@ -21,12 +21,12 @@ export interface StagesParts extends Omit<StageContext, "checkedOut" | "held" | 
   started(running: RunningService): void;
 }
 
-/** Whether work may go on after this has been reported. */
+/** Whether work may continue after this report. */
 export async function isGoing(held: HeldTask, said: Parameters<HeldTask["stage"]>[0]): Promise<boolean> {
   return (await held.stage(said))?.continue === true && !held.stopped.aborted && held.isCertain();
 }
 
-/** The stages one after the other, each begun only after the server has acknowledged it. */
+/** Runs the stages one after the other; each begins only after the server has acknowledged it. */
 export async function runStages(
   instruction: RunTask,
   checkedOut: CheckedOut,
@@ -55,7 +55,7 @@ export async function runStages(
     });
     const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });
     if (end.state !== "success") return ended(end, stage.name);
-    // The last stage is done: a cancel that comes now is too late to be true.
+    // The last stage is done: a cancel now comes too late.
     if (answer === null) return ended(stoppedEnd(stage.name, held), stage.name);
   }
   return ended({ state: "success", exitCode: 0, reason: "" }, null);

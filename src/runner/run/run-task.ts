@@ -35,13 +35,13 @@ export interface RunTaskParts {
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
   newMark(): string;
-  /** Aborted: the runner must end now; its tasks are left to the server's decision. */
+  /** Aborted: the runner must end now; the server decides about its tasks. */
   abandon: AbortSignal;
-  /** Follows the first output of a service that runs on after its task. */
+  /** Follows the first output of a service that continues after its task. */
   watch(held: Held, running: RunningService, secrets: string[]): void;
 }
 
-/** The one instruction: checkout, then each stage, each begun only after the server has acknowledged it. */
+/** The only instruction: checkout, then each stage; each begins only after the server has acknowledged it. */
 export async function runTask(instruction: RunTask, parts: RunTaskParts): Promise<void> {
   const guard = parts.lifeline.guard(instruction);
   const held = holdTask(instruction, { client: parts.client, clock: steadyClock, log: parts.log, guard });
@@ -76,7 +76,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   } finally {
     held.settle();
     if (end.reason && end.state !== "canceled") log.say("system", end.reason);
-    // The workspace first: when the result is known, nothing of the task is left.
+    // The workspace is removed first: when the result is known, nothing of the task is left.
     await closeWorkspace(instruction, opened, end, parts).catch((error: unknown) => {
       parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
     });
@@ -116,7 +116,7 @@ async function closeWorkspace(
   await opened?.workspace.close({ isKept, keep: release ? releases : 1 });
 }
 
-/** The releases of the project on this runner, with what they take of the disk. */
+/** The releases of the project on this runner, with their disk use. */
 async function keptOf(
   { release, projectId }: RunTask,
   { workspaces }: RunTaskParts,
@@ -136,7 +136,7 @@ function secretsOf(instruction: RunTask): string[] {
   return [...Object.values(instruction.secrets), ...ofCredential];
 }
 
-/** Enough for whatever git has to say; a host may send it more. */
+/** Enough for all output of git itself; a host may send more. */
 const gitOutputMaxBytes = 256 * 1024;
 
 interface Work extends RunTaskParts {
@@ -178,7 +178,7 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   }
 }
 
-/** The stages; if one fails after deploy has begun, the previous release comes back. */
+/** Runs the stages; if one fails after deploy has begun, the previous release is restored. */
 async function runOrRollBack(
   instruction: RunTask,
   { workspace, release }: OpenedWorkspace,
@@ -200,7 +200,7 @@ async function runOrRollBack(
   return ended.end;
 }
 
-/** A kept release runs its deploy and start as the task that it was. */
+/** A kept release runs its deploy and start with the id of its own task. */
 function instructionOf(instruction: RunTask, release: KeptRelease | null): RunTask {
   if (release === null) return instruction;
   const { taskId, attempt, ref } = release;
@@ -208,7 +208,7 @@ function instructionOf(instruction: RunTask, release: KeptRelease | null): RunTa
   return { ...instruction, taskId, attempt, ref, stages };
 }
 
-/** The folder with the commit in it, or how it ended. */
+/** The folder with the checked-out commit, or the failure. */
 async function checkOut(
   instruction: RunTask,
   parts: Work & { workspace: Workspace },
@@ -259,7 +259,7 @@ async function checkOut(
   }
 }
 
-/** Collects bytes of which only the last `maxBytes` are kept. */
+/** Collects bytes and keeps only the last `maxBytes`. */
 function keepEnd(maxBytes: number): { push(bytes: Uint8Array): void; text(): string } {
   let kept = Buffer.alloc(0);
   return {

@@ -26,7 +26,7 @@ import { runTask } from "./run-task.ts";
 import { watchService } from "./service-watch.ts";
 
 export interface RunnerOptions {
-  /** Asked anew for each call. */
+  /** Read for each call. */
   address(): ServerAddress;
   labels: string[];
   /** Whether it also takes projects without labels although it has labels. */
@@ -44,20 +44,20 @@ export interface RunnerOptions {
   env: Record<string, string | undefined>;
   clock: Clock;
   log: Log;
-  /** An idle runner that no server answers for this long ends; null: it waits for ever. */
+  /** An idle runner ends after this time without a server; null: it waits for ever. */
   endsAloneAfterMs: number | null;
-  /** A token that is refused at the start ends it with a Fault; otherwise it asks on, as later. */
+  /** A token that is refused at start ends the runner with a Fault; otherwise it keeps trying. */
   endsWhenRefused: boolean;
-  /** Aborted: takes no more work, finishes what it holds, ends. */
+  /** Aborted: takes no more work, finishes its tasks, ends. */
   drain: AbortSignal;
   /** Aborted: ends its tasks' processes and itself; the server decides about the tasks. */
   abandon: AbortSignal;
 }
 
-/** Before a server that sent no run_task is asked again. */
+/** Delay before the next request to a server that sent something other than run_task. */
 const strangeWaitMs = 500;
 
-/** The execution side: asks for work, runs it, until it is drained. */
+/** The execution side: requests work and runs it, until it is drained. */
 export async function runRunner(options: RunnerOptions): Promise<void> {
   const { log, drain } = options;
   const client = buildServerClient(options.address);
@@ -93,7 +93,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   let answeredAt = options.clock.elapsed();
   let isGreeted = false;
 
-  /** Tells people where this runner is connected, as what, and what it will take. */
+  /** Logs where this runner is connected, its name there, and the tasks that it will take. */
   async function greet(): Promise<null> {
     const known = await client.hello(request(), stop);
     const { concurrency } = options;
@@ -204,7 +204,7 @@ class RefusedInstruction extends Error {
   }
 }
 
-/** `run_task` and nothing else: whatever the server may have become, it cannot make a runner do anything but that. */
+/** Only `run_task` is accepted: even a compromised server cannot make a runner do anything else. */
 function readInstruction(answer: unknown): RunTask {
   const read = runTaskInstruction.safeParse(answer);
   if (read.success) return read.data;

@@ -16,11 +16,11 @@ export interface ServiceWatchParts {
   client: ServerClient;
   secrets: string[];
   log: Log;
-  /** Aborted: sends what there is and ends. */
+  /** Aborted: sends the output so far and ends. */
   stop: AbortSignal;
 }
 
-/** Sends the first minute of output of a service, and whether it has exited in that time. */
+/** Sends a service's first minute of output, and whether it has exited in that time. */
 export async function watchService(
   held: Held,
   { service, capture }: RunningService,
@@ -47,7 +47,7 @@ export async function watchService(
           })
           .catch((error: unknown) => {
             log.debug({ taskId, error: messageOf(error) }, "the output of a service was not sent");
-            // A server of an earlier version, or one that has deleted the task.
+            // A server of an earlier version, or the task was deleted.
             if (error instanceof ServerRefusal) sent = null;
           });
       }

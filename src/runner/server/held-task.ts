@@ -19,36 +19,36 @@ import type { ServerClient } from "./server-client.ts";
 
 export type StopWhy = NonNullable<HeldAnswer["why"]> | "runner_stopped";
 
-/** What each call adds to taskId, attempt and lease. */
+/** The fields that each call adds to taskId, attempt and lease. */
 type Said<T> = Omit<T, "taskId" | "attempt" | "lease">;
 
-/** One attempt that this runner holds: renews its lease and hears in every answer whether to go on. */
+/** One attempt that this runner holds: renews its lease; every response says whether to continue. */
 export interface HeldTask {
   /** Aborted, with a StopWhy as reason, when the work must end. */
   readonly stopped: AbortSignal;
-  /** Aborted when the task is not ours any more. A cancel or a timeout does not abort it. */
+  /** Aborted when the runner no longer holds the task. A cancel or a timeout does not abort it. */
   readonly lost: AbortSignal;
   why(): StopWhy | null;
   stop(why: StopWhy): void;
   /** Whether work may begin: a runner that was suspended for too long drops the task instead. */
   isCertain(): boolean;
-  /** The answer, however long the server was away; null: the task is not ours any more. */
+  /** The response, however long the server was unreachable; null: the runner no longer holds the task. */
   log(said: Said<LogRequest>): Promise<HeldAnswer | null>;
   stage(said: Said<StageRequest>): Promise<HeldAnswer | null>;
   finish(said: Said<FinishRequest>): Promise<HeldAnswer | null>;
   rollback(said: Said<RollbackRequest>): Promise<HeldAnswer | null>;
-  /** When processes that were told to end are killed: sooner once the task is not ours any more. */
+  /** When processes that received SIGTERM are killed: sooner if the runner no longer holds the task. */
   readonly killAt: KillAt;
   /**
-   * No process is left that a silent server would have to fear: calls may now wait much longer for it. The lease is
-   * renewed on, because to remove a workspace and to send a log takes time too.
+   * No process is left, so calls may now wait much longer for the server. The lease is still renewed, because removing
+   * a workspace and sending a log take time.
    */
   settle(): void;
   close(): void;
 }
 
 const callTimeoutMs = 10_000;
-/** How long a result waits for a server that is away. */
+/** How long a result waits for an unreachable server. */
 const settledPatienceMs = 30 * 60_000;
 
 export interface HoldTaskParts {
@@ -81,8 +81,8 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
   }
 
   /**
-   * Checked before a late answer is used: the guard process has ended the scripts by then, so an answer that arrived while
-   * the runner was suspended must not revive the task.
+   * Checked before a late response is used: the guard process has ended the scripts by then, so a response that arrived
+   * while the runner was suspended must not continue the task.
    */
   function isCertain(): boolean {
     if (!isOurs) return false;
@@ -126,7 +126,7 @@ export function holdTask(instruction: RunTask, { client, clock, log, guard }: Ho
     while (isOurs && !closing.signal.aborted) {
       try {
         const answer = await once(runnerPaths.beat, { waitMs }, waitMs + callTimeoutMs);
-        // Canceled: the answer comes at once from now on, and the lease must only be kept.
+        // Canceled: from now on the server answers at once, and only the lease must be renewed.
         if (!answer.continue) await pause(waitMs, closing.signal);
       } catch (error) {
         log.warn({ taskId, error: messageOf(error) }, "the lease could not be renewed; trying again");

@@ -10,13 +10,13 @@ import {
 
 const helloTimeoutMs = 15_000;
 
-/** Where the server is and how it knows this runner. */
+/** The server's address and this runner's credentials. */
 export interface ServerAddress {
   server: string;
   token: string;
 }
 
-/** The server answered, but not with what was asked for. */
+/** The server answered with an error. */
 export class ServerRefusal extends Error {
   override readonly name = "ServerRefusal";
   readonly status: number;
@@ -32,7 +32,7 @@ export function isTokenRefused(error: unknown): error is ServerRefusal {
 }
 
 export function buildServerClient(
-  /** Asked anew for each call: a local server may come back on another port. */
+  /** Read for each call: a local server may restart on another port. */
   address: () => ServerAddress,
   send: typeof fetch = fetch,
 ) {
@@ -51,7 +51,7 @@ export function buildServerClient(
   }
 
   return {
-    /** As what the server knows this runner; null: the server is of a version that does not say. */
+    /** The runner's name and labels on the server; null: the server's version does not send them. */
     async hello(request: ClaimRequest, signal: AbortSignal): Promise<HelloAnswer | null> {
       const timeout = AbortSignal.timeout(helloTimeoutMs);
       try {
@@ -62,13 +62,13 @@ export function buildServerClient(
         throw error;
       }
     },
-    /** The server's instruction, unread; null: there is no work now. */
+    /** The server's instruction, not yet parsed; null: there is no work now. */
     async claim(request: ClaimRequest, signal: AbortSignal): Promise<unknown> {
       const timeout = AbortSignal.timeout(claimWaitMs + 15_000);
       const response = await post(runnerPaths.claim, request, AbortSignal.any([signal, timeout]));
       return response.status === 200 ? await response.json() : null;
     },
-    /** Beat, log, stage or finish of a task that is held. */
+    /** Beat, log, stage or finish of a held task. */
     async held(path: string, body: Record<string, unknown>, timeoutMs: number): Promise<HeldAnswer> {
       const response = await post(path, body, AbortSignal.timeout(timeoutMs));
       return heldAnswer.parse(await response.json());

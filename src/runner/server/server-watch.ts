@@ -10,14 +10,14 @@ export interface ServerWatchOptions {
   random?: () => number;
 }
 
-/** A server that stays away is mentioned again after this long. */
+/** A server that stays unreachable is logged again after this time. */
 const mentionEveryMs = 10 * 60_000;
-/** Short enough for a server that restarts, long enough for one that is gone. */
+/** Short enough for a server that restarts, long enough for a server that stays down. */
 const awayWaitMs = { first: 100, max: 10_000 };
-/** A refused token stays refused until a person has done something about it. */
+/** A refused token stays refused until a person acts. */
 const refusedWaitMs = { first: 5_000, max: 60_000 };
 
-/** Says how it stands with the server: each change once, what lasts only now and then. */
+/** Logs the state of the connection to the server: each change once, a lasting state from time to time. */
 export function buildServerWatch({ clock, log, random }: ServerWatchOptions) {
   const away = buildBackoff(awayWaitMs.first, awayWaitMs.max, random);
   const refused = buildBackoff(refusedWaitMs.first, refusedWaitMs.max, random);
@@ -51,7 +51,7 @@ export function buildServerWatch({ clock, log, random }: ServerWatchOptions) {
       away.reset();
       refused.reset();
     },
-    /** Says what went wrong, and answers how long to wait before the next try. */
+    /** Logs the failure and returns the delay before the next attempt. */
     failed(error: unknown): number {
       failingSince ??= clock.elapsed();
       const isRefused = isTokenRefused(error);

@@ -10,7 +10,7 @@ export interface ContainerRun {
   image: string;
   network: "bridge" | "none";
   resources: Resources;
-  /** Owns the files that the script makes. The user that the image names could not write to the workspace. */
+  /** Owner of the files that the script creates. The image's own user could not write to the workspace. */
   user: { uid: number; gid: number };
   /** Folders of the host, at the same path in the container. */
   mounts: { folder: string; isReadOnly: boolean }[];
@@ -20,7 +20,7 @@ export interface ContainerRun {
   env: Record<string, string>;
   mark: string;
   taskId: number;
-  /** Whether processes that the command leaves are a fault: they end with the container. */
+  /** Whether processes that the command leaves behind are an error: they end with the container. */
   mustLeaveNothing: boolean;
 }
 
@@ -29,17 +29,17 @@ export interface StartedContainer {
   container: RunningContainer;
 }
 
-/** Where the container finds its environment. */
+/** Path of the environment file inside the container. */
 const environmentFolder = "/run/slipway";
-/** Docker grants these by default: device files in the workspace, and forged packets. */
+/** Docker grants these by default: device files in the workspace, and raw network packets. */
 const droppedCapabilities = ["MKNOD", "NET_RAW"];
-/** A container without a limit of its own: enough for a large build, and an end to a fork bomb. */
+/** The limit of a container without its own: enough for a large build, and a stop for a fork bomb. */
 const processesMax = 8192;
 
 /**
- * The engine's command that runs a script in a container. The environment comes in a file in memory that the container sees
- * read-only: arguments and `inspect` show neither secrets nor variables. Project settings decide the image, the network
- * and the limits; mounts and privileges are never theirs.
+ * The engine's command that runs a script in a container. The environment is in a file in memory that is mounted
+ * read-only: arguments and `inspect` show neither secrets nor variables. Project settings determine the image, the
+ * network and the limits, never mounts or privileges.
  */
 export function containerRun(run: ContainerRun): StartedContainer {
   const { engine, resources } = run;
@@ -88,8 +88,8 @@ export function mountFault(folder: string): string | null {
 }
 
 /**
- * The first process of the container. Engines give SIGTERM to it alone, and the kernel lets the first process ignore it, so
- * it passes the signal on to all others.
+ * The first process of the container. Engines send SIGTERM only to it, and the kernel lets the first process ignore the
+ * signal, so it forwards the signal to all others.
  */
 const wrapper = `set -a; . ${environmentFolder}/env || exit 125; set +a
 [ -w "\${HOME:-/}" ] || export HOME=/tmp
@@ -115,7 +115,7 @@ exit "$code"`;
 
 const tmpfsType = 0x01021994;
 
-/** Never on a disk: a folder in memory that only the runner and the container's user can read. */
+/** Never on disk: a folder in memory that only the runner and the container's user can read. */
 function writeEnvironment({ env, mark, user }: ContainerRun): string {
   const folder = mkdtempSync(join(memoryFolder(), `slipway-env-${process.pid}-`));
   try {
@@ -132,7 +132,7 @@ function writeEnvironment({ env, mark, user }: ContainerRun): string {
   }
 }
 
-/** Removes what runners left that were killed before anyone knew of the container. */
+/** Removes environment folders of runners that were killed before their container was recorded. */
 export function sweepEnvironments(): void {
   for (const parent of memoryFolders()) {
     for (const name of readdirSync(parent)) {

@@ -10,13 +10,13 @@ export interface Engine {
 
 export type EngineChoice = "auto" | EngineName | "none";
 
-/** Asks the engine something that needs it to work: its server, or its storage. */
+/** Queries the engine in a way that needs it to work: its server, or its storage. */
 const questions: Record<EngineName, string[]> = {
   podman: ["podman", "info", "--format", "{{.Host.OCIRuntime.Name}}"],
   docker: ["docker", "version", "--format", "{{.Server.Version}}"],
 };
 
-/** Finds the engine; null where the choice is `none`, or `auto` and there is none. */
+/** Finds the engine; null if the choice is `none`, or `auto` and there is none. */
 export async function findEngine(choice: EngineChoice, extra: string[]): Promise<Engine | null> {
   if (choice === "none") return null;
   const names: EngineName[] = choice === "auto" ? ["podman", "docker"] : [choice];

@@ -15,7 +15,7 @@ export interface ExecutionOptions {
   scriptUser: string | undefined;
   engine: EngineChoice;
   engineArguments: string[];
-  /** For stages that name no image: with it, no script runs outside of a container. */
+  /** For stages without an image: with it, no script runs outside a container. */
   image: string | undefined;
   bounds: ResourceBounds;
 }
@@ -27,7 +27,7 @@ export interface Execution {
   prepare(script: Script): PreparedScript;
 }
 
-/** A command of a stage, and all that it may touch. */
+/** A command of a stage and the folders that it may access. */
 export interface Script {
   stage: Pick<RunTask["stages"][number], "name" | "image" | "network">;
   instruction: Pick<RunTask, "taskId" | "resources">;
@@ -39,7 +39,7 @@ export interface Script {
   own: Record<string, string | undefined>;
   /** Variables of the task: those of the project, secrets, CI_*. */
   variables: Record<string, string>;
-  /** Whether processes that the command leaves in a container are a fault. */
+  /** Whether processes that the command leaves in a container are an error. */
   mustLeaveNothing: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface PreparedScript {
   container?: RunningContainer;
 }
 
-/** A stage that this runner cannot run as it must be run. */
+/** A stage that this runner cannot run as required. */
 export class CannotRun extends Error {
   override readonly name = "CannotRun";
 }

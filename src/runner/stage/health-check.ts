@@ -6,17 +6,17 @@ export type HealthCheck = NonNullable<RunTask["stages"][number]["healthCheck"]>;
 
 export interface HealthCheckOptions {
   stop: AbortSignal;
-  /** Runs a command where the stage ran; answers its exit code. */
+  /** Runs a command in the stage's environment; returns its exit code. */
   runCommand(command: string, timeoutMs: number): Promise<number>;
   fetch: typeof fetch;
-  /** True: no later try can pass. */
+  /** True: no later attempt can pass. */
   isHopeless?(): boolean;
 }
 
 const betweenTriesMs = 250;
 const tryTimeoutMs = 5000;
 
-/** Tries until the service answers or the time is over. Null: healthy; else what the last try found. */
+/** Repeats the check until the service answers or the time is over. Null: healthy; otherwise the last result. */
 export async function checkHealth(check: HealthCheck, options: HealthCheckOptions): Promise<string | null> {
   const endsAt = performance.now() + check.timeoutSeconds * 1000;
   for (;;) {
@@ -29,7 +29,7 @@ export async function checkHealth(check: HealthCheck, options: HealthCheckOption
   }
 }
 
-/** `$PORT` and `$CI_…`, also in braces, become the values that the script has seen. */
+/** `$PORT` and `$CI_…`, also in braces, become the values that the script had. */
 export function fillCheck(check: HealthCheck, env: Record<string, string>): HealthCheck {
   const fill = (text: string) =>
     text.replace(

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import type { StageOutput } from "../log/log-stream.ts";
 
-/** A file, and the folder that it must be in: a link in a repository must not lead the runner out of it. */
+/** A file, and the folder that it must be in: a link in a repository must not lead the runner outside. */
 export interface CapturedFile {
   path: string;
   inside: string;
@@ -14,7 +14,7 @@ const lastLinesMax = 12;
 const lastLinesMaxLength = 1200;
 const pollEveryMs = 100;
 
-/** Follows the files that a starting service writes to, from the end of each file as it is now. */
+/** Follows the files that a starting service writes to, from the current end of each file. */
 export function openCapture(files: CapturedFile[], newOutput: () => StageOutput) {
   let head = Buffer.alloc(0);
   let tail = Buffer.alloc(0);
@@ -41,13 +41,13 @@ export function openCapture(files: CapturedFile[], newOutput: () => StageOutput)
 
   const timer = setInterval(read, pollEveryMs);
   return {
-    /** Reads what is there. */
+    /** Reads the new output. */
     read,
-    /** From now on the log of the task gets no more. */
+    /** From now on, no more lines go to the task's log. */
     leaveLog,
-    /** What was written so far, up to `headMaxBytes`. */
+    /** The output so far, up to `headMaxBytes`. */
     head: () => head.toString("utf8"),
-    /** The end of what was written, for a reason. */
+    /** The end of the output, for a reason. */
     lastLines(): string {
       const lines = tail.toString("utf8").split("\n");
       const last = lines.filter((line) => line.trim() !== "").slice(-lastLinesMax);
@@ -69,7 +69,7 @@ function chunksFrom(file: CapturedFile, offset: number): { bytes: Buffer; end: n
   return (
     withFile(file, (descriptor) => {
       const { size } = fstatSync(descriptor);
-      // Shorter than before: it was written anew.
+      // Shorter than before: the file was rewritten.
       let at = size < offset ? 0 : offset;
       const chunks: { bytes: Buffer; end: number }[] = [];
       while (at < size) {
@@ -84,7 +84,7 @@ function chunksFrom(file: CapturedFile, offset: number): { bytes: Buffer; end: n
   );
 }
 
-/** Opened for each look: the service may replace the file. Null: there is no such file, or it lies elsewhere. */
+/** Opened for each read: the service may replace the file. Null: there is no such file, or it is outside the folder. */
 function withFile<T>({ path, inside }: CapturedFile, use: (descriptor: number) => T): T | null {
   let descriptor: number;
   try {
@@ -99,7 +99,7 @@ function withFile<T>({ path, inside }: CapturedFile, use: (descriptor: number) =
   }
 }
 
-/** Asked of the open file, so that a link that changes meanwhile makes no difference. */
+/** Checked on the open file, so that a link that changes meanwhile has no effect. */
 function isInside(descriptor: number, folder: string): boolean {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(`${folder}/`);

@@ -1,9 +1,9 @@
 import type { RunTask } from "../protocol.ts";
 
-/** Bounds of one stage; null: none. */
+/** Limits of one stage; null: none. */
 export type Resources = NonNullable<RunTask["resources"]>;
 
-/** The most that this runner lets a stage use; null: no bound. */
+/** The most that this runner lets a stage use; null: no limit. */
 export interface ResourceBounds {
   memoryBytes: number | null;
   cpus: number | null;
@@ -11,7 +11,7 @@ export interface ResourceBounds {
 
 const unbounded: Resources = { memoryBytes: null, cpus: null, processes: null, nice: 0 };
 
-/** What the project asks for, within what the runner allows. */
+/** The project's limits, within those of the runner. */
 export function resourcesFor(asked: RunTask["resources"], bounds: ResourceBounds): Resources {
   const resources = asked ?? unbounded;
   return {

@@ -12,7 +12,7 @@ import {
 } from "./stage-script.ts";
 import { runStart, type StartProgress } from "./start-stage.ts";
 
-/** Runs the script of one stage. What it leaves in the background lives on only after `start`. */
+/** Runs the script of one stage. Background processes continue only after `start`. */
 export async function runStage(
   stage: Stage,
   context: StageContext,

@@ -4,11 +4,11 @@ import { ownFolder } from "../../own-command.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import type { RunTask } from "../protocol.ts";
 
-/** Of the runner's own environment, scripts get only what a program needs to run at all. */
+/** Of the runner's own environment, scripts receive only the variables that every program needs. */
 const ofAccount = ["HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 const ofMachine = ["LANG", "LC_ALL", "LC_CTYPE", "TZ", ...proxyVariables];
 
-/** A process is refused when one variable is longer than 128 KiB; texts of strangers stay far below. */
+/** The kernel refuses a variable longer than 128 KiB; text from other people is cut far below that. */
 const textMaxLength = 8192;
 
 const systemPath = "/usr/local/bin:/usr/bin:/bin";
@@ -23,7 +23,7 @@ function cleanPath(path = ""): string {
   return [...new Set(path.split(":").filter(isForeign))].join(":") || systemPath;
 }
 
-/** Variables of a stage: the project's own, its secrets, then CI_*, which nothing replaces. */
+/** Variables of a stage: the project's own, its secrets, then CI_*, which cannot be overridden. */
 export function taskVariables(
   instruction: RunTask,
   checkedOut: CheckedOut,
@@ -60,7 +60,7 @@ export function hostEnvironment(
   return { PATH: cleanPath(own.PATH), ...account, ...chosen(own, ofMachine), ...variables };
 }
 
-/** In a container the image decides on PATH and HOME. */
+/** In a container, the image determines PATH and HOME. */
 export function containerEnvironment(
   own: Record<string, string | undefined>,
   variables: Record<string, string>,

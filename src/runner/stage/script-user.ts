@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
 
-/** The account that runs scripts in place of the runner's own. */
+/** The account that runs scripts instead of the runner's own. */
 export interface ScriptUser {
   name: string;
   uid: number;
@@ -46,13 +46,16 @@ export function powerfulGroupsOf({ groups }: ScriptUser): string[] {
   return groups.filter((group) => powerfulGroups.includes(group));
 }
 
-/** The command as run by this account: its groups, no capabilities. */
+/** The command as run by this account: with its groups, without capabilities. */
 export function asUser(user: ScriptUser, command: string[]): string[] {
   const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--inh-caps=-all"];
   return ["setpriv", ...identity, "--", ...command];
 }
 
-/** Lets the account pass through the folders of the runner to those of its task, and read its scripts; it owns none of them. */
+/**
+ * Lets the account enter the runner's folders on the path to those of its task, and read its scripts; it owns none of
+ * them.
+ */
 export function letEnter(user: ScriptUser, root: string, scripts: string): void {
   for (let folder = dirname(scripts); folder.startsWith(root); folder = dirname(folder))
     chmodSync(folder, 0o711);
@@ -61,7 +64,7 @@ export function letEnter(user: ScriptUser, root: string, scripts: string): void 
   chmodSync(scripts, 0o750);
 }
 
-/** Fails at start, and not in every task, if the account cannot reach the folder of workspaces. */
+/** Fails at start instead of in every task if the account cannot reach the folder of workspaces. */
 export function mustReach(user: ScriptUser, root: string): void {
   mkdirSync(root, { recursive: true, mode: 0o711 });
   chmodSync(root, 0o711);

@@ -16,7 +16,7 @@ export interface StageContext {
   instruction: RunTask;
   checkedOut: CheckedOut;
   workspace: Workspace;
-  /** What start scripts of this project have left running on this machine. */
+  /** The services that start scripts of this project have left running on this machine. */
   services: Services;
   held: Pick<HeldTask, "stopped" | "why" | "killAt">;
   log: LogStream;
@@ -24,7 +24,7 @@ export interface StageContext {
   execution: Execution;
   /** The project's clone, from which the checkout borrows objects. */
   clone: string;
-  /** Folder of what survives tasks; null: the project keeps nothing. */
+  /** Folder of the caches; null: the project has none. */
   caches: string | null;
   /** The runner's own environment. */
   env: Record<string, string | undefined>;
@@ -33,7 +33,7 @@ export interface StageContext {
 
 export type Stage = RunTask["stages"][number];
 
-/** How a stage ended, and why, for people. */
+/** A stage's result, and its reason for people. */
 export interface StageEnd {
   state: Exclude<StageRequest["state"], "running">;
   exitCode: number | null;
@@ -48,7 +48,7 @@ export interface StageCommand {
   variables: Record<string, string>;
   timeoutMs: number;
   mayLeaveProcesses: boolean;
-  /** The file that gets the output, in place of the log. */
+  /** The file that receives the output instead of the log. */
   outputFile?: string;
 }
 
@@ -72,7 +72,7 @@ export function openScript(
   };
 }
 
-/** Writes a script into the workspace and answers the command that runs it. */
+/** Writes a script into the workspace and returns the command that runs it. */
 export function writeScript(name: string, script: string, context: StageContext): string[] {
   const file = join(context.workspace.scripts, name);
   writeFileSync(file, script.replaceAll("\r\n", "\n"), { mode: 0o700 });
@@ -157,14 +157,14 @@ function containerFault(exitCode: number | null, { resources }: RunTask): string
   return `: a process was killed, probably by the memory limit of ${Math.round(memory / 1024 ** 2)} MiB`;
 }
 
-/** The end of work that the server, or the end of the runner, has stopped. */
+/** The result of work that the server, or the end of the runner, has stopped. */
 export function stoppedEnd(what: string, held: Pick<HeldTask, "why">): StageEnd {
   const why = held.why() ?? "lease_lost";
   if (why !== "timeout") return { state: "canceled", exitCode: null, reason: why };
   return { state: "timeout", exitCode: null, reason: `${what} ran longer than allowed` };
 }
 
-/** Nobody waits for what cannot be ended; a stage that leaves it behind has not succeeded. */
+/** Processes that cannot be ended are not waited for; a stage that leaves them behind has failed. */
 export function withSurvivors(
   stage: Pick<Stage, "name">,
   end: StageEnd,
@@ -178,7 +178,7 @@ export function withSurvivors(
   return { ...end, reason: `${end.reason}. ${reason}` };
 }
 
-/** The processes have ended, or may live on. */
+/** The processes have ended, or may continue. */
 export function release(
   tree: ProcessTree,
   { guard, workspace }: Pick<StageContext, "guard" | "workspace">,

@@ -4,9 +4,9 @@ import { processIds, statusOf } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
 import type { HealthCheck } from "./health-check.ts";
 
-/** What was there before a start script ran. */
+/** The state before a start script ran. */
 export interface BeforeStart {
-  /** The port of this machine that the health check asks; null: none. */
+  /** The local port that the health check uses; null: none. */
   port: number | null;
   /** Start times by process id. */
   processes: Map<number, number>;
@@ -22,8 +22,9 @@ export function lookBeforeStart(check: HealthCheck | null): BeforeStart {
 }
 
 /**
- * Why the answer on the checked port may come from another process than this start's, or null. A script that left no
- * process has its service managed elsewhere, as by nginx or systemd: then only services of earlier tasks count.
+ * Why the response on the checked port may come from another process than this start's; null: it does not. If the
+ * script left no process, its service is managed elsewhere, for example by nginx or systemd: then only services of
+ * earlier tasks count.
  */
 export function heldByOthers(
   before: BeforeStart,

@@ -31,7 +31,7 @@ export interface RunningService {
 }
 
 export interface StartProgress {
-  /** Tells the server that what serves now is about to end. False: the task must not go on. */
+  /** Reports to the server that the serving release is about to end. False: the task must not continue. */
   replacing(): Promise<boolean>;
   /** The service has passed its checks. The capture now belongs to the receiver. */
   started(running: RunningService): void;
@@ -44,7 +44,7 @@ interface Start {
   context: StageContext;
   progress: StartProgress;
   script: StageCommand;
-  /** Null: a project of an earlier version. Its findings are warnings, and its previous service is its script's concern. */
+  /** Null: a project of an earlier version. Its findings are warnings, and its script handles the previous service. */
   rules: StartRules | null;
   check: HealthCheck | null;
   port: number | null;
@@ -53,7 +53,7 @@ interface Start {
 
 const settlePollMs = 100;
 
-/** Runs the start script and proves that what it started is what answers. */
+/** Runs the start script and proves that its service is the one that answers. */
 export async function runStart(
   stage: Stage,
   context: StageContext,
@@ -87,7 +87,7 @@ export async function runStart(
   return settle(start, result, final, capture);
 }
 
-/** Ends what is not wanted, and writes down what lives on before nobody guards it any more. */
+/** Ends unwanted processes, and records continuing ones before the guard releases them. */
 async function settle(
   { stage, context, port, progress }: Start,
   result: RunResult,
@@ -109,7 +109,7 @@ async function settle(
   return final;
 }
 
-/** The services of earlier releases end; daemons that left their session are not touched. */
+/** Ends the services of earlier releases; daemons that left their session are not touched. */
 async function stopEarlier({ stage, context, progress, earlier }: Start): Promise<StageEnd | null> {
   if (!(await progress.replacing())) return stoppedEnd(stage.name, context.held);
   for (const service of earlier) {
@@ -120,7 +120,7 @@ async function stopEarlier({ stage, context, progress, earlier }: Start): Promis
   return null;
 }
 
-/** The new service is healthy: the proxy is switched to it, and the earlier ones end. */
+/** The new service is healthy: the proxy is switched to it, and the earlier services end. */
 async function takeOver(start: Start): Promise<StageEnd | null> {
   const { stage, context, progress, script, rules, earlier } = start;
   if (earlier.length === 0 && !rules?.switch) return null;
@@ -148,7 +148,7 @@ function nameOf({ taskId, commit }: StartedService): string {
   return `the service of task ${taskId} (commit ${commit.slice(0, 7)})`;
 }
 
-/** The health check, then the two proofs: a process of this start is alive, and it is the one that answers. */
+/** The health check, then two proofs: a process of this start is alive, and it is the process that answers. */
 async function prove(
   start: Start,
   before: BeforeStart,
@@ -213,7 +213,7 @@ async function checkStarted(
   return `The health check of ${describeCheck(check)} did not pass within ${check.timeoutSeconds} s: ${found}`;
 }
 
-/** A file and not a pipe: a service whose pipe is closed ends with its next line. */
+/** A file, not a pipe: a service whose pipe is closed would end at its next line. */
 function captureOutput({ stage, context, script }: Start, rules: StartRules): OutputCapture {
   const { workspace, log } = context;
   const output = outputFileOf(context);

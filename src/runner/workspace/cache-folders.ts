@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { toFullRef } from "../../model/git/git-ref.ts";
 
-/** Code of forks is in refs such as refs/pull/7/head; what it writes must not reach builds of the project's own code. */
+/** Code of forks is in refs such as refs/pull/7/head; its output must not reach builds of the project's own code. */
 export function isForkRef(ref: string): boolean {
   return !/^refs\/(heads|tags)\//.test(toFullRef(ref));
 }
@@ -29,7 +29,7 @@ interface Owner {
 export function openCacheFolders(
   root: string,
   { projectId, ref }: { projectId: number; ref: string },
-  /** Who runs the scripts, if not the runner's own user. */
+  /** The account that runs the scripts, if it is not the runner's own. */
   owner: Owner | null,
 ) {
   const folder = join(root, "shared", `${isForkRef(ref) ? "fork" : "project"}-${projectId}`);
@@ -40,7 +40,7 @@ export function openCacheFolders(
   };
   return {
     folder,
-    /** Links each of them into the workspace; answers what people should know. */
+    /** Links each folder into the workspace; returns messages for the log. */
     link(source: string, paths: string[]): string[] {
       mkdirSync(join(root, "shared"), { recursive: true, mode: 0o711 });
       make(folder);
@@ -60,7 +60,7 @@ export function openCacheFolders(
       }
       return said;
     },
-    /** After a task: empties the cache when it is larger than allowed; answers the line for the log, or null. */
+    /** After a task: empties the cache if it is too large; returns the line for the log, or null. */
     async limit(maxBytes: number): Promise<string | null> {
       if (!existsSync(folder)) return null;
       const bytes = await diskUse(folder);
@@ -71,7 +71,7 @@ export function openCacheFolders(
   };
 }
 
-/** Removes caches that no task has used for long, as those of deleted projects. */
+/** Removes caches that no task has used for a long time, such as those of deleted projects. */
 export function sweepCacheFolders(root: string, now: number): void {
   const shared = join(root, "shared");
   for (const name of existsSync(shared) ? readdirSync(shared) : []) {
@@ -81,7 +81,7 @@ export function sweepCacheFolders(root: string, now: number): void {
   }
 }
 
-/** A repository decides which links its folders have, so no part of the way may be a link. */
+/** A repository may contain links, so no part of the path may be a link. */
 function faultOf(source: string, parts: string[]): string | null {
   if (parts.length === 0 || parts.includes("..") || parts[0] === ".git")
     return "it is not a folder below the workspace";

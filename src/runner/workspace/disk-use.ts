@@ -1,4 +1,4 @@
-/** A workspace may hold a million files; nobody waits longer than this for its size. */
+/** A workspace may contain a million files; measuring ends after this time. */
 const patienceMs = 10_000;
 
 /** Bytes that a folder takes on disk; null: not measured. */

@@ -3,7 +3,7 @@ import { chmod, lstat, readdir, type rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../errors.ts";
 
-/** Removes a folder even when a build made parts of it read-only, as package caches do. */
+/** Removes a folder even if a build made parts of it read-only, as package caches do. */
 export async function removeFolder(folder: string, remove: typeof rm): Promise<void> {
   if (!existsSync(folder)) return;
   try {
@@ -18,13 +18,13 @@ export async function removeFolder(folder: string, remove: typeof rm): Promise<v
   }
 }
 
-/** As far as it goes: what belongs to another user stays as it is. */
+/** Best effort: files of another user stay unchanged. */
 async function makeWritable(folder: string): Promise<void> {
   try {
     if (!(await lstat(folder)).isDirectory()) return;
     await chmod(folder, 0o700);
     for (const name of await readdir(folder)) await makeWritable(join(folder, name));
   } catch {
-    // The removal that follows says what is in its way.
+    // The removal that follows reports the obstacle.
   }
 }

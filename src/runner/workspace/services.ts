@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
 
-/** What start scripts of one project have left running on this machine, also under earlier runners. */
+/** The services that start scripts of one project have left running on this machine, also under earlier runners. */
 export interface Services {
   living(): StartedService[];
   add(service: StartedService): void;
@@ -14,7 +14,7 @@ export function openServices(file: string): Services {
     living,
     add(service) {
       const others = living().filter(({ tree }) => tree.mark !== service.tree.mark);
-      // Renamed into place, so that a killed runner leaves the old list or the new one.
+      // Renamed into place, so that a killed runner leaves either the old or the new list.
       const fresh = `${file}.new`;
       writeFileSync(fresh, JSON.stringify([...others, service]), { mode: 0o600 });
       renameSync(fresh, file);

@@ -23,8 +23,8 @@ import { removeFolder } from "./remove-folder.ts";
 import { openServices } from "./services.ts";
 
 /**
- * `live`: the workspace of a project's last successful task stays, because what it started may run from there; all
- * others go with their task. `none`: all go.
+ * `live`: the workspace of a project's last successful task stays, because its service may run from there; all others
+ * are removed with their task. `none`: all are removed.
  */
 export type WorkspacePolicy = "live" | "none";
 
@@ -32,15 +32,15 @@ export type WorkspacePolicy = "live" | "none";
 export interface Workspace {
   /** The checked-out files. */
   source: string;
-  /** Scripts and what else the task needs outside the checkout. */
+  /** Scripts and other files of the task outside the checkout. */
   scripts: string;
-  /** Written down, so that the next start can end what a killed runner left. */
+  /** Recorded, so that the next start can end the processes of a killed runner. */
   noteTree(tree: ProcessTree): void;
-  /** It has ended, or may live on. */
+  /** It has ended, or may continue. */
   forgetTree(tree: ProcessTree): void;
   /**
-   * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier task
-   * has kept stays in any case.
+   * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier
+   * task has kept stays in any case.
    */
   close(end: { isKept: boolean; keep: number }): Promise<void>;
 }
@@ -60,13 +60,16 @@ export interface KeptWorkspace {
 }
 
 const recordName = "run.json";
-/** A clone that no task used for this long is made anew when one comes. */
+/** A clone that no task used for this long is removed; the next task clones again. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
 
 export interface WorkspaceFolders {
   /** Clones, workspaces and caches. */
   root: string;
-  /** Where an earlier version had them; null: in the same folder. What it kept stays until a new release replaces it. */
+  /**
+   * Where an earlier version stored them; null: the same folder. Its kept workspaces stay until a new release replaces
+   * them.
+   */
   former: string | null;
   knownHosts: string;
 }
@@ -75,11 +78,11 @@ export interface WorkspacesOptions extends WorkspaceFolders {
   policy: WorkspacePolicy;
   clock: Clock;
   log: Log;
-  /** Removes a folder with all that is in it. */
+  /** Removes a folder with its contents. */
   remove?: typeof rm;
 }
 
-/** All that a runner keeps on disk: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
+/** The folders of a runner: `cache/` (clones by project), `work/` (workspaces), `tmp/`. */
 export function openWorkspaces(options: WorkspacesOptions) {
   const { root, former, policy, clock, log, remove = rm } = options;
   const caches = join(root, "cache");
@@ -90,7 +93,9 @@ export function openWorkspaces(options: WorkspacesOptions) {
   const roots = former === null ? [root] : [root, former];
   const owner = identityOf(process.pid);
 
-  /** One folder that resists, as with files that a container wrote as root, must not keep the others or the runner. */
+  /**
+   * A folder that cannot be removed, for example with files that a container wrote as root, must not stop the runner.
+   */
   async function tryToRemove(folder: string): Promise<boolean> {
     try {
       await removeFolder(folder, remove);
@@ -139,7 +144,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
         try {
           writeRecord(folder, record);
         } catch (error) {
-          // A script may have removed the folder, or filled the disk: no reason to fail what has succeeded.
+          // A script may have removed the folder, or filled the disk: a success does not become a failure for that.
           log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
         }
       },
@@ -159,7 +164,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
     };
   }
 
-  /** As those of deleted projects. What a kept workspace borrows from stays with it. */
+  /** Such as those of deleted projects. A clone that a kept workspace borrows objects from stays. */
   async function sweepCaches(root: string): Promise<number> {
     let swept = 0;
     for (const name of foldersIn(join(root, "cache"))) {
@@ -193,7 +198,7 @@ export function openWorkspaces(options: WorkspacesOptions) {
       writeRecord(folder, record);
       return workspaceAt(projectId, folder, record);
     },
-    /** The workspace that an earlier task has kept; null: it is gone. */
+    /** The workspace that an earlier task has kept; null: it no longer exists. */
     reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       const record = readRecord(folder);
@@ -208,8 +213,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
     },
     services: (projectId: number) => openServices(join(ofProject(projectId), "services.json")),
     /**
-     * Ends processes and removes folders of runners that are dead, and clones that nobody has used for long; answers how
-     * many folders. What resists is logged.
+     * Ends processes and removes folders of dead runners, and clones that were not used for a long time; returns the
+     * number of folders. Failures are logged.
      */
     async sweep(stopGraceMs: number): Promise<number> {
       let swept = 0;
@@ -236,7 +241,7 @@ function workspacesIn(root: string): string[] {
   );
 }
 
-/** Files that somebody else put there are none of ours, nor are folders that only another user may read. */
+/** Foreign files are skipped, and folders that only another user may read. */
 function foldersIn(folder: string): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
