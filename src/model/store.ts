@@ -62,14 +62,17 @@ export interface OperationKeepers extends Keepers {
  */
 export interface Operation<Input, Result> {
   readonly name: string;
+  /** A few statements: with a lock, it may share a transaction of PostgreSQL with operations of other locks. */
+  readonly isShort: boolean;
   run(keepers: OperationKeepers, input: Input): Promise<Result>;
 }
 
 export function operation<Input, Result>(
   name: string,
   run: (keepers: OperationKeepers, input: Input) => Promise<Result>,
+  { isShort = false } = {},
 ): Operation<Input, Result> {
-  return { name, run };
+  return { name, isShort, run };
 }
 
 /** An operation of a table of many, whose types only the caller of it knows. */

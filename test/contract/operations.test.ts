@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import pg from "pg";
 import { operations } from "../../src/app/operations.ts";
 import { operation } from "../../src/model/store.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
-import { appendSlowly, echo, setValues } from "../support/store-operations.ts";
+import { appendSlowly, echo, setValues, setValuesShared } from "../support/store-operations.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("operations on $name", async ({ name, make }) => {
@@ -35,6 +36,57 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
       expect(await store.meta.get(`and-${each}`)).toBe(isFailing ? null : "set");
     }
   });
+
+  test("of many at once with locks of their own only the failing ones are undone, and each runs once", async () => {
+    const sent = Array.from({ length: 100 }, (_, each) => ({
+      names: [`shared-${each}`, `also-${each}`],
+      value: `set by ${each}`,
+      ...(each % 10 === 3 ? { failure: `operation ${each}` } : {}),
+    }));
+    const outcomes = await Promise.allSettled(
+      sent.map((input, each) =>
+        store.run(setValuesShared, input, { name: `shared ${each}`, waitMs: 20_000 }),
+      ),
+    );
+    for (const [each, outcome] of outcomes.entries()) {
+      const isFailing = each % 10 === 3;
+      expect(outcome).toMatchObject(
+        isFailing
+          ? { status: "rejected", reason: { message: `operation ${each}` } }
+          : { status: "fulfilled", value: 2 },
+      );
+      const stored = [await store.meta.get(`shared-${each}`), await store.meta.get(`also-${each}`)];
+      const expected = isFailing ? null : `set by ${each}`;
+      expect(stored).toEqual([expected, expected]);
+    }
+  });
+
+  if (name === "PostgreSQL")
+    test("that wait for a row of another transaction do not keep those beside them waiting", async () => {
+      await store.meta.set("taken", "before");
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      await client.query("begin");
+      await client.query("select * from meta where name = 'taken' for update");
+      const blocked = store.run(
+        setValuesShared,
+        { names: ["taken"], value: "after" },
+        { name: "lock of taken", waitMs: 20_000 },
+      );
+      const beside = Array.from({ length: 20 }, (_, each) =>
+        store.run(
+          setValuesShared,
+          { names: [`beside-${each}`], value: "set" },
+          { name: `lock ${each}`, waitMs: 20_000 },
+        ),
+      );
+      expect(new Set(await Promise.all(beside))).toEqual(new Set([1]));
+      expect(await store.meta.get("taken")).toBe("before");
+      await client.query("commit");
+      expect(await blocked).toBe(1);
+      expect(await store.meta.get("taken")).toBe("after");
+      await client.end();
+    }, 30_000);
 
   test("take and answer plain data of every kind, whole", async () => {
     const input = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { appendSlowly, echo } from "../support/store-operations.ts";
+import { appendSlowly, echo, setValuesShared } from "../support/store-operations.ts";
 
 const databases = await availableDatabases();
 
@@ -27,9 +27,16 @@ describe.each(databases)("instances on $name", ({ make }) => {
   test("refuse work once closed, and finish what was running", async () => {
     const database = await make();
     const store = await database.open();
-    const writes = Promise.all(
-      Array.from({ length: 20 }, (_, each) => store.meta.set(`in hand ${each}`, "yes")),
-    );
+    const writes = Promise.all([
+      ...Array.from({ length: 20 }, (_, each) => store.meta.set(`in hand ${each}`, "yes")),
+      ...Array.from({ length: 100 }, (_, each) =>
+        store.run(
+          setValuesShared,
+          { names: [`shared ${each}`], value: "yes" },
+          { name: `${each}`, waitMs: 5_000 },
+        ),
+      ),
+    ]);
     await Bun.sleep(0);
     const closing = store.close();
     await writes;
@@ -37,6 +44,7 @@ describe.each(databases)("instances on $name", ({ make }) => {
     expect(await failureOf(store.meta.set("late", "no"))).toBeInstanceOf(Error);
     const again = await database.open();
     expect(await again.meta.get("in hand 19")).toBe("yes");
+    expect(await again.meta.get("shared 99")).toBe("yes");
     expect(await again.meta.get("late")).toBeNull();
     await database.remove();
   });

@@ -1,15 +1,23 @@
-import { operation } from "../../src/model/store.ts";
+import { type Keepers, operation } from "../../src/model/store.ts";
 import { sampleDelivery, sampleTask } from "./samples.ts";
 
-/** Sets values one after the other, then fails if told to. */
-export const setValues = operation(
-  "testSetValues",
-  async ({ meta }, { names, value, failure }: { names: string[]; value: string; failure?: string }) => {
-    for (const name of names) await meta.set(name, value);
-    if (failure !== undefined) throw new Error(failure);
-    return names.length;
-  },
-);
+interface Values {
+  names: string[];
+  value: string;
+  failure?: string;
+}
+
+async function set({ meta }: Pick<Keepers, "meta">, { names, value, failure }: Values): Promise<number> {
+  for (const name of names) await meta.set(name, value);
+  if (failure !== undefined) throw new Error(failure);
+  return names.length;
+}
+
+/** Sets values one after the other, then fails if the input says so. */
+export const setValues = operation("testSetValues", set);
+
+/** The same, in a transaction that operations of other locks may share. */
+export const setValuesShared = operation("testSetValuesShared", set, { isShort: true });
 
 /** Appends to a value and keeps the others of its lock waiting meanwhile. */
 export const appendSlowly = operation(
@@ -36,4 +44,4 @@ export const recordPair = operation("testRecordPair", async (keepers, projectId:
 });
 
 /** The operations of tests, beside those of the product. */
-export const testOperations = [setValues, appendSlowly, echo, crash, recordPair];
+export const testOperations = [setValues, setValuesShared, appendSlowly, echo, crash, recordPair];

@@ -107,12 +107,14 @@ export async function insertWithTask(
 /** Both tables have columns of the same names. */
 type Prefixed<T> = { [Name in keyof T & string as `new_task_${Name}`]: T[Name] };
 
-function prefixed(task: NewTaskRow): Prefixed<NewTaskRow> {
-  const entries = Object.entries(task).map(([name, value]) => [`new_task_${name}`, value]);
-  return Object.fromEntries(entries) as Prefixed<NewTaskRow>;
-}
+const taskColumns = newTaskColumns.map((column) => ({ column, name: `new_task_${column}` as const }));
+const taskNames = taskColumns.map(({ name }) => name);
 
-const taskNames = newTaskColumns.map((name) => `new_task_${name}` as const);
+function prefixed(task: NewTaskRow): Prefixed<NewTaskRow> {
+  const row: Partial<Record<string, unknown>> = {};
+  for (const { column, name } of taskColumns) row[name] = task[column];
+  return row as Prefixed<NewTaskRow>;
+}
 
 type Both = NewRow & Prefixed<NewTaskRow>;
 type BothIds = { task_id: number; delivery_id: number };
@@ -133,7 +135,7 @@ const insertBothWithTip = fixedQuery<Both & TipRow, BothIds>(
 /** One PostgreSQL statement, which allocates both ids before it inserts the rows. */
 function insertsOfBoth(db: Database, values: Both) {
   const row = values as unknown as Record<string, unknown>;
-  const taskRow = Object.fromEntries(newTaskColumns.map((name) => [name, row[`new_task_${name}`]]));
+  const taskRow = Object.fromEntries(taskColumns.map(({ column, name }) => [column, row[name]]));
   const [taskId, deliveryId] = [
     sql<number>`(select task_id from ids)`,
     sql<number>`(select delivery_id from ids)`,

@@ -35,7 +35,8 @@ type Queryable = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
 
 const preparedNames = new Map<string, string>();
 
-function nameOf(text: string): string | undefined {
+/** The name under which connections keep a query prepared; undefined: there are too many already. */
+export function preparedNameOf(text: string): string | undefined {
   const known = preparedNames.get(text);
   if (known !== undefined || preparedNames.size >= maxPreparedNames) return known;
   const name = `slipway-${preparedNames.size}`;
@@ -49,7 +50,7 @@ export async function run<R>(
   { sql, parameters }: Query,
   timeoutMs?: number,
 ): Promise<QueryAnswer<R>> {
-  const name = nameOf(sql);
+  const name = preparedNameOf(sql);
   const query = {
     text: sql,
     values: [...storable(parameters)],
@@ -67,7 +68,7 @@ export async function run<R>(
 const bigintType = 20;
 const numericType = 1700;
 /** Ids, times and counts are safe integers in JavaScript; PostgreSQL returns their sums as numeric. */
-function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
+export function parserOf(type: number, format?: "text" | "binary"): (value: string) => unknown {
   if (type === bigintType || type === numericType) return Number;
   return pg.types.getTypeParser(type, format ?? "text") as (value: string) => unknown;
 }

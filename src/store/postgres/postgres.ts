@@ -14,7 +14,8 @@ import { buildDatabaseClock } from "./database-clock.ts";
 import { buildLockQueue } from "./lock-queue.ts";
 import { connect, run, settingsOf } from "./postgres-client.ts";
 import { cannotWrite, faultOf, wasLost } from "./postgres-fault.ts";
-import { buildTransact, type TransactionKeepers } from "./transaction.ts";
+import { buildSharedCommit } from "./shared-commit.ts";
+import { buildTransactions, type TransactionKeepers } from "./transaction.ts";
 
 const statementTimeoutMs = 10_000;
 /** For a server that accepts connections but does not answer: only a timeout on our side ends the wait. */
@@ -64,7 +65,8 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
       : run<R>(pool, query, answerTimeoutMs);
   const scope = { db: databaseOver(postgresDialect, execute), execute, dialect: postgresDialect };
   const keepers = { ...buildKeepers(scope), upkeep: buildUpkeep(scope) };
-  const transact = buildTransact(pool, overLostConnections, answerTimeoutMs);
+  const transactions = buildTransactions(pool, overLostConnections, answerTimeoutMs);
+  const sharedCommit = buildSharedCommit(transactions);
   // Within this instance at most one connection waits for a lock; the other callers wait here, where they cost nothing.
   const locks = buildLockQueue();
   const clock = await buildDatabaseClock(() => timeOf(pool));
@@ -78,12 +80,13 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
   async function transactLocked(
     { name, waitMs }: OperationLock,
     work: (keepers: TransactionKeepers) => Promise<unknown>,
+    isShort: boolean,
   ): Promise<unknown> {
     const waitUntilMs = performance.now() + waitMs;
     const release = await locks.acquire(name, waitMs);
     if (release === null) return "timeout";
     try {
-      return await transact({ name, waitUntilMs }, work);
+      return await (isShort ? sharedCommit.run : transactions.alone)({ name, waitUntilMs }, work);
     } finally {
       release();
     }
@@ -93,13 +96,16 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     description: describe(url),
     isShared: true,
     async call(call) {
-      if (call.kind === "change") return writes.watch(transact(null, (inside) => callKeeper(inside, call)));
+      if (call.kind === "change")
+        return writes.watch(transactions.alone(null, (inside) => callKeeper(inside, call)));
       const answer = callKeeper(keepers, call);
       return call.kind === "write" ? writes.watch(answer) : answer;
     },
-    async run({ run }, input, lock) {
+    async run({ run, isShort }, input, lock) {
       const work = (inside: TransactionKeepers) => run(inside, input as never);
-      return writes.watch(lock === undefined ? transact(null, work) : transactLocked(lock, work));
+      return writes.watch(
+        lock === undefined ? transactions.alone(null, work) : transactLocked(lock, work, isShort),
+      );
     },
     now: () => clock.now(),
     async check() {
@@ -109,7 +115,7 @@ export async function openPostgres({ url, log, poolSize }: PostgresOptions): Pro
     },
     async close() {
       locks.close();
-      await untilIdle(pool);
+      await untilIdle(() => sharedCommit.isIdle() && isUnused(pool));
       await pool.end();
     },
   };
@@ -121,13 +127,14 @@ async function timeOf(pool: pg.Pool): Promise<number> {
   return rows[0]?.now ?? Number.NaN;
 }
 
-/** The pool itself would drop callers that wait for a connection. */
-async function untilIdle(pool: pg.Pool): Promise<void> {
+function isUnused(pool: pg.Pool): boolean {
+  return pool.waitingCount === 0 && pool.idleCount === pool.totalCount;
+}
+
+/** The pool itself would drop what waits for a connection. */
+async function untilIdle(isIdle: () => boolean): Promise<void> {
   const endAt = performance.now() + answerTimeoutMs;
-  while (pool.waitingCount > 0 || pool.idleCount < pool.totalCount) {
-    if (performance.now() > endAt) return;
-    await Bun.sleep(5);
-  }
+  while (!isIdle() && performance.now() < endAt) await Bun.sleep(5);
 }
 
 /** The connection holds the lock, so the lock ends with a process that dies during a migration. */

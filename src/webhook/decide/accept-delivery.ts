@@ -93,6 +93,7 @@ export const acceptDelivery = operation(
     }
     throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
   },
+  { isShort: true },
 );
 
 type Deciding = Pick<ArrivedDelivery, "way" | "rules" | "filtered" | "sharedLimit"> & {
