@@ -42,7 +42,7 @@ export function sshFault(
   { url, credential }: { url: string; credential: { type: string } | null },
   program: SshAddress["program"],
 ): string | null {
-  const address = addressOf(url);
+  const address = sshAddressOf(url);
   const hasKey = credential?.type === "ssh";
   if (address === null) return null;
   if (!hasKey && /Permission denied \(/i.test(output))
@@ -51,7 +51,7 @@ export function sshFault(
 }
 
 /** Of `ssh://…` and of `user@host:path`; null for any other address. */
-function addressOf(url: string): Omit<SshAddress, "program"> | null {
+function sshAddressOf(url: string): Omit<SshAddress, "program"> | null {
   if (/^ssh:\/\//i.test(url)) {
     const { host, username } = new URL(url);
     return { host, user: username };

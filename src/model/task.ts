@@ -181,7 +181,7 @@ export interface Lease {
   leaseUntil: Date;
 }
 
-export interface ClaimRequest {
+export interface TaskClaim {
   runnerId: number;
   labels: string[];
   /** As the runner says in this claim; absent: none. */
@@ -204,7 +204,7 @@ export interface TaskKeeper {
   /** The changed task, or null when the guard did not hold. */
   change(id: number, change: GuardedChange): Promise<Task | null>;
   /** Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to dispatched. */
-  claim(request: ClaimRequest): Promise<Task | null>;
+  claim(claim: TaskClaim): Promise<Task | null>;
   /** Earliest notBefore of a queued task after `now`; a claimer sleeps until then. */
   nextNotBefore(now: Date): Promise<Date | null>;
   /**

@@ -55,7 +55,7 @@ export interface WebhookManagement {
   resetKey(projectId: number, audited: NewAuditEntry): Promise<WebhookConfig>;
   /** 32 random bytes; they are not saved. */
   generateSecret(format?: SecretFormat): string;
-  addressOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
+  endpointOf(config: Pick<WebhookConfig, "key">): EndpointAddress;
   warningsOf(config: WebhookConfig, project: Project): Promise<string[]>;
   effectiveDebounceSeconds(config: WebhookConfig): number;
 }
@@ -126,7 +126,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
       ),
     generateSecret: (format = "base64url") =>
       format === "whsec" ? `whsec_${randomToken(secretBytes, "base64")}` : randomToken(secretBytes),
-    addressOf({ key }) {
+    endpointOf({ key }) {
       const { url, isConfigured } = baseUrl();
       return { url: key === null ? null : `${url}/api/hooks/git/${key}`, baseUrlConfigured: isConfigured };
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Store } from "../../src/model/store.ts";
-import type { ClaimRequest, LogLine, Task } from "../../src/model/task.ts";
+import type { LogLine, Task, TaskClaim } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
@@ -13,7 +13,7 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
 
   const addProject = async (labels: string[] = []) =>
     (await store.projects.create(sampleProject({ labels }))).id;
-  const claimWith = (change: Partial<ClaimRequest> = {}): Promise<Task | null> =>
+  const claimWith = (change: Partial<TaskClaim> = {}): Promise<Task | null> =>
     store.tasks.claim({
       runnerId: 1,
       labels: [],

@@ -61,7 +61,7 @@ export async function startHookServer(
     async project(change = {}) {
       const { id } = await store.projects.create(sampleProject());
       const config = await part.management.save(id, { enabled: true, ...change }, () => null);
-      return { id, url: String(part.management.addressOf(config).url) };
+      return { id, url: String(part.management.endpointOf(config).url) };
     },
     async stop() {
       await server.stop(true);

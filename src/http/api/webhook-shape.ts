@@ -207,7 +207,7 @@ export async function webhookJson(
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
   return {
     ...rest,
-    ...management.addressOf(config),
+    ...management.endpointOf(config),
     secretSet: first !== null,
     secondSecretSet: secondSecret !== null,
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,

@@ -202,7 +202,7 @@ export function webhookApi(deps: WebhookDeps) {
         project.id,
         auditEntry(c, projectChange("webhook.reset-key", project)),
       );
-      const { url, baseUrlConfigured } = management.addressOf(config);
+      const { url, baseUrlConfigured } = management.endpointOf(config);
       return c.json({ key: config.key ?? "", url: url ?? "", baseUrlConfigured }, 200);
     })
     .openapi(testWebhook, async (c) => {

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type IsolationLevel, isIsolatedEnough, isolationLevels } from "../../model/execution.ts";
-import type { ClaimRequest, Task } from "../../model/task.ts";
+import type { Task, TaskClaim } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -12,7 +12,7 @@ import { isHeld, taskShape } from "./task-shape.ts";
  * are skipped, so that claims do not wait for each other. If their snapshots still overlap, the unique index over held
  * tasks of a project rejects the second one. Most claims find nothing, so they read before they lock.
  */
-export async function claimTask(scope: Scope, request: ClaimRequest): Promise<Task | null> {
+export async function claimTask(scope: Scope, request: TaskClaim): Promise<Task | null> {
   const { db, dialect } = scope;
   if ((await nextFor(scope, request, withoutLock)) === undefined) return null;
   // Two claims of one runner must not exceed its limit together: the second waits here.
@@ -43,7 +43,7 @@ const lockOfClaim = sql`for no key update of queued, projects skip locked`;
 
 async function nextFor(
   scope: Scope,
-  request: ClaimRequest,
+  request: TaskClaim,
   lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
   if ((await heldBy(scope, request.runnerId)) >= request.concurrency) return undefined;
@@ -87,7 +87,7 @@ const isSafe = (isolation: IsolationLevel, hasContainers: boolean) => {
  */
 async function nextClaimable(
   { db, dialect }: Scope,
-  { runnerId, now, labels, isolation = "none", containers = false }: ClaimRequest,
+  { runnerId, now, labels, isolation = "none", containers = false }: TaskClaim,
   lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}

@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { labelsOf, type Runner } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
-import type { Task, ClaimRequest as TaskClaim } from "../../model/task.ts";
+import type { Task, TaskClaim } from "../../model/task.ts";
 import {
   type ClaimRequest,
   claimWaitMs,

@@ -49,7 +49,7 @@ export function changeTargets(
     if (before) free.delete(before);
     if (target.id !== undefined && before === undefined)
       refuse(index, "id", `names no target of the project: leave it out to add one`);
-    const address = addressOf(target, before && addresses.get(before.id), index);
+    const address = changedAddressOf(target, before && addresses.get(before.id), index);
     const format = target.format ?? before?.format ?? "slipway";
     const fault = chatAddressFault(format, address.url);
     if (fault !== null) refuse(index, "url", fault);
@@ -85,7 +85,7 @@ function heldBy(
   return some.find((target) => url === target.url || url === addresses.get(target.id)?.url);
 }
 
-function addressOf(
+function changedAddressOf(
   { url, secret }: SentTarget,
   held: TargetAddress | undefined,
   index: number,
