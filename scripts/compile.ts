@@ -9,22 +9,13 @@ import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { BunPlugin } from "bun";
 import { bundleConsole, bundleName, writeBundle } from "../src/http/console-bundle.ts";
+import { leanMetrics, selfContainedKafka } from "./bundle-plugins.ts";
 
 const root = join(import.meta.dir, "..");
 const { values } = parseArgs({ options: { target: { type: "string" }, out: { type: "string" } } });
 const target = values.target as Bun.Build.CompileTarget | undefined;
 const dist = resolve(values.out ?? join(root, "dist"));
-
-/** The Kafka client reads WebAssembly from a file next to it; this build of the package contains the bytes. */
-const selfContainedKafka: BunPlugin = {
-  name: "self-contained-kafka",
-  setup(build) {
-    const path = join(root, "node_modules/@platformatic/wasm-utils/dist/bundled.js");
-    build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, () => ({ path }));
-  },
-};
 
 const executable = join(dist, target?.includes("windows") ? "slipway.exe" : "slipway");
 await mkdir(dist, { recursive: true });
@@ -37,6 +28,6 @@ await Bun.build({
   compile: { outfile: executable, ...(target ? { target } : {}) },
   minify: true,
   naming: { asset: "[name].[ext]" },
-  plugins: [selfContainedKafka],
+  plugins: [selfContainedKafka, leanMetrics],
 });
 console.log(`${executable}: ${(statSync(executable).size / 1024 ** 2).toFixed(0)} MiB`);

@@ -1,12 +1,12 @@
 /**
- * Installs the packages of a fresh clone. Written for plain Node, because it runs before anything is installed. Leaves a
+ * Installs the packages of a fresh clone, and builds the program. Written for plain Node, because it runs before anything is installed. Leaves a
  * copy of the lock file in node_modules, so that bin/slipway need not start Node again.
  *
  *   node scripts/setup.mjs          what the program needs
  *   node scripts/setup.mjs --dev    what the checks and tests need too
  */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, lstatSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, lstatSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -25,6 +25,7 @@ if (missing.length > 0 && isLinked()) {
 }
 if (!hasBunBinary()) linkBunBinary();
 markComplete();
+if (!needsDev) buildProgram();
 
 /** Packages of the lock file that are not installed, or in another version. */
 function missingPackages() {
@@ -73,6 +74,17 @@ function markComplete() {
   } catch (error) {
     if (!["EACCES", "EPERM", "EROFS"].includes(error.code)) throw error;
   }
+}
+
+/** Makes the next starts fast; without it, the program runs from its sources. */
+function buildProgram() {
+  const script = "scripts/build-program.ts";
+  if (existsSync(join(root, script)))
+    spawnSync(join(root, "node_modules/bun/bin/bun.exe"), [script], {
+      cwd: root,
+      stdio: "ignore",
+      timeout: 60_000,
+    });
 }
 
 /** If npm runs no install scripts, the package contains a small placeholder instead of the binary. */

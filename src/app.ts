@@ -8,6 +8,7 @@ import { operationRoutes } from "./http/operations.ts";
 import { type Handler, listenOn, type Routes, routeNames, stopServer } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
+import type { Store } from "./model/store.ts";
 import type { OwnCodes } from "./push/admission/code-verifier.ts";
 
 export interface App {
@@ -34,6 +35,8 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
   const closeAll = async () => {
     for (const part of parts.toReversed()) await part.close();
   };
+  // The database opens on a thread of its own, while this one loads and builds the other parts.
+  const opening = role === "push" ? null : openStore(context);
   try {
     // The gateway is built before the deploy service that verifies its codes; this variable connects them.
     let ownCodes: OwnCodes = async () => null;
@@ -42,10 +45,10 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
         ? null
         : await buildPushPart(context, role === "push" ? null : (question) => ownCodes(question));
     if (push) parts.push(push);
-    if (role !== "push") {
+    if (opening) {
       // Imported only here: without it, a gateway alone starts faster and needs half of the memory.
       const { buildDeployPart } = await import("./app/deploy-part.ts");
-      const deploy = await buildDeployPart(context, push);
+      const deploy = await buildDeployPart(context, push, await opening);
       ownCodes = deploy.ownCodes;
       parts.push(deploy);
     }
@@ -95,8 +98,19 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
     };
   } catch (error) {
     await closeAll();
+    await opening?.then(
+      (store) => store.close(),
+      () => {},
+    );
     throw error;
   }
+}
+
+function openStore(context: AppContext): Promise<Store> {
+  const opening = import("./app/server-store.ts").then(({ openServerStore }) => openServerStore(context));
+  // A failure is reported where the store is awaited, which may be later.
+  opening.catch(() => {});
+  return opening;
 }
 
 function fallThrough(parts: Part[]): Handler {

@@ -7,7 +7,7 @@ import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
 import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
-import { addServeCommands } from "./cli/serve-commands.ts";
+import { addServeCommands, isRole } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";
 import { visibleText } from "./visible-text.ts";
@@ -21,27 +21,33 @@ const program = new Command("slipway")
   .showHelpAfterError("(add --help to see the usage)")
   .exitOverride();
 
-addServeCommands(program);
-addRunnerCommand(program);
-addGuardCommand(program);
-addConfigCommands(program);
-addPushCommands(program);
-addDeployCommands(program);
-addAccountCommands(program);
-addDataCommands(program);
-program
-  .command("version")
-  .description("print the version")
-  .option("--json", "print JSON")
-  .action((options: { json?: boolean }) => {
-    process.stdout.write(
-      options.json ? `${JSON.stringify({ version, bun: Bun.version })}\n` : `${version}\n`,
-    );
-  });
+const command = process.argv[2];
+// The other commands with all their options would take longer to declare than the server to read its settings.
+if (isRole(command)) addServeCommands(program, command);
+else addAllCommands();
 
-try {
-  await program.parseAsync();
-} catch (error) {
+function addAllCommands(): void {
+  addServeCommands(program);
+  addRunnerCommand(program);
+  addGuardCommand(program);
+  addConfigCommands(program);
+  addPushCommands(program);
+  addDeployCommands(program);
+  addAccountCommands(program);
+  addDataCommands(program);
+  program
+    .command("version")
+    .description("print the version")
+    .option("--json", "print JSON")
+    .action((options: { json?: boolean }) => {
+      process.stdout.write(
+        options.json ? `${JSON.stringify({ version, bun: Bun.version })}\n` : `${version}\n`,
+      );
+    });
+}
+
+// No await at the top level: the built program is a CommonJS module.
+program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommanderError) {
     // Commander has already printed its message; --help is not an error.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
@@ -50,4 +56,4 @@ try {
     process.stderr.write(`${visibleText(explain(error), "\n\t")}\n`);
     process.exitCode = exitCodeOf(error);
   }
-}
+});

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { Fault } from "./errors.ts";
 
 const revisionLength = 22;
@@ -8,7 +7,10 @@ const revisionLength = 22;
  * heartbeat changes nothing that an editor could overwrite.
  */
 export function revisionOf(editable: object): string {
-  return createHash("sha256").update(JSON.stringify(editable)).digest("base64url").slice(0, revisionLength);
+  return new Bun.CryptoHasher("sha256")
+    .update(JSON.stringify(editable))
+    .digest("base64url")
+    .slice(0, revisionLength);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Broker, BrokerBus } from "../bus/broker-bus.ts";
 import type { Bus } from "../bus/bus.ts";
@@ -69,6 +68,7 @@ async function authorityFault(file: string | undefined, url: string): Promise<Co
   if (!/^(amqps|kafkas):/.test(url))
     return fault("is for amqps:// and kafkas://; push.queue.url asks for a connection without TLS");
   try {
+    const { X509Certificate } = await import("node:crypto");
     new X509Certificate(await readFile(file));
     return null;
   } catch (error) {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { buildPasswords } from "../account/password.ts";
 import { rescueUser } from "../account/rescue.ts";
 import { systemClock } from "../clock.ts";
@@ -12,11 +11,8 @@ import { backUp, type Restored, restore } from "../store/maintenance/backup.ts";
 import { parseKey, readKeyFile, restoreKeyFile } from "../store/maintenance/data-key.ts";
 import { resealAll, rotateKeyFile } from "../store/maintenance/key-rotation.ts";
 import { endStages } from "../task/queue/stages.ts";
+import { databaseUrlOf } from "./database-url.ts";
 import { storeThread } from "./store-thread.ts";
-
-export function databaseUrlOf(config: Config): string {
-  return config["database.url"] ?? `sqlite:${join(config["data.dir"], "slipway.db")}`;
-}
 
 /** Writes database and key file into one file, also while the server runs. */
 export async function backUpData(config: Config, path: string): Promise<{ rows: number }> {

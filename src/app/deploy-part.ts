@@ -9,22 +9,20 @@ import {
   type PushOperations,
   remotePushOperations,
 } from "../http/push-operations.ts";
+import type { Store } from "../model/store.ts";
 import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
 import { buildRetention } from "../retention.ts";
-import { openOwnStore } from "../store/database.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
 import { buildLive, type PublishToChannel, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
 import { sealEarlierTargets } from "../task/notify/seal-targets.ts";
 import { buildBaseUrl } from "./base-url.ts";
-import { databaseUrlOf } from "./data.ts";
 import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
 import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
-import { storeThread } from "./store-thread.ts";
 import { buildTaskPart, gitUrlRulesOf } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
 
@@ -36,116 +34,109 @@ export interface DeployPart extends Part {
 const rootDir = join(import.meta.dir, "..", "..");
 
 /**
- * The deploy service: store, webhook, tasks, management API and console. `push` is the gateway in the same process; null:
- * the deploy service runs alone, also without a local runner.
+ * The deploy service: webhook, tasks, management API and console. `push` is the gateway in the same process; null:
+ * the deploy service runs alone, also without a local runner. The part closes the store when it is closed itself.
  */
-export async function buildDeployPart(context: AppContext, push: PushPart | null): Promise<DeployPart> {
+export async function buildDeployPart(
+  context: AppContext,
+  push: PushPart | null,
+  store: Store,
+): Promise<DeployPart> {
   const { config, log, clock } = context;
-  const store = await openOwnStore("server", {
-    url: databaseUrlOf(config),
-    poolSize: config["database.poolSize"],
-    log,
-    clock,
-    threadProgram: storeThread,
+  const { secrets, warnings: keyWarnings } = await loadDataKey(
+    { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
+    store,
+  );
+  await sealEarlierTargets(store, secrets, log);
+  const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
+  const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
+  const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
+  const credentials = buildCredentials(store, clock, () => localRunner?.formerToken() ?? null);
+  const publish = publisherFor(config, push);
+  const live = publish ? buildLive(publish, log) : silentLive;
+  const tasks = buildTaskPart(context, {
+    store,
+    secrets,
+    credentials,
+    live,
+    consoleUrl: () => baseUrl.current().url,
   });
-  try {
-    const { secrets, warnings: keyWarnings } = await loadDataKey(
-      { dataDir: config["data.dir"], encryptionKey: config["data.encryptionKey"] },
-      store,
-    );
-    await sealEarlierTargets(store, secrets, log);
-    const baseUrl = buildBaseUrl(config["server.baseUrl"], config["server.listen"]);
-    const ownUrl = buildBaseUrl(undefined, config["server.listen"]);
-    const localRunner = push && config["runner.enabled"] ? buildLocalRunner(context, store, secrets) : null;
-    const credentials = buildCredentials(store, clock, () => localRunner?.formerToken() ?? null);
-    const publish = publisherFor(config, push);
-    const live = publish ? buildLive(publish, log) : silentLive;
-    const tasks = buildTaskPart(context, {
-      store,
-      secrets,
-      credentials,
-      live,
-      consoleUrl: () => baseUrl.current().url,
-    });
-    const webhook = buildWebhookPart(context, {
-      store,
-      secrets,
-      gitUrlRules: gitUrlRulesOf(config),
-      announcer: tasks.events,
-      waitingOf: tasks.waitingOf,
-      onDelivery(delivery) {
-        live.delivery(delivery);
-        tasks.deliveryNews.recorded(delivery);
-      },
-      baseUrl: baseUrl.current,
-      ownUrl: () => ownUrl.current().url,
-    });
-    const codes = buildPushCodes(store.pushCodes, clock);
-    const operations = pushOperationsOf(config, push);
-    const history =
-      operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, clock });
-    const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
-    const expiredSessions = buildRetention({
-      what: "sessions and attempts",
-      retentionDays: 0,
-      async *batches(before) {
-        yield await store.sessions.deleteExpired(before);
-        yield await store.attempts.deleteEnded(before);
-      },
-      clock,
-      log,
-      cleaned() {},
-    });
-    const management = buildManagement(context, {
-      store,
-      secrets,
-      credentials,
-      webhook,
-      tasks,
-      push: { codes, operations, consoleAccess, history },
-    });
-    const facts = [
-      `database: ${store.describe()}`,
-      localRunner
-        ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
-        : "runner: none on this machine; add one with `slipway runner`",
-    ];
-    const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
-    return {
-      ownCodes: codes.redeem,
-      fetch: consolePages(rootDir),
-      routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
-      async started(server) {
-        for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
-        facts.push(...(await management.createFirstAdmin()));
-        await webhook.start();
-        expiredSessions.start();
-        history?.start();
-        await tasks.start();
-        await localRunner?.start(ownUrl.current().url);
-        warnings.push(...isolationWarnings(await isolationOf(store)));
-      },
-      missing: () => store.check().catch(() => "the database does not answer"),
-      facts,
-      warnings,
-      async drain() {
-        tasks.drain();
-        localRunner?.drain();
-      },
-      release: () => tasks.release(),
-      async close() {
-        history?.close();
-        await expiredSessions.close();
-        await consoleAccess.close();
-        await webhook.close();
-        await tasks.close();
-        await store.close();
-      },
-    };
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  const webhook = buildWebhookPart(context, {
+    store,
+    secrets,
+    gitUrlRules: gitUrlRulesOf(config),
+    announcer: tasks.events,
+    waitingOf: tasks.waitingOf,
+    onDelivery(delivery) {
+      live.delivery(delivery);
+      tasks.deliveryNews.recorded(delivery);
+    },
+    baseUrl: baseUrl.current,
+    ownUrl: () => ownUrl.current().url,
+  });
+  const codes = buildPushCodes(store.pushCodes, clock);
+  const operations = pushOperationsOf(config, push);
+  const history =
+    operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, clock });
+  const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
+  const expiredSessions = buildRetention({
+    what: "sessions and attempts",
+    retentionDays: 0,
+    async *batches(before) {
+      yield await store.sessions.deleteExpired(before);
+      yield await store.attempts.deleteEnded(before);
+    },
+    clock,
+    log,
+    cleaned() {},
+  });
+  const management = buildManagement(context, {
+    store,
+    secrets,
+    credentials,
+    webhook,
+    tasks,
+    push: { codes, operations, consoleAccess, history },
+  });
+  const facts = [
+    `database: ${store.describe()}`,
+    localRunner
+      ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
+      : "runner: none on this machine; add one with `slipway runner`",
+  ];
+  const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];
+  return {
+    ownCodes: codes.redeem,
+    fetch: consolePages(rootDir),
+    routes: { ...webhook.routes, ...tasks.routes, "/api/*": management.handle, "/docs": management.handle },
+    async started(server) {
+      for (const url of [baseUrl, ownUrl]) url.bound(server.port ?? 0);
+      await management.start();
+      facts.push(...(await management.createFirstAdmin()));
+      await webhook.start();
+      expiredSessions.start();
+      history?.start();
+      await tasks.start();
+      await localRunner?.start(ownUrl.current().url);
+      warnings.push(...isolationWarnings(await isolationOf(store)));
+    },
+    missing: () => store.check().catch(() => "the database does not answer"),
+    facts,
+    warnings,
+    async drain() {
+      tasks.drain();
+      localRunner?.drain();
+    },
+    release: () => tasks.release(),
+    async close() {
+      history?.close();
+      await expiredSessions.close();
+      await consoleAccess.close();
+      await webhook.close();
+      await tasks.close();
+      await store.close();
+    },
+  };
 }
 
 function isolationWarnings({ isExposed, notIsolated }: Isolation): string[] {

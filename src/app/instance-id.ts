@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { queueName } from "../config/setting-kinds.ts";
 import { Fault } from "../errors.ts";
+import { randomToken } from "../secrets.ts";
 
 /**
  * The name of this instance at the broker: the setting, or a name stored in the data folder at the first start. It must be
@@ -14,7 +14,7 @@ export async function stableInstanceId(dataDir: string, setting: string | undefi
   await mkdir(dataDir, { recursive: true });
   try {
     await using handle = await open(file, "wx");
-    const made = randomBytes(6).toString("hex");
+    const made = randomToken(6, "hex");
     await handle.writeFile(`${made}\n`);
     return made;
   } catch (error) {

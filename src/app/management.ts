@@ -3,7 +3,7 @@ import { ensureFirstAdmin } from "../account/first-admin.ts";
 import { buildPasswords } from "../account/password.ts";
 import { buildPermissions } from "../account/permissions.ts";
 import { buildSignIn } from "../account/sign-in.ts";
-import { type ApiDeps, buildApi } from "../http/api/api.ts";
+import type { ApiDeps } from "../http/api/api.ts";
 import type { PushDeps } from "../http/api/push.ts";
 import { networksOf } from "../http/client-address.ts";
 import { withAddress } from "../http/request-address.ts";
@@ -30,7 +30,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
   const sessionMs = config["auth.sessionHours"] * 3_600_000;
-  const api = buildApi({
+  const deps: ApiDeps = {
     store,
     secrets,
     passwords,
@@ -59,13 +59,22 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     clock,
     log,
     metrics,
-  });
+  };
+  let loading: ReturnType<typeof loadApi> | null = null;
+  const api = () => {
+    loading ??= loadApi(deps);
+    return loading;
+  };
   return {
+    /** Builds the API. The schemas of its requests and answers take longer than the rest of a start. */
+    async start() {
+      await api();
+    },
     /** Answers `/api/*` and `/docs`. */
-    handle: ((request, server) =>
-      api.fetch(withAddress(request), {
-        peerAddress: server.requestIP(request)?.address ?? "",
-      })) satisfies Handler,
+    handle: (async (request, server) => {
+      const peerAddress = server.requestIP(request)?.address ?? "";
+      return (await api()).fetch(withAddress(request), { peerAddress });
+    }) satisfies Handler,
     /** Creates the first admin in an empty database; returns a line for the start text if the password was generated. */
     async createFirstAdmin(): Promise<string[]> {
       const chosen = process.env.SLIPWAY_ADMIN_PASSWORD || undefined;
@@ -73,6 +82,11 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
       return password ? [`sign in as admin with the password ${password} (shown this once)`] : [];
     },
   };
+}
+
+async function loadApi(deps: ApiDeps) {
+  const { buildApi } = await import("../http/api/api.ts");
+  return buildApi(deps);
 }
 
 /** With an https address the cookie must not be sent over http, even if the proxy does not forward the scheme. */

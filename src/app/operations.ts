@@ -5,7 +5,7 @@ import { createFirstUser } from "../account/first-admin.ts";
 import { changePassword, openSession } from "../account/open-session.ts";
 import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
-import { keepKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
+import { keepKeyCheck, readKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
 import { answerApproval, endApprovals } from "../task/approval/answer-approval.ts";
 import { pinTask } from "../task/approval/request-approval.ts";
 import { changeProject } from "../task/change-project.ts";
@@ -19,7 +19,7 @@ import { refuseTask } from "../task/hand-out/refuse-task.ts";
 import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
-import { finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
+import { areTargetsSealed, finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";
@@ -45,6 +45,7 @@ export const operations: readonly AnyOperation[] = [
   refuseTask,
   endLease,
   changeProject,
+  areTargetsSealed,
   sealTargets,
   finishSealing,
   changeRunner,
@@ -56,6 +57,7 @@ export const operations: readonly AnyOperation[] = [
   deleteUser,
   rescue,
   changeGroup,
+  readKeyCheck,
   keepKeyCheck,
   replaceSealed,
 ];

@@ -12,9 +12,13 @@ const roles = {
   deploy: "run the deploy service alone",
 } as const satisfies Record<AppRole, string>;
 
-/** `start`, `push` and `deploy`. */
-export function addServeCommands(program: Command): void {
-  for (const role of Object.keys(roles) as AppRole[]) {
+export function isRole(command: string | undefined): command is AppRole {
+  return command !== undefined && Object.hasOwn(roles, command);
+}
+
+/** `start`, `push` and `deploy`, or only the one that is asked for. */
+export function addServeCommands(program: Command, only?: AppRole): void {
+  for (const role of only ? [only] : (Object.keys(roles) as AppRole[])) {
     addSettings(program.command(role))
       .description(roles[role])
       .action(async (options: Record<string, unknown>) => {

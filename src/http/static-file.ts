@@ -1,5 +1,4 @@
 import { promisify } from "node:util";
-import { brotliCompress, constants, gunzipSync, gzip } from "node:zlib";
 
 /** Content that is the same for all clients, compressed once. */
 export interface StaticFile {
@@ -9,15 +8,14 @@ export interface StaticFile {
   gzip: Uint8Array<ArrayBuffer>;
 }
 
-const compressBrotli = promisify(brotliCompress);
-const compressGzip = promisify(gzip);
-
 export async function compressFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
+  // Loaded only here: the files of most starts are compressed already.
+  const { brotliCompress, constants, gzip } = await import("node:zlib");
   const [br, zipped] = await Promise.all([
-    compressBrotli(content, {
+    promisify(brotliCompress)(content, {
       params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
     }),
-    compressGzip(content, { level: 9 }),
+    promisify(gzip)(content, { level: 9 }),
   ]);
   const etag = `"${new Bun.CryptoHasher("sha256").update(content).digest("base64url").slice(0, 22)}"`;
   return { contentType, etag, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
@@ -29,7 +27,7 @@ const plainContent = new WeakMap<StaticFile, Uint8Array<ArrayBuffer>>();
 function plainOf(file: StaticFile): Uint8Array<ArrayBuffer> {
   const known = plainContent.get(file);
   if (known) return known;
-  const content = Uint8Array.from(gunzipSync(file.gzip));
+  const content = Bun.gunzipSync(file.gzip);
   plainContent.set(file, content);
   return content;
 }

@@ -39,7 +39,14 @@ export async function openOwnStore(use: Use, options: StoreOptions): Promise<Sto
   const release = await own(use, options);
   try {
     const store = await openStore(options);
-    return { ...store, close: () => store.close().finally(release) };
+    let closing: Promise<void> | null = null;
+    return {
+      ...store,
+      close() {
+        closing ??= store.close().finally(release);
+        return closing;
+      },
+    };
   } catch (error) {
     await release();
     throw error;

@@ -23,6 +23,7 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "slipway-launcher-"));
   for (const entry of ["bin", "scripts", "package.json", "package-lock.json"])
     cpSync(join(repository, entry), join(root, entry), { recursive: true });
+  rmSync(join(root, "scripts/build-program.ts"));
   symlinkSync(join(repository, "src"), join(root, "src"));
   mkdirSync(join(root, "node_modules"));
   for (const entry of readdirSync(join(repository, "node_modules")))

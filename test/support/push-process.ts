@@ -24,7 +24,11 @@ const main = join(import.meta.dir, "../../src/main.ts");
 const outputBytes = 20_000;
 const readyDeadlineMs = 60_000;
 
-export async function startPushProcess(name: string, settings: Record<string, string>): Promise<PushProcess> {
+export async function startPushProcess(
+  name: string,
+  settings: Record<string, string>,
+  program = main,
+): Promise<PushProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), `slipway-${name}-`));
   const address = `127.0.0.1:${await freePort()}`;
   const flags = {
@@ -57,7 +61,7 @@ export async function startPushProcess(name: string, settings: Record<string, st
       child = Bun.spawn(
         [
           process.execPath,
-          main,
+          program,
           "push",
           ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]),
         ],

@@ -17,6 +17,7 @@ export async function startServerProcess(
   settings: Record<string, string> = {},
   runtimeFlags: string[] = [],
   env: Record<string, string> = {},
+  program = main,
 ): Promise<ServerProcess> {
   const flags = {
     "server-listen": "127.0.0.1:0",
@@ -33,7 +34,7 @@ export async function startServerProcess(
     [
       process.execPath,
       ...runtimeFlags,
-      main,
+      program,
       "start",
       ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]),
     ],

@@ -32,6 +32,7 @@ const seams = ["bus interface", "runner protocol", "model", "git rules", "text r
 
 /** The direction of the design: main → app → http → push | webhook | task → model → base. */
 const parts: Part[] = [
+  { name: "launch", files: /^src\/launch\//, imports: ["main"] },
   { name: "main", files: /^src\/(main\.ts|cli\/)/, imports: ["app", "client", ...everyPart, ...seams] },
   { name: "app", files: /^src\/app(\.ts$|\/)/, imports: [...everyPart, ...seams], types: ["main"] },
   { name: "config", files: /^src\/config\//, imports: ["base"] },

@@ -1,5 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Server } from "bun";
+import { comparableHash } from "../../secrets.ts";
 import type { KeylessCalls } from "../keyless-calls.ts";
 import { fail } from "./feign-envelope.ts";
 import type { FeignHead } from "./feign-head.ts";
@@ -15,17 +15,15 @@ export interface FeignCredentials {
  */
 export function feignCredentials(apiKeys: readonly string[], keyless: KeylessCalls): FeignCredentials {
   if (apiKeys.length === 0) return keylessOnly(keyless);
-  const processKey = randomBytes(32);
-  const digestOf = (key: string) => createHmac("sha256", processKey).update(key).digest();
-  const digests = apiKeys.map(digestOf);
+  const digests = apiKeys.map(comparableHash);
   return {
     refusalOf(head) {
       const given = apiKeyOf(head);
       if (given === null)
         return unauthorized("", "An api key is needed: Authorization: Bearer or X-API-Key.");
-      const digest = digestOf(given);
+      const digest = comparableHash(given);
       // All keys are compared, so that the time does not reveal which one matched.
-      const matches = digests.filter((known) => timingSafeEqual(known, digest));
+      const matches = digests.filter((known) => crypto.timingSafeEqual(known, digest));
       return matches.length > 0 ? null : unauthorized('error="invalid_token", ', "The api key is wrong.");
     },
   };

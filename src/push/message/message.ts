@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../../json.ts";
 import { isConsoleTarget } from "../../model/console-names.ts";
 
@@ -64,7 +63,7 @@ export interface PresenceEvent {
 
 /** All instances derive the same id for an event, so that readers can drop duplicates. */
 export function presenceEventId(type: PresenceEvent["type"], userId: string, occasion: number): string {
-  const digest = createHash("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
+  const digest = new Bun.CryptoHasher("sha256").update(`${type}\n${occasion}\n${userId}`).digest("hex");
   return `${type}-${digest.slice(0, 32)}`;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
 import { buildSecrets, decodeKey, keyBytes, randomToken, type Secrets } from "../../secrets.ts";
-import { checkName, keepKeyCheck } from "./key-operations.ts";
+import { keepKeyCheck, readKeyCheck } from "./key-operations.ts";
 
 export const keyFileName = "slipway.key";
 /** Exists beside the key file during a rotation. */
@@ -30,7 +30,7 @@ export interface DataKey {
  */
 export async function loadDataKey(
   { dataDir, encryptionKey }: DataKeyOptions,
-  store: Pick<Store, "run" | "meta">,
+  store: Pick<Store, "run">,
 ): Promise<DataKey> {
   if (encryptionKey === undefined) return loadKeyFile(dataDir, store);
   const secrets = buildSecrets(parseKey(encryptionKey, "data.encryptionKey"));
@@ -38,8 +38,8 @@ export async function loadDataKey(
   return { secrets, file: null, warnings: [] };
 }
 
-async function loadKeyFile(dataDir: string, store: Pick<Store, "run" | "meta">): Promise<DataKey> {
-  const check = await store.meta.get(checkName);
+async function loadKeyFile(dataDir: string, store: Pick<Store, "run">): Promise<DataKey> {
+  const check = await store.run(readKeyCheck, null);
   const file = join(dataDir, keyFileName);
   await finishRotation(dataDir, check);
   const text = await readText(file);

@@ -2,7 +2,10 @@ import { operation } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
 
 /** Name of the key check value in the database. */
-export const checkName = "encryption-key-check";
+const checkName = "encryption-key-check";
+
+/** The key check value; null: there is none yet. */
+export const readKeyCheck = operation("readKeyCheck", ({ meta }) => meta.get(checkName));
 
 /** Returns the key check value; the first caller's value is stored. */
 export const keepKeyCheck = operation(

@@ -76,8 +76,9 @@ export async function openSqlite({ path, log, clock, threadProgram }: SqliteOpti
   });
   const threadOf: Record<"read" | "list", StoreThread> = { read: reader, list: lister };
 
-  // The writer opens the file at its first call, and brings the schema up to date.
-  await writer.call("upkeep.ping", []).catch(async (error: unknown) => {
+  // The writer opens the file at its first call, and brings the schema up to date. It starts now, not after this turn of
+  // the event loop, so that a server loads the rest of its program meanwhile.
+  await writer.callNext("upkeep.ping", []).catch(async (error: unknown) => {
     await writer.close();
     throw error;
   });

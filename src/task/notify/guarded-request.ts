@@ -1,6 +1,4 @@
 import { type LookupAddress, lookup } from "node:dns";
-import http from "node:http";
-import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { isInternalAddress } from "./internal-address.ts";
 
@@ -41,7 +39,8 @@ export function sendGuarded(
     return Promise.reject(forbidden(hostname));
 
   const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
-  const send = url.protocol === "https:" ? https.request : http.request;
+  // Loaded only here: a server that calls nobody starts faster without them.
+  const { request: send } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   const outgoing = send(
     url,
     {

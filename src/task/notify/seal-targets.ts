@@ -1,6 +1,6 @@
 import type { Log } from "../../log.ts";
 import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
-import { operation, type Store } from "../../model/store.ts";
+import { type OperationKeepers, operation, type Store } from "../../model/store.ts";
 import type { Secrets } from "../../secrets.ts";
 import { newTargetId } from "./change-targets.ts";
 import { sealAddress, shownAddress } from "./target-address.ts";
@@ -14,7 +14,7 @@ type EarlierTarget = Pick<NotifyTarget, "url" | "events"> & Partial<NotifyTarget
 
 /** Encrypts the addresses of notification targets that an earlier version stored as text. */
 export async function sealEarlierTargets(store: Store, secrets: Secrets, log: Log): Promise<void> {
-  if ((await store.meta.get(doneName)) !== null) return;
+  if (await store.run(areTargetsSealed, null)) return;
   let targets = 0;
   for (let page = 1; ; page++) {
     const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
@@ -51,6 +51,14 @@ function sealedTargets(secrets: Secrets, projectId: number, before: EarlierTarge
   return { projectId, before, notify, addresses };
 }
 
+/** True also for a new database, so that its first start need not list projects. */
+export const areTargetsSealed = operation("areTargetsSealed", async (keepers): Promise<boolean> => {
+  if ((await keepers.meta.get(doneName)) !== null) return true;
+  const { total } = await keepers.projects.list({}, { page: 1, pageSize: 1 });
+  if (total === 0) await finish(keepers);
+  return total === 0;
+});
+
 /** False: another instance encrypted them first. */
 export const sealTargets = operation(
   "sealTargets",
@@ -66,7 +74,9 @@ export const sealTargets = operation(
   },
 );
 
-export const finishSealing = operation("finishSealing", async (keepers): Promise<void> => {
+export const finishSealing = operation("finishSealing", finish);
+
+async function finish(keepers: OperationKeepers): Promise<void> {
   await keepers.outgoingCalls.deleteUnassigned();
   await keepers.meta.set(doneName, "yes");
-});
+}

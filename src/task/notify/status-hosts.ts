@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { StatusProof } from "../../model/outgoing-call.ts";
 import type { TaskState } from "../../model/task.ts";
 import type { RepositoryPlace } from "./repository-place.ts";
@@ -290,6 +289,6 @@ function inUrl(path: string): string {
 /** Two long names with the same start stay different. */
 function shortened(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const digest = createHash("sha256").update(text).digest("hex").slice(0, 8);
+  const digest = new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 8);
   return `${text.slice(0, maxLength - 9)}-${digest}`;
 }

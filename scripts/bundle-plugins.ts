@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import type { BunPlugin } from "bun";
+
+const root = join(import.meta.dir, "..");
+
+/** The Kafka client reads WebAssembly from a file next to it; this build of the package contains the bytes. */
+export const selfContainedKafka: BunPlugin = {
+  name: "self-contained-kafka",
+  setup(build) {
+    const path = join(root, "node_modules/@platformatic/wasm-utils/dist/bundled.js");
+    build.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, () => ({ path }));
+  },
+};
+
+/**
+ * prom-client loads an HTTP client for pushing metrics, and OpenTelemetry for exemplars of one metric. Slipway uses neither,
+ * and together they take a third of the time that a gateway needs to start.
+ */
+export const leanMetrics: BunPlugin = {
+  name: "lean-metrics",
+  setup(build) {
+    const importer = /node_modules\/prom-client\//;
+    const namespace = "lean-metrics";
+    build.onResolve({ filter: /^(\.\/lib\/pushgateway|@opentelemetry\/api)$/ }, ({ path, importer: from }) =>
+      importer.test(from) ? { path, namespace } : undefined,
+    );
+    build.onLoad({ filter: /./, namespace }, ({ path }) => ({
+      contents: standIns[path] ?? "",
+      loader: "js",
+    }));
+  },
+};
+
+const standIns: Record<string, string> = {
+  "./lib/pushgateway": "module.exports = class Pushgateway {};",
+  "@opentelemetry/api": "",
+};

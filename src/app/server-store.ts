@@ -1,0 +1,16 @@
+import type { Store } from "../model/store.ts";
+import { openOwnStore } from "../store/database.ts";
+import { databaseUrlOf } from "./database-url.ts";
+import type { AppContext } from "./part.ts";
+import { storeThread } from "./store-thread.ts";
+
+/** The store of a deploy service. */
+export function openServerStore({ config, log, clock }: AppContext): Promise<Store> {
+  return openOwnStore("server", {
+    url: databaseUrlOf(config),
+    poolSize: config["database.poolSize"],
+    log,
+    clock,
+    threadProgram: storeThread,
+  });
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { currentProgram } from "../../src/launch/built-program.ts";
+import { freshPrefix } from "../support/buses.ts";
+import { makeRepository } from "../support/git-repository.ts";
+import { startPushProcess } from "../support/push-process.ts";
+import { startServerProcess } from "../support/server-process.ts";
+import { serviceUrl } from "../support/services.ts";
+
+const builder = join(import.meta.dir, "../../scripts/build-program.ts");
+const dataDir = mkdtempSync(join(tmpdir(), "slipway-built-server-"));
+const brokers = { kafka: await serviceUrl("kafka"), amqp: await serviceUrl("amqp") };
+let program = "";
+
+beforeAll(() => {
+  const built = Bun.spawnSync([process.execPath, builder]);
+  expect(built.stderr.toString()).toBe("");
+  program = currentProgram() ?? "";
+  expect(program).not.toBe("");
+}, 60_000);
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+describe("the built program", () => {
+  test("serves the API from SQLite, and its runner runs a task", async () => {
+    const repository = await makeRepository();
+    const server = await startServerProcess(dataDir, {}, [], {}, program);
+    try {
+      await repository.push({ "hello.txt": "hello" });
+      const project = await server.project(repository.url, { build: "cat hello.txt" });
+      const { id } = await server.run(project);
+      expect((await server.reach(id, "success")).state).toBe("success");
+      await server.logged(id, "hello");
+      expect((await fetch(`${server.url}/docs`)).status).toBe(200);
+      expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
+    } finally {
+      expect(await server.end("SIGTERM")).toBe(0);
+      repository.remove();
+    }
+  }, 60_000);
+
+  for (const [name, url] of Object.entries(brokers))
+    test.skipIf(url === undefined)(
+      `joins a cluster over ${name}`,
+      async () => {
+        const gateway = await startPushProcess(
+          `built-${name}`,
+          {
+            "push-verify-uri": "http://127.0.0.1:9/verify",
+            "push-cluster-enabled": "true",
+            "push-queue-url": url ?? "",
+            "push-queue-prefix": freshPrefix(),
+          },
+          program,
+        );
+        expect(await gateway.isReady()).toBe(true);
+        await gateway.stop();
+      },
+      60_000,
+    );
+});
