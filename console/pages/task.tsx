@@ -163,8 +163,8 @@ function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
           confirm="Approve the deploy"
           onConfirm={() => answer.mutateAsync("approve")}
         >
-          This commit is built once more and deployed, with the scripts, the environment and the image that
-          the project had when it was built. Later changes of the project do not apply.
+          The built files are deployed with the scripts, the environment and the image that the project had
+          when they were built. Later changes of the project do not apply.
         </ConfirmButton>
         <ConfirmButton
           label="Reject"

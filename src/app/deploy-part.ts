@@ -14,7 +14,7 @@ import type { OwnCodes } from "../push/admission/code-verifier.ts";
 import { buildPushCodes } from "../push/admission/own-codes.ts";
 import { buildRetention } from "../retention.ts";
 import { loadDataKey } from "../store/maintenance/data-key.ts";
-import { buildLive, type PublishToChannel, silentLive } from "../task/events/live.ts";
+import { buildLive, type PublishLive, silentLive } from "../task/events/live.ts";
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
 import { sealEarlierTargets } from "../task/notify/seal-targets.ts";
@@ -151,12 +151,12 @@ function baseUrlWarnings(baseUrl: string | undefined): string[] {
   return ["server.baseUrl is not set: webhook addresses can be reached only from this machine."];
 }
 
-function publisherFor(config: AppContext["config"], push: PushPart | null): PublishToChannel | null {
+function publisherFor(config: AppContext["config"], push: PushPart | null): PublishLive | null {
   const url = config["deploy.push.url"];
   if (url) return buildPushClient({ url, apiKey: config["deploy.push.apiKey"] });
   if (!push) return null;
-  return async (channel, data) => {
-    await push.gateway.publisher.publish({ targetType: "channel", target: channel, data });
+  return async (to, data) => {
+    await push.gateway.publisher.publish({ ...to, data });
   };
 }
 

@@ -7,7 +7,7 @@ import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
 import { keepKeyCheck, readKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
 import { answerApproval, endApprovals } from "../task/approval/answer-approval.ts";
-import { pinTask } from "../task/approval/request-approval.ts";
+import { prepareApproval } from "../task/approval/request-approval.ts";
 import { changeProject } from "../task/change-project.ts";
 import { changeRunner } from "../task/change-runner.ts";
 import { noteLastingWait } from "../task/events/waiting-note.ts";
@@ -32,7 +32,7 @@ export const operations: readonly AnyOperation[] = [
   finishPoll,
   startTask,
   cancelTask,
-  pinTask,
+  prepareApproval,
   answerApproval,
   endApprovals,
   noteLastingWait,

@@ -95,7 +95,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
   const gitUrlRules = gitUrlRulesOf(config);
   const dispatch = buildDispatch({ store, secrets, events, wakeups, limits, gitUrlRules, log });
   const approvals = buildApprovals({ store, events, log });
-  const calls = buildHeldCalls({ store, events, wakeups, limits, clock, approvals });
+  const calls = buildHeldCalls({ store, events, wakeups, limits, clock });
   const reaper = buildLeaseReaper({ store, events, leaseMs: limits.leaseMs, clock, log });
   const retention = buildRetention({
     what: "tasks",

@@ -23,6 +23,8 @@ export interface PermissionKeeper {
   hasOtherManagers(): Promise<boolean>;
   /** Ids of all users who may view the project without being admin. */
   viewersOfProject(projectId: number): Promise<number[]>;
+  /** Ids of all enabled users who may manage the project, administrators included. */
+  managersOfProject(projectId: number): Promise<number[]>;
   membersOfProject(projectId: number): Promise<PermissionRow[]>;
   setProjectMember(projectId: number, userId: number, permission: Permission): Promise<void>;
   removeProjectMember(projectId: number, userId: number): Promise<boolean>;

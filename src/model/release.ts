@@ -58,11 +58,14 @@ export function hasReleases({ stages }: Pick<Project, "stages">): boolean {
 }
 
 /** What a runner must be able to do; an older one would start the service beside the previous one. */
-export function needsOf({ start }: Stages): string[] {
+export function needsOf({ stages: { start }, deploy }: Pick<Project, "stages" | "deploy">): string[] {
   const needsRules = start.previous !== undefined && start.previous !== "keep" && start.script.trim() !== "";
   const { healthCheck: check } = start;
   const needsCheck =
     (check?.type === "http" && (check.expect !== undefined || check.url.includes("$"))) ||
     (check?.type === "tcp" && check.port === "$PORT");
-  return needsRules || needsCheck ? ["releases"] : [];
+  return [
+    ...(needsRules || needsCheck ? ["releases"] : []),
+    ...(deploy.approval === "required" ? ["approvals"] : []),
+  ];
 }

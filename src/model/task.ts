@@ -103,6 +103,7 @@ export interface Task {
   /** Fencing token of the current attempt, hashed. */
   leaseHash: string | null;
   leaseUntil: Date | null;
+  /** The runner that has it. Of a task that waits for an approval or was approved: the one with its built workspace. */
   runnerId: number | null;
   createdAt: Date;
   startedAt: Date | null;
@@ -187,6 +188,10 @@ export interface TaskClaim {
   /** As the runner says in this claim; absent: none. */
   isolation?: IsolationLevel;
   containers?: boolean;
+  /** Whether it keeps built workspaces for deploys that wait for an approval. */
+  approvals?: boolean;
+  /** Runners that have not called since then are gone; absent: none is. */
+  goneBefore?: Date;
   /** How many tasks the runner may hold; at this number a claim returns null. */
   concurrency: number;
   leaseHash: string;
@@ -201,6 +206,8 @@ export interface TaskKeeper {
   /** Last task of each project. */
   lastOfProjects(projectIds: number[]): Promise<Task[]>;
   unfinishedOfProject(projectId: number): Promise<Task[]>;
+  /** Tasks that wait for an approval, of one project or, without it, of all; the oldest first. */
+  waiting(projectId?: number): Promise<Task[]>;
   /** The changed task, or null when the guard did not hold. */
   change(id: number, change: GuardedChange): Promise<Task | null>;
   /** Oldest claimable task (priority, then id; notBefore passed; no other unfinished non-queued task of its project), moved to dispatched. */

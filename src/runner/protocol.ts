@@ -41,7 +41,7 @@ export const healthCheck = z.discriminatedUnion("type", [
 export const previousChoices = ["stop-first", "stop-after-healthy", "keep"] as const;
 
 /** Capabilities that a runner of this version has and earlier ones lack. */
-export const runnerFeatures = ["releases"];
+export const runnerFeatures = ["releases", "approvals"];
 
 const taskStage = z.object({
   name: stageName,
@@ -126,6 +126,17 @@ export const runTask = z.object({
   }),
   /** Index of the first log line of this attempt. */
   logFrom: z.number().int(),
+  /** A deploy that a person must approve runs in two steps. Absent: it needs no approval. */
+  approval: z
+    .discriminatedUnion("step", [
+      /** Everything before deploy. The workspace stays for the second step, at most until `keepUntil` (milliseconds). */
+      z.object({ step: z.literal("build"), keepUntil: z.number().int() }),
+      /** Deploy and start, in the built workspace only: if it is gone, what was approved is gone. */
+      z.object({ step: z.literal("deploy"), workspace: keptRelease }),
+    ])
+    .optional(),
+  /** Tasks of the project whose built workspaces still wait. The runner removes those of other tasks. Absent: none. */
+  waitingTasks: z.array(z.number().int()).optional(),
   /** Absent: a project of an earlier version, of which one workspace is kept. */
   release: z
     .object({
@@ -253,6 +264,8 @@ export const finishRequest = z.object({
   reason: saidText(2000),
   /** The releases of the project that this runner keeps now. Older runners do not send it. */
   kept: z.array(keptWorkspace).max(1000).optional(),
+  /** The built workspace of an approved deploy is gone, and nothing was deployed. */
+  isWorkspaceLost: z.boolean().optional(),
 });
 
 export type Held = Pick<BeatRequest, "taskId" | "attempt" | "lease">;

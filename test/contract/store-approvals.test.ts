@@ -23,6 +23,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
       at: null,
       comment: "",
       pinned: { git, stages, env, image },
+      built: { taskId: 1, attempt: 1, runnerId: 1 },
     };
     const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
     await store.tasks.change(id, { whileIn: ["queued"], set: { state: "waiting", approval } });
@@ -32,7 +33,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     );
     expect(String(fault)).toContain("has expired");
     const ended = await store.run(endApprovals, null);
-    expect(ended.map((task) => task.id)).toContain(id);
+    expect(ended.map(({ task }) => task.id)).toContain(id);
     expect(await store.tasks.byId(id)).toMatchObject({
       state: "canceled",
       reason: "nobody approved it in time",

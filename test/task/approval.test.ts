@@ -1,148 +1,216 @@
-import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { type ApiClient, signInAt, userPassword } from "../support/api-server.ts";
-import { deployClient } from "../support/deploy-server.ts";
-import { setUpServerProcess } from "../support/deploy-setup.ts";
+import { afterAll, expect, test } from "bun:test";
+import { SlipwayPush } from "../../client/slipway-push.ts";
+import type { LiveMessage } from "../../src/task/events/live.ts";
+import type { ApiClient } from "../support/api-server.ts";
+import { answer, type GuardedProject, guardedProject, memberOf } from "../support/approval-scene.ts";
+import { textOf } from "../support/deploy-server.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
+import { receiveNotifications } from "../support/notification-receiver.ts";
 
-const scene = await setUpServerProcess();
-const { repository, dataDir } = scene;
-let server = await deployClient(scene.server.url, dataDir);
-const commit = await repository.push({ "app.txt": "approved\n" });
+const { server, repository } = await setUpDeploy({ "webhook.reconcileMinutes": 0.015 });
+const notifications = receiveNotifications();
+afterAll(() => notifications.stop());
+const first = await repository.push({ "app.txt": "first\n" });
+const guarded = (deploy: object = {}, more: object = {}): Promise<GuardedProject> =>
+  guardedProject(server, { url: repository.url, dataDir: server.dataDir }, deploy, more);
+const { admin } = server;
 
-const scripts = (file: string) => ({
-  build: 'echo "building $CI_COMMIT"',
-  deploy: `echo "$CI_COMMIT $COLOR" >> ${file}`,
-});
-let files = 0;
-
-async function guarded(deploy: object = {}, more: object = {}) {
-  const file = join(dataDir, `deployed-${++files}`);
-  const id = await server.project(repository.url, scripts(file), {
-    env: { COLOR: "red" },
-    deploy: { approval: "required", ...deploy },
-    ...more,
-  });
-  const deployed = () => {
-    try {
-      return readFileSync(file, "utf8").trim().split("\n");
-    } catch {
-      return [];
-    }
-  };
-  return { id, file, deployed };
+/** Runs the project's branch, or what else `body` asks for, until the task waits. */
+async function requested(projectId: number, body: Record<string, unknown> = {}) {
+  return server.reach((await server.run(projectId, body)).id, "waiting");
 }
 
-async function manager(projectId: number, username: string): Promise<ApiClient> {
-  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
-    username,
-    password: userPassword,
-  });
-  await server.admin.expect(200, "PUT", `/api/projects/${projectId}/members/${id}`, { permission: "manage" });
-  return signInAt(server.url, username, userPassword);
+async function approved(id: number) {
+  await answer(admin, id, "approve");
+  return server.reach(id, "success");
 }
 
-const answer = (id: number, act: "approve" | "reject", status = 200, as = server.admin) =>
-  as.expect<Record<string, unknown>>(status, "POST", `/api/tasks/${id}/${act}`, { comment: "checked" });
-
-test("a task is built, waits, and deploys what was pinned; an edit after the request changes nothing", async () => {
+test("a task is built once, waits, and deploys the built files with what was pinned; edits after the request change nothing", async () => {
   const { id, file, deployed } = await guarded();
-  const task = await server.reach((await server.run(id)).id, "waiting");
-  expect(task).toMatchObject({ commit, runnerId: null, approval: { state: "waiting", by: null } });
+  const task = await requested(id);
+  expect(task).toMatchObject({ commit: first, approval: { state: "waiting", by: null } });
+  expect(task.reason).toStartWith("Waiting for approval until ");
   expect(task.stages.map(({ state }) => state)).toEqual(["success", "pending", "skipped"]);
-  await repository.push({ "app.txt": "newer\n" });
-  await server.admin.expect(200, "PATCH", `/api/projects/${id}`, {
+  const second = await repository.push({ "app.txt": "second\n" });
+  await admin.expect(200, "PATCH", `/api/projects/${id}`, {
     env: { COLOR: "blue" },
-    stages: { deploy: { script: `echo hacked >> ${file}` } },
+    image: "",
+    git: { url: `${repository.url}/` },
+    stages: { build: { script: "false" }, deploy: { script: `echo hacked >> ${file}` } },
   });
-  await answer(task.id, "approve");
+  await answer(admin, task.id, "approve");
   expect(await server.reach(task.id, "success")).toMatchObject({
-    commit,
+    commit: first,
+    reason: "",
     approval: { state: "approved", by: "admin", comment: "checked" },
   });
-  expect(deployed()).toEqual([`${commit} red`]);
-  const audit = await server.admin.expect<{ items: { action: string }[] }>(200, "GET", "/api/audit");
-  expect(audit.items.map(({ action }) => action)).toContain("task.approve");
-  await answer(task.id, "approve", 409);
+  expect(deployed()).toEqual([`${first} red 1`]);
+  expect(second).not.toBe(first);
+  const log = textOf(await server.log(task.id));
+  expect(log.split(`building ${first}`).length).toBe(2);
+  expect(log).toContain("[approved by admin: checked]");
+  const audit = await admin.expect<{ items: { action: string; subject: string }[] }>(
+    200,
+    "GET",
+    "/api/audit",
+  );
+  expect(audit.items).toContainEqual(
+    expect.objectContaining({ action: "task.approve", subject: `task ${task.id}` }),
+  );
+  await answer(admin, task.id, "approve", 409);
+  await answer(admin, task.id, "reject", 409);
 });
 
-test("every trigger waits: webhook, replay, manual, rerun; a build alone and another ref do not", async () => {
+test("every trigger waits: webhook, replay, manual, rerun, from a later stage; a build alone and another ref do not", async () => {
   const { id, deployed } = await guarded({ branches: ["main", "release/**"] });
-  const { url } = await server.admin.expect<{ url: string }>(200, "PUT", `/api/projects/${id}/webhook`, {
+  const { url } = await admin.expect<{ url: string }>(200, "PUT", `/api/projects/${id}/webhook`, {
     enabled: true,
     debounceSeconds: 0,
+    queuePolicy: "skip",
   });
   const { body } = await deliverTo(url, { payload: { event: "push", ref: "main", author: "ann" } });
   await server.reach(Number(body.taskId), "waiting");
+  // A task that waits is not unfinished: queuePolicy skip lets the next one in.
   const replay = `/api/webhooks/deliveries/${body.deliveryId}/replay`;
-  const replayed = await server.admin.expect<{ taskId: number }>(202, "POST", replay);
+  const replayed = await admin.expect<{ taskId: number }>(202, "POST", replay);
   await server.reach(replayed.taskId, "waiting");
-  const manual = await server.run(id, { ref: "refs/heads/main" });
-  await server.reach(manual.id, "waiting");
-  const again = await server.admin.expect<{ id: number }>(201, "POST", `/api/tasks/${manual.id}/rerun`);
+  const manual = await requested(id, { ref: "refs/heads/main" });
+  const again = await admin.expect<{ id: number }>(201, "POST", `/api/tasks/${manual.id}/rerun`);
   await server.reach(again.id, "waiting");
-  const from = await server.run(id, { actions: { fromStage: "deploy" } });
-  await server.reach(from.id, "waiting");
+  const from = await requested(id, { actions: { fromStage: "deploy" } });
   await server.reach((await server.run(id, { actions: { deploy: false, start: false } })).id, "success");
   expect(deployed()).toEqual([]);
-  await repository.git("push", "-q", "origin", `${commit}:refs/heads/dev`);
-  await server.reach((await server.run(id, { ref: "dev" })).id, "success");
-  expect(deployed()).toEqual([`${commit} red`]);
-  // The tasks that wait hold no place and block nothing: those after them have run.
-  await answer(again.id, "approve");
-  await server.reach(again.id, "success");
-  // A newer deploy of the same ref overtakes what was asked for before.
+  await repository.git("push", "-q", "origin", `${first}:refs/heads/dev`);
+  const other = await server.reach((await server.run(id, { ref: "dev" })).id, "success");
+  expect(other.approval).toBeNull();
+  expect(deployed().length).toBe(1);
+  await approved(again.id);
+  // A newer deploy of the same ref overtakes what was requested before.
   for (const older of [Number(body.taskId), replayed.taskId, manual.id])
-    expect(await server.reach(older, "canceled")).toMatchObject({
+    expect(await server.task(older)).toMatchObject({
+      state: "canceled",
       supersededBy: again.id,
       reason: `superseded by task ${again.id}`,
     });
   expect(await server.task(from.id)).toMatchObject({ state: "waiting" });
-  expect(await answer(from.id, "reject")).toMatchObject({
+  expect(await answer(admin, from.id, "reject")).toMatchObject({
     state: "canceled",
     reason: "rejected by admin: checked",
+    approval: { state: "rejected", by: "admin" },
+  });
+  expect(deployed().length).toBe(2);
+}, 30_000);
+
+test("the ref that is built decides: a push to another branch that builds the project's branch waits", async () => {
+  const { id, deployed } = await guarded({ branches: ["main"] });
+  const { url } = await admin.expect<{ url: string }>(200, "PUT", `/api/projects/${id}/webhook`, {
+    enabled: true,
+    debounceSeconds: 0,
+    refSource: "project",
+  });
+  const { body } = await deliverTo(url, { payload: { event: "push", ref: "dev", author: "ann" } });
+  expect(await server.reach(Number(body.taskId), "waiting")).toMatchObject({
+    ref: "refs/heads/main",
+    causeRef: "refs/heads/dev",
+  });
+  expect(deployed()).toEqual([]);
+});
+
+test("a push that a poll found waits", async () => {
+  const { id } = await guarded({});
+  await admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: true, debounceSeconds: 0 });
+  const polled = async () =>
+    (await admin.expect<{ poll: { lastAt: string } | null }>(200, "GET", `/api/projects/${id}/webhook`)).poll
+      ?.lastAt ?? null;
+  await eventually("the first poll stores its baseline", async () => (await polled()) !== null);
+  const commit = await repository.push({ "app.txt": "polled\n" });
+  const found = async () =>
+    (
+      await admin.expect<{ items: { id: number; commit: string; state: string }[] }>(
+        200,
+        "GET",
+        `/api/tasks?projectId=${id}`,
+      )
+    ).items.find((task) => task.commit === commit);
+  await eventually("the poll makes a task", async () => (await found())?.state === "waiting", 30_000);
+  await admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { enabled: false });
+}, 60_000);
+
+test("a rollback waits without a build, and deploys from the kept workspace", async () => {
+  const { id, deployed } = await guarded();
+  const one = await requested(id);
+  await approved(one.id);
+  await repository.push({ "app.txt": "to roll back\n" });
+  await approved((await requested(id)).id);
+  const back = await admin.expect<{ id: number }>(201, "POST", `/api/projects/${id}/rollback`, {
+    taskId: one.id,
+  });
+  const waiting = await server.reach(back.id, "waiting");
+  expect(waiting.stages.map(({ state }) => state)).toEqual(["skipped", "pending", "skipped"]);
+  expect(deployed().length).toBe(2);
+  await approved(back.id);
+  expect(deployed().at(-1)).toBe(`${one.commit} red 1`);
+  expect(await admin.expect<object>(200, "GET", `/api/projects/${id}`)).toMatchObject({
+    liveTaskId: back.id,
   });
 });
 
-test("a manager cannot weaken the rule, nor approve their own work with notByPusher", async () => {
-  const { id, deployed } = await guarded({ notByPusher: true, branches: ["main"] });
-  const [bo, cy] = [await manager(id, "bo"), await manager(id, "cy")];
-  for (const deploy of [{ approval: "none" }, { branches: ["other"] }, { notByPusher: false }])
-    expect(await bo.expect<{ error: object }>(403, "PATCH", `/api/projects/${id}`, { deploy })).toBeDefined();
-  await bo.expect(200, "PATCH", `/api/projects/${id}`, { deploy: { branches: ["main", "next"] } });
-  const task = await bo.expect<{ id: number }>(201, "POST", `/api/projects/${id}/tasks`, {});
-  await server.reach(task.id, "waiting");
-  await answer(task.id, "approve", 403, bo);
-  // A rule that an administrator turned off does not release what already waits.
-  await server.admin.expect(200, "PATCH", `/api/projects/${id}`, { deploy: { approval: "none" } });
-  await answer(task.id, "approve", 403, bo);
-  expect((await server.task(task.id)).state).toBe("waiting");
-  await answer(task.id, "approve", 200, cy);
-  await server.reach(task.id, "success");
-  expect(deployed().length).toBe(1);
+test("a task that waits holds no place of a runner and no later task of its project", async () => {
+  const { id } = await guarded();
+  const waiting = await Promise.all([requested(id), requested(id), requested(id)]);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).toMatch(/slipway_tasks\{state="running"\} 0/);
+  await server.reach((await server.run(id, { actions: { deploy: false } })).id, "success");
+  for (const task of waiting) expect((await server.task(task.id)).state).toBe("waiting");
+  // Canceling is another way to end a request.
+  const [one] = waiting;
+  await admin.expect(200, "POST", `/api/tasks/${one?.id}/cancel`);
+  await server.reach(Number(one?.id), "canceled");
 });
 
-test("another repository after the request deploys nothing", async () => {
-  const { id, deployed } = await guarded();
-  const task = await server.reach((await server.run(id)).id, "waiting");
-  await server.admin.expect(200, "PATCH", `/api/projects/${id}`, { git: { url: `${repository.url}/` } });
-  await answer(task.id, "approve");
-  expect((await server.reach(task.id, "failed")).reason).toContain("git.url was changed after the approval");
-  expect(deployed()).toEqual([]);
-});
+/** The console's live connection of a user, which has joined no channel. */
+function watch(client: ApiClient) {
+  const messages: LiveMessage[] = [];
+  let isOpen = false;
+  const push = new SlipwayPush({
+    url: `${server.url}/ws`,
+    temporary: true,
+    code: async () =>
+      (await client.expect<{ code: string }>(201, "POST", "/api/push/codes", { for: "console" })).code,
+  });
+  push.on("message", ({ data }) => messages.push(JSON.parse(data) as LiveMessage));
+  push.on("open", () => {
+    isOpen = true;
+  });
+  push.open();
+  return { messages, isOpen: () => isOpen, close: () => push.close() };
+}
 
-test("a request outlives kill -9 of the runner and of the server", async () => {
-  const { id, deployed } = await guarded();
-  const task = await server.reach((await server.run(id)).id, "waiting");
-  process.kill(server.runnerPid(), "SIGKILL");
-  await scene.server.end("SIGKILL");
-  server = await deployClient((await scene.start()).url, dataDir);
-  expect(await server.task(task.id)).toMatchObject({ state: "waiting", commit: task.commit });
-  expect(deployed()).toEqual([]);
-  await answer(task.id, "approve");
-  await eventually("the runner is back", async () => (await server.task(task.id)).state !== "queued", 30_000);
-  await server.reach(task.id, "success");
-  expect(deployed()).toEqual([`${task.commit} red`]);
-}, 60_000);
+test("people with manage are notified live, viewers and strangers are not; targets that name the event are notified", async () => {
+  const { id } = await guarded(
+    {},
+    { notify: [{ url: notifications.url, events: ["approval.requested", "task.canceled"] }] },
+  );
+  const names = ["live-manager", "live-viewer"] as const;
+  const manager = watch(await memberOf(server, id, names[0]));
+  const viewer = watch(await memberOf(server, id, names[1], "view"));
+  const other = await guarded();
+  const stranger = watch(await memberOf(server, other.id, "live-stranger"));
+  const administrator = watch(admin);
+  const all = [manager, viewer, stranger, administrator];
+  await eventually("all are connected", () => all.every(({ isOpen }) => isOpen()));
+  const task = await requested(id);
+  for (const { messages } of [manager, administrator])
+    await eventually("a manager is notified", () =>
+      messages.some((message) => message.type === "approval" && message.task.id === task.id),
+    );
+  for (const { messages } of [viewer, stranger])
+    expect(messages.filter(({ type }) => type === "approval")).toEqual([]);
+  for (const { close } of all) close();
+  const { json } = await notifications.event(task.id, "approval.requested");
+  expect(json.data.task).toMatchObject({ id: task.id, state: "waiting", approval: { state: "waiting" } });
+  await answer(admin, task.id, "reject");
+  await notifications.event(task.id, "task.canceled");
+});

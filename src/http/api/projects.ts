@@ -1,3 +1,4 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
@@ -285,7 +286,7 @@ async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> 
 
 /** A manager who could turn the rule off would not be bound by it. */
 function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
-  if (callerOf(c).role === "admin" || !isWeaker(before.deploy, after)) return;
+  if (actsAsAdmin(callerOf(c)) || !isWeaker(before.deploy, after)) return;
   const message = "may be made weaker by an administrator only: it guards what managers deploy";
   throw new Fault("forbidden", `The rule for approvals ${message}.`, {
     fields: [{ field: "deploy", message }],

@@ -114,7 +114,7 @@ const rerunTask = route("post", "/tasks/{id}/rerun", {
 const approveTask = route("post", "/tasks/{id}/approve", {
   summary: "Approve a deploy",
   description:
-    "A task that is `waiting` is queued again. It builds and deploys the commit, scripts, environment and image that were pinned when it was built.",
+    "A task that is `waiting` is queued. Its deploy and start run in the workspace of its build, with the scripts, environment and image that were pinned for it. If that workspace is lost, it is built again and becomes `waiting` again.",
   access: "signed-in",
   faults: { 409: "It does not wait, has expired, or a newer commit was deployed." },
   request: { params: idParams("id"), body: jsonBody(answerBody) },

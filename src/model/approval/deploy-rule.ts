@@ -19,10 +19,13 @@ export const noApproval: DeployRule = {
   expiresAfterMinutes: 72 * 60,
 };
 
-/** Whether a deploy of this ref needs an approval. Refs of forks always do: no glob of branches describes them. */
-export function requiresApproval({ approval, branches }: DeployRule, ref: string): boolean {
+/** Whether a deploy of this task needs an approval. The code of forks always does: no glob of branches describes it. */
+export function requiresApproval(
+  { approval, branches }: DeployRule,
+  { ref, source }: { ref: string; source: { fromFork: boolean } | null },
+): boolean {
   if (approval === "none") return false;
-  if (branches.length === 0 || !isBranchOrTag(ref)) return true;
+  if (branches.length === 0 || !isBranchOrTag(ref) || source?.fromFork === true) return true;
   const names = [ref, toShortRef(ref)];
   // A pattern that is too complex to evaluate protects.
   const work = { left: 1_000_000 };
@@ -35,5 +38,11 @@ export function isWeaker(before: DeployRule, after: DeployRule): boolean {
   if (after.approval === "none") return true;
   if (before.notByPusher && !after.notByPusher) return true;
   if (after.branches.length === 0) return false;
-  return before.branches.length === 0 || before.branches.some((text) => !after.branches.includes(text));
+  return before.branches.length === 0 || before.branches.some((text) => !isCovered(text, after.branches));
+}
+
+/** A wider glob covers a plain name. Whether it covers another glob is not decided: then an administrator is asked. */
+function isCovered(text: string, globs: string[]): boolean {
+  if (globs.includes(text)) return true;
+  return !/[*?]/.test(text) && globs.some((glob) => compileGlob(glob)(text));
 }

@@ -16,4 +16,6 @@ export interface TaskApproval {
   at: string | null;
   comment: string;
   pinned: Pinned;
+  /** The workspace that is deployed, and the runner that has it; null: not built yet. */
+  built: { taskId: number; attempt: number; runnerId: number } | null;
 }

@@ -65,7 +65,8 @@ async function runPrevious(
     const end = await runStage(stage, context, { replacing: async () => true, started: parts.started });
     if (end.state !== "success") return end.reason;
   }
-  await workspace.close({ isKept: true, keep: Number.POSITIVE_INFINITY });
+  const waitingTasks = instruction.waitingTasks ?? [];
+  await workspace.close({ isKept: true, keep: Number.POSITIVE_INFINITY, waitingTasks });
   return null;
 }
 

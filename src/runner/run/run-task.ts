@@ -63,13 +63,14 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   try {
     opened = await openWorkspace(instruction, parts.workspaces);
-    const user = parts.execution.scriptUser;
-    if (user !== null) letEnter(user, parts.workspaces.root, opened.workspace.scripts);
     const started = (service: RunningService) => {
       running?.capture.close();
       running = service;
     };
-    end = await work(instruction, opened, { ...parts, held, guard, stream: log, started });
+    end =
+      opened === null
+        ? { state: "failed", exitCode: null, reason: "The built workspace is gone from this runner." }
+        : await work(instruction, opened, { ...parts, held, guard, stream: log, started });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = { state: "failed", exitCode: null, reason: `The runner failed: ${messageOf(error)}` };
@@ -77,12 +78,18 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     held.settle();
     if (end.reason && end.state !== "canceled") log.say("system", end.reason);
     // The workspace is removed first: when the result is known, nothing of the task is left.
-    await closeWorkspace(instruction, opened, end, parts).catch((error: unknown) => {
+    await closeWorkspace(instruction, opened, end, { ...parts, held }).catch((error: unknown) => {
       parts.log.error({ error: messageOf(error) }, "a workspace was not removed");
     });
     await log.flushed();
     const reason = maskText(secrets, end.reason).slice(0, 2000);
-    await held.finish({ state: end.state, reason, ...(await keptOf(instruction, parts)) });
+    const isWorkspaceLost = opened === null && instruction.approval?.step === "deploy";
+    await held.finish({
+      state: end.state,
+      reason,
+      ...(await keptOf(instruction, parts)),
+      ...(isWorkspaceLost ? { isWorkspaceLost } : {}),
+    });
     held.close();
     guard.close();
     parts.abandon.removeEventListener("abort", abandon);
@@ -96,24 +103,35 @@ interface OpenedWorkspace {
   release: KeptRelease | null;
 }
 
+/** Null: the workspace that was approved is gone. */
 async function openWorkspace(
-  { release, projectId, taskId, attempt }: RunTask,
+  { release, approval, projectId, taskId, attempt }: RunTask,
   workspaces: Workspaces,
-): Promise<OpenedWorkspace> {
-  const from = release?.from ?? null;
+): Promise<OpenedWorkspace | null> {
+  const built = approval?.step === "deploy" ? approval.workspace : null;
+  const from = built ?? release?.from ?? null;
   const kept = from && workspaces.reopen(projectId, from.taskId, from.attempt);
   if (kept) return { workspace: kept, release: from };
+  if (built) return null;
   return { workspace: await workspaces.open(projectId, taskId, attempt), release: null };
 }
 
 async function closeWorkspace(
-  { release }: RunTask,
+  { release, approval, waitingTasks }: RunTask,
   opened: OpenedWorkspace | null,
   end: StageEnd,
-  { releases }: RunTaskParts,
+  { releases, held }: RunTaskParts & { held: HeldTask },
 ): Promise<void> {
-  const isKept = end.state === "success" && release?.isKept !== false;
-  await opened?.workspace.close({ isKept, keep: release ? releases : 1 });
+  // The server decides about the task, and may hand the approved deploy out again.
+  if (approval?.step === "deploy" && held.lost.aborted) return;
+  const isSuccess = end.state === "success";
+  const builtUntil = isSuccess && approval?.step === "build" ? approval.keepUntil : undefined;
+  await opened?.workspace.close({
+    isKept: isSuccess && release?.isKept !== false,
+    keep: release ? releases : 1,
+    ...(builtUntil === undefined ? {} : { builtUntil }),
+    ...(waitingTasks ? { waitingTasks } : {}),
+  });
 }
 
 /** The releases of the project on this runner, with their disk use. */
@@ -149,6 +167,8 @@ interface Work extends RunTaskParts {
 async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work): Promise<StageEnd> {
   const { held, stream } = parts;
   const { workspace, release } = opened;
+  const user = parts.execution.scriptUser;
+  if (user !== null) letEnter(user, parts.workspaces.root, workspace.scripts);
   if (!(await isGoing(held, { stage: "checkout", state: "running", exitCode: null })))
     return stoppedEnd("checkout", held);
   const checkedOut = release ?? (await checkOut(instruction, { ...parts, workspace }));
@@ -162,11 +182,10 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
-  const { scriptUser } = parts.execution;
-  if (scriptUser !== null && !release)
-    await giveTo(scriptUser, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
+  if (user !== null && !release)
+    await giveTo(user, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
   const cachePaths = instruction.cache ?? [];
-  const cache = openCacheFolders(parts.workspaces.root, instruction, scriptUser);
+  const cache = openCacheFolders(parts.workspaces.root, instruction, user);
   if (cachePaths.length > 0 && !release)
     for (const line of cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
   try {
@@ -185,7 +204,7 @@ async function runOrRollBack(
   parts: Work & { checkedOut: CheckedOut; caches: string | null },
 ): Promise<StageEnd> {
   const { held, stream, workspaces, checkedOut } = parts;
-  if (instruction.stages.length === 0)
+  if (instruction.stages.length === 0 && !instruction.approval)
     stream.say("system", "No stage has a script to run: the commit was checked out, and that is all.");
   const services = workspaces.services(instruction.projectId);
   const clone = workspaces.cacheOf(instruction.projectId);

@@ -42,7 +42,16 @@ export interface Workspace {
    * The task is over. Keeps the folder and the `keep` - 1 kept last before it, or removes it. A folder that an earlier
    * task has kept stays in any case.
    */
-  close(end: { isKept: boolean; keep: number }): Promise<void>;
+  close(end: WorkspaceEnd): Promise<void>;
+}
+
+export interface WorkspaceEnd {
+  isKept: boolean;
+  keep: number;
+  /** The folder stays until this time (milliseconds) for a deploy that waits for an approval. It is no release yet. */
+  builtUntil?: number;
+  /** Tasks whose built folders stay. */
+  waitingTasks?: readonly number[];
 }
 
 interface RunRecord {
@@ -51,6 +60,8 @@ interface RunRecord {
   isKept: boolean;
   /** When it last became the live release. Missing in records of earlier versions. */
   keptAt?: number;
+  /** Set while its deploy waits for an approval; it ends at this time at the latest. */
+  builtUntil?: number;
 }
 
 /** The kept workspace of a release. */
@@ -60,6 +71,8 @@ export interface KeptWorkspace {
 }
 
 const recordName = "run.json";
+/** Of one project. A built workspace that was removed is built again, and its approval is requested again. */
+const maxBuilt = 10;
 /** A clone that no task used for this long is removed; the next task clones again. */
 const cacheUnusedMs = 90 * 24 * 3_600_000;
 
@@ -131,6 +144,27 @@ export function openWorkspaces(options: WorkspacesOptions) {
       .toSorted((a, b) => b.keptAt - a.keptAt);
   }
 
+  /** Folders whose deploy still waits for an approval. */
+  function builtIn(projectId: number, waitingTasks: readonly number[] = []): string[] {
+    return foldersIn(ofProject(projectId))
+      .filter((name) => waitingTasks.includes(taskIdOf(name)))
+      .map((name) => join(ofProject(projectId), name))
+      .flatMap((folder) => {
+        const until = readRecord(folder)?.builtUntil ?? 0;
+        return until > clock.now() ? [{ folder, until }] : [];
+      })
+      .toSorted((a, b) => b.until - a.until)
+      .slice(0, maxBuilt)
+      .map(({ folder }) => folder);
+  }
+
+  /** Answers those that nobody waits for any more. */
+  function formerlyBuiltIn(projectId: number, waiting: readonly string[]): string[] {
+    return foldersIn(ofProject(projectId))
+      .map((name) => join(ofProject(projectId), name))
+      .filter((folder) => !waiting.includes(folder) && isBuilt(readRecord(folder)));
+  }
+
   function workspaceAt(projectId: number, folder: string, record: RunRecord): Workspace {
     return {
       source: join(folder, "source"),
@@ -148,7 +182,13 @@ export function openWorkspaces(options: WorkspacesOptions) {
           log.warn({ folder, error: messageOf(error) }, "what a task runs could not be written down");
         }
       },
-      async close({ isKept, keep }) {
+      async close({ isKept, keep, builtUntil, waitingTasks }) {
+        const built = builtIn(projectId, waitingTasks);
+        if (builtUntil !== undefined) {
+          writeRecord(folder, { owner, trees: [], isKept: false, builtUntil });
+          for (const former of formerlyBuiltIn(projectId, [folder, ...built])) await tryToRemove(former);
+          return;
+        }
         if (!isKept || policy === "none") {
           if (!record.isKept) await tryToRemove(folder);
           return;
@@ -157,9 +197,10 @@ export function openWorkspaces(options: WorkspacesOptions) {
         const keptAt = Math.max(clock.now(), (keptIn(projectId)[0]?.keptAt ?? 0) + 1);
         writeRecord(folder, { owner, trees: [], isKept: true, keptAt });
         const kept = keptIn(projectId).slice(0, keep);
+        const stay = [...built, ...kept.map((release) => release.folder)];
         for (const each of roots.map((root) => join(root, "work", `project-${projectId}`)))
           for (const name of foldersIn(each))
-            if (!kept.some((one) => one.folder === join(each, name))) await tryToRemove(join(each, name));
+            if (!stay.includes(join(each, name))) await tryToRemove(join(each, name));
       },
     };
   }
@@ -198,16 +239,17 @@ export function openWorkspaces(options: WorkspacesOptions) {
       writeRecord(folder, record);
       return workspaceAt(projectId, folder, record);
     },
-    /** The workspace that an earlier task has kept; null: it no longer exists. */
+    /** The workspace that an earlier task has kept or built; null: it no longer exists. */
     reopen(projectId: number, taskId: number, attempt: number): Workspace | null {
       const folder = join(ofProject(projectId), `task-${taskId}-${attempt}`);
       const record = readRecord(folder);
-      if (!record?.isKept || !existsSync(join(folder, "source"))) return null;
+      const isThere = record?.isKept || (record?.builtUntil ?? 0) > clock.now();
+      if (!record || !isThere || !existsSync(join(folder, "source"))) return null;
       return workspaceAt(projectId, folder, { ...record, owner, trees: [] });
     },
     kept(projectId: number): KeptWorkspace[] {
       return keptIn(projectId).flatMap(({ folder, name }) => {
-        const taskId = Number(/^task-(\d+)-\d+$/.exec(name)?.[1]);
+        const taskId = taskIdOf(name);
         return Number.isInteger(taskId) ? [{ taskId, folder }] : [];
       });
     },
@@ -222,7 +264,8 @@ export function openWorkspaces(options: WorkspacesOptions) {
         swept += await sweepCaches(root);
         for (const folder of workspacesIn(root)) {
           const record = readRecord(folder);
-          const isIdle = record?.isKept && !record.trees?.length;
+          const isAwaited = (record?.builtUntil ?? 0) > clock.now();
+          const isIdle = (record?.isKept || isAwaited) && !record?.trees?.length;
           if (isIdle || (record && isSameProcessAlive(record.owner))) continue;
           await endOrphans(record, stopGraceMs);
           if (!record?.isKept && (await tryToRemove(folder))) swept += 1;
@@ -233,6 +276,16 @@ export function openWorkspaces(options: WorkspacesOptions) {
   };
 }
 export type Workspaces = ReturnType<typeof openWorkspaces>;
+
+/** Whether it was built for a deploy that nobody had approved when the record was written. */
+function isBuilt(record: RunRecord | null): boolean {
+  return record?.builtUntil !== undefined && !record.isKept;
+}
+
+/** NaN: not the folder of a task. */
+function taskIdOf(folderName: string): number {
+  return Number(/^task-(\d+)-\d+$/.exec(folderName)?.[1]);
+}
 
 function workspacesIn(root: string): string[] {
   const work = join(root, "work");

@@ -16,6 +16,22 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
           .select(["projects.id as project_id", "group_members.permission"]),
       );
 
+  /** Members with one of these permissions, directly and through the group. */
+  const usersOf = (projectId: number, permissions: Permission[]) =>
+    db
+      .selectFrom("project_members")
+      .where("project_members.project_id", "=", projectId)
+      .where("project_members.permission", "in", permissions)
+      .select("project_members.user_id")
+      .union(
+        db
+          .selectFrom("projects")
+          .innerJoin("group_members", "group_members.group_id", "projects.group_id")
+          .where("projects.id", "=", projectId)
+          .where("group_members.permission", "in", permissions)
+          .select("group_members.user_id"),
+      );
+
   async function projectIds(userId: number, needed: Permission): Promise<number[]> {
     const rows = (await ofUser(userId).execute()).filter((row) => includes(row.permission, needed));
     return [...new Set(rows.map((row) => row.project_id))].sort((a, b) => a - b);
@@ -78,19 +94,19 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
       );
     },
     async viewersOfProject(projectId) {
+      return (await usersOf(projectId, ["view", "manage"]).execute())
+        .map((row) => row.user_id)
+        .sort((a, b) => a - b);
+    },
+    async managersOfProject(projectId) {
       const rows = await db
-        .selectFrom("project_members")
-        .where("project_members.project_id", "=", projectId)
-        .select("project_members.user_id")
-        .union(
-          db
-            .selectFrom("projects")
-            .innerJoin("group_members", "group_members.group_id", "projects.group_id")
-            .where("projects.id", "=", projectId)
-            .select("group_members.user_id"),
-        )
+        .selectFrom("users")
+        .select("id")
+        .where("disabled", "=", 0)
+        .where((eb) => eb.or([eb("role", "=", "admin"), eb("id", "in", usersOf(projectId, ["manage"]))]))
+        .orderBy("id")
         .execute();
-      return rows.map((row) => row.user_id).sort((a, b) => a - b);
+      return rows.map((row) => row.id);
     },
     membersOfProject: (projectId) =>
       db

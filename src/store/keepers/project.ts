@@ -54,7 +54,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
             liveNote: "",
             homeRunnerId: null,
           }),
-          needs: JSON.stringify(needsOf(project.stages)),
+          needs: JSON.stringify(needsOf({ deploy: noApproval, ...project })),
         })
         .returningAll();
       return projectShape.read(await named(project.name, insert.executeTakeFirstOrThrow()));
@@ -75,7 +75,8 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
       return pageOf(db, found, request, (query) => query.orderBy("name"), projectShape.read);
     },
     async update(id, change) {
-      const needs = change.stages && { needs: JSON.stringify(needsOf(change.stages)) };
+      const before = change.stages || change.deploy ? await this.byId(id) : null;
+      const needs = before && { needs: JSON.stringify(needsOf({ ...before, ...change })) };
       const set = { ...projectShape.update(change), ...needs };
       if (Object.keys(set).length === 0) return this.byId(id);
       const update = db.updateTable("projects").set(set).where("id", "=", id).returningAll();

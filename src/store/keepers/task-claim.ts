@@ -82,14 +82,25 @@ const isSafe = (isolation: IsolationLevel, hasContainers: boolean) => {
 };
 
 /**
+ * A task with a built workspace goes to the runner that has it, unless that runner is gone or the project was moved: then
+ * the task is built again.
+ */
+const hasWorkspace = ({ runnerId, approvals = false, goneBefore }: TaskClaim) => sql<SqlBool>`(
+  first.approval is null or (${approvals ? 1 : 0} = 1 and (first.runner_id is null
+    or first.runner_id = ${runnerId} or projects.home_runner_id = ${runnerId}
+    or not exists (select 1 from runners as builder where builder.id = first.runner_id
+      and builder.disabled = 0 and builder.last_seen_at >= ${goneBefore?.getTime() ?? 0}))))`;
+
+/**
  * The first task that may start, among the first task of each free project. A task created in the future may start at
  * once: the clock was set back since.
  */
 async function nextClaimable(
   { db, dialect }: Scope,
-  { runnerId, now, labels, isolation = "none", containers = false }: TaskClaim,
+  request: TaskClaim,
   lock: RawBuilder<unknown>,
 ): Promise<{ id: number } | undefined> {
+  const { runnerId, now, labels, isolation = "none", containers = false } = request;
   const { rows } = await sql<{ id: number }>`with ${waitingProjects(dialect)}
     select queued.id from waiting
     cross join projects
@@ -101,6 +112,7 @@ async function nextClaimable(
       where first.project_id = waiting.project_id and first.state = 'queued'
       and (first.not_before is null or first.not_before <= ${now.getTime()}
         or first.created_at > ${now.getTime() + clockSlackMs})
+      and ${hasWorkspace(request)}
       order by first.priority desc, first.id limit 1)
     order by queued.priority desc, queued.id limit 1
     ${lock}`.execute(db);

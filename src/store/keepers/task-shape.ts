@@ -65,6 +65,8 @@ export const isUnfinished = sql<SqlBool>`state in ('queued', 'dispatched', 'runn
 /** Word for word as in the indexes over finished tasks. */
 export const isFinished = sql<SqlBool>`finished_at is not null`;
 
+export const isWaiting = sql<SqlBool>`state = 'waiting'`;
+
 /** As a literal, so that the partial indexes over unfinished tasks can be used too. */
 export function isInState(state: TaskState): RawBuilder<SqlBool> {
   return sql<SqlBool>`state = ${sql.lit(state)}`;

@@ -8,7 +8,7 @@ import { positionsOf } from "./queue-order.ts";
 import { claimTask } from "./task-claim.ts";
 import { listTasks } from "./task-list.ts";
 import { buildTaskLogKeeper } from "./task-log.ts";
-import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
+import { isHeld, isInState, isQueued, isWaiting, taskShape } from "./task-shape.ts";
 
 const selectTask = fixedQuery(["id"], (db, { id }: { id: number }) =>
   db.selectFrom("tasks").selectAll().where("id", "=", id),
@@ -54,6 +54,11 @@ export function buildTaskKeeper(scope: Scope): TaskKeeper {
     },
     async unfinishedOfProject(projectId) {
       return (await selectUnfinished(scope, { project_id: projectId })).map(taskShape.read);
+    },
+    async waiting(projectId) {
+      const all = db.selectFrom("tasks").selectAll().where(isWaiting);
+      const asked = projectId === undefined ? all : all.where("project_id", "=", projectId);
+      return (await asked.orderBy("id").execute()).map(taskShape.read);
     },
     async change(id, { whileIn, leaseHash, leaseUntil, set }) {
       const row = await db

@@ -149,13 +149,14 @@ export async function restore({ databaseUrl, path, onKey, endTask }: RestoreOpti
 
 /**
  * The original installation has run these tasks since, or runs them now: a second run would deploy an old commit over a
- * newer one. A debounce window is a queued task, so it ends too.
+ * newer one. A debounce window is a queued task, so it ends too, and so does a deploy that waits for an approval, which may
+ * have been approved there.
  */
 async function endTasks(db: Database, endTask: NonNullable<RestoreOptions["endTask"]>): Promise<number> {
   const unfinished = await db
     .selectFrom("tasks")
     .selectAll()
-    .where("state", "in", unfinishedStates)
+    .where("state", "in", [...unfinishedStates, "waiting"])
     .execute();
   for (const row of unfinished) {
     const change = { ...endTask(taskShape.read(row)), leaseHash: null, leaseUntil: null, notBefore: null };

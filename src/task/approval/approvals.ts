@@ -8,8 +8,6 @@ import { answerApproval, endApprovals } from "./answer-approval.ts";
 /** Answers to tasks that wait for an approval. */
 export interface Approvals {
   answer(id: number, isApproved: boolean, username: string, comment: string): Promise<Task>;
-  /** Cancels requests that expired or were overtaken. */
-  end(): Promise<void>;
   start(): void;
   stop(): void;
 }
@@ -22,7 +20,10 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   async function end(): Promise<void> {
     try {
-      for (const task of await store.run(endApprovals, null)) events.finished(task);
+      for (const { task, line } of await store.run(endApprovals, null)) {
+        events.logged(task, [line]);
+        events.finished(task);
+      }
     } catch (error) {
       log.error({ error: messageOf(error) }, "requests for approval could not be looked at");
     }
@@ -30,12 +31,12 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   return {
     async answer(id, isApproved, username, comment) {
-      const task = await store.run(answerApproval, { id, isApproved, username, comment });
+      const { task, line } = await store.run(answerApproval, { id, isApproved, username, comment });
+      events.logged(task, [line]);
       if (task.state === "queued") events.changed(task);
       else events.finished(task);
       return task;
     },
-    end,
     start() {
       timer = setInterval(() => void end(), lookEveryMs);
     },

@@ -1,28 +1,63 @@
 import { requiresApproval } from "../../model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import type { Project } from "../../model/project.ts";
-import { operation } from "../../model/store.ts";
+import type { Release } from "../../model/release.ts";
+import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
-import { isSideEffect } from "../queue/stages.ts";
+import { isSideEffect, resetStages } from "../queue/stages.ts";
+import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
-/**
- * Whether a task must be built, and then approved, before it may deploy. It is asked when the task is handed out. A
- * rollback brings back what was deployed before, and must not wait.
- */
+/** Whether a task must be built, and then approved, before it may deploy. It is decided when the task is handed out. */
 export function needsApproval(task: Task, project: Project): boolean {
-  if (task.rollbackTo !== null) return false;
   const deploys = task.stages.some(({ name, state }) => isSideEffect(name) && state === "pending");
-  return task.approval === null && deploys && requiresApproval(project.deploy, task.ref);
+  return task.approval === null && deploys && requiresApproval(project.deploy, task);
 }
 
-/** Pins what is built and approved. Null: the task is no longer with a runner. */
-export const pinTask = operation("pinTask", async (keepers, id: number): Promise<Task | null> => {
-  const task = await keepers.tasks.byId(id);
-  const project = task && (await keepers.projects.byId(task.projectId));
-  if (!task || !project) return null;
-  if (!needsApproval(task, project)) return task;
-  const { git, stages, env, image, deploy } = project;
-  const approval: TaskApproval = {
+/** Whether another runner has the approved workspace. */
+export function isBuiltElsewhere({ approval, runnerId }: Task): boolean {
+  return approval?.state === "approved" && approval.built?.runnerId !== runnerId;
+}
+
+/** A task that was just handed out. Null: it is no longer with a runner. */
+export const prepareApproval = operation(
+  "prepareApproval",
+  async (keepers, id: number): Promise<DecidedTask | { task: Task; line: null } | null> => {
+    const task = await keepers.tasks.byId(id);
+    const project = task && (await keepers.projects.byId(task.projectId));
+    if (!task || !project) return null;
+    if (task.approval !== null && isBuiltElsewhere(task)) {
+      const reason = `Runner ${task.approval.built?.runnerId}, which has the approved build, is gone or not used any more. ${askedAgain}`;
+      return decided(keepers, task, { ...builtAgain(task, task.approval), reason });
+    }
+    if (!needsApproval(task, project)) return { task, line: null };
+    const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
+    const approval = requestFor(project, back);
+    const isKept = back?.state === "kept" && back.runnerId === task.runnerId;
+    if (!isKept) return decided(keepers, task, { approval });
+    // A kept release needs no build: its approval is requested at once.
+    const { taskId, attempt, runnerId } = back;
+    return decided(
+      keepers,
+      task,
+      waitingSince({ ...approval, built: { taskId, attempt, runnerId } }, keepers.now()),
+    );
+  },
+);
+
+/** Writes the reason to the log, if there is one. */
+async function decided(
+  keepers: OperationKeepers,
+  { id }: Task,
+  set: Partial<Task>,
+): Promise<DecidedTask | { task: Task; line: null } | null> {
+  const task = await keepers.tasks.change(id, { whileIn: ["dispatched"], set });
+  if (!task || set.reason === undefined) return task && { task, line: null };
+  return { task, line: await appendSystemLine(keepers, task, keepers.now()) };
+}
+
+/** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */
+function requestFor({ git, stages, env, image, deploy }: Project, back: Release | null): TaskApproval {
+  return {
     state: "building",
     notByPusher: deploy.notByPusher,
     expiresAfterMinutes: deploy.expiresAfterMinutes,
@@ -31,26 +66,17 @@ export const pinTask = operation("pinTask", async (keepers, id: number): Promise
     by: null,
     at: null,
     comment: "",
-    pinned: { git, stages, env, image },
+    pinned: { git, stages: back?.stages ?? stages, env: back?.env ?? env, image },
+    built: null,
   };
-  return keepers.tasks.change(id, { whileIn: ["dispatched"], set: { approval } });
-});
-
-/** The task as its runner gets it: until it is approved, without the stages that deploy. */
-export function withoutDeploy(task: Task): Task {
-  if (task.approval?.state !== "building") return task;
-  const stages = task.stages.map((stage) =>
-    isSideEffect(stage.name) ? { ...stage, state: "skipped" as const } : stage,
-  );
-  return { ...task, stages };
 }
 
-/** What changes when the build of a task that needs an approval has succeeded. */
+/** What changes when the workspace of a task that needs an approval is ready. */
 export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
   const expiresAt = new Date(now.getTime() + approval.expiresAfterMinutes * 60_000);
   return {
     state: "waiting",
-    reason: "waits for an approval",
+    reason: `Waiting for approval until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.`,
     approval: {
       ...approval,
       state: "waiting",
@@ -59,6 +85,21 @@ export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
     },
     leaseHash: null,
     leaseUntil: null,
-    runnerId: null,
   };
+}
+
+export const askedAgain = "It is built again, and its approval is requested again.";
+
+/** What changes when the approved workspace is lost. The pinned values stay: they are what the first request was about. */
+export function builtAgain(task: Task, approval: TaskApproval): Partial<Task> {
+  return {
+    approval: { ...approval, state: "building", by: null, at: null, comment: "", built: null },
+    stages: resetStages(task.stages),
+  };
+}
+
+/** The step of the task that its runner is given; null: it needs no approval. */
+export function stepOf({ approval }: Task): "build" | "deploy" | null {
+  if (approval?.state === "building") return "build";
+  return approval?.state === "approved" ? "deploy" : null;
 }

@@ -1,14 +1,18 @@
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { projectChannel } from "../../model/console-names.ts";
+import { consoleUserId, projectChannel } from "../../model/console-names.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { type LogLineJson, logLineJson, type TaskJson, taskJson } from "../queue/task-json.ts";
 
-/** Messages on `private-project-<id>`; `private-project-<id>/task-<id>` carries the same ones, and the log. */
+/**
+ * Messages on `private-project-<id>`; `private-project-<id>/task-<id>` carries the same ones, and the log. `approval` goes
+ * to the console's connections of the people who may approve, whatever page they have open.
+ */
 export type LiveMessage =
   | { type: "task"; event: TaskEvent | "task.changed"; task: TaskJson }
+  | { type: "approval"; project: string; task: TaskJson }
   | { type: "delivery"; delivery: DeliverySummary }
   | { type: "log"; taskId: number; from: number; lines: LogLineJson[] };
 
@@ -16,8 +20,14 @@ export function taskChannel(projectId: number, taskId: number): string {
   return `${projectChannel(projectId)}/task-${taskId}`;
 }
 
+/** The console's connections are temporary. */
+export interface LiveTarget {
+  targetType: "channel" | "temp_user";
+  target: string;
+}
+
 /** Passes a message to the push gateway: in this process, or another one over HTTP. */
-export type PublishToChannel = (channel: string, data: string) => Promise<void>;
+export type PublishLive = (to: LiveTarget, data: string) => Promise<void>;
 
 /**
  * Limit of messages that wait for the gateway; above it they are dropped, and browsers fetch missing lines by index.
@@ -29,18 +39,23 @@ const messageMaxLength = 200_000;
 /** Without a gateway there are no subscribers. */
 export const silentLive: Live = {
   task: () => {},
+  approval: () => {},
   log: () => {},
   delivery: () => {},
   flushed: async () => {},
 };
 
 /** Live events of tasks for browsers. */
-export function buildLive(publish: PublishToChannel, log: Log) {
+export function buildLive(publish: PublishLive, log: Log) {
   let last = Promise.resolve();
   let waiting = 0;
   let dropped = 0;
 
   function say(channel: string, data: string): void {
+    send({ targetType: "channel", target: channel }, data);
+  }
+
+  function send(to: LiveTarget, data: string): void {
     if (waiting >= maxWaiting) {
       dropped += 1;
       return;
@@ -48,9 +63,9 @@ export function buildLive(publish: PublishToChannel, log: Log) {
     waiting += 1;
     // One after the other, so that log lines keep their order.
     last = last
-      .then(() => publish(channel, data))
+      .then(() => publish(to, data))
       .catch((error: unknown) =>
-        log.warn({ channel, error: messageOf(error) }, "a live message was not published"),
+        log.warn({ channel: to.target, error: messageOf(error) }, "a live message was not published"),
       )
       .finally(() => {
         waiting -= 1;
@@ -65,6 +80,12 @@ export function buildLive(publish: PublishToChannel, log: Log) {
       const data = JSON.stringify({ type: "task", event, task: taskJson(task) } satisfies LiveMessage);
       say(projectChannel(task.projectId), data);
       say(taskChannel(task.projectId, task.id), data);
+    },
+    /** A deploy waits for the approval of one of these users. */
+    approval(task: Task, project: string, userIds: number[]): void {
+      const message: LiveMessage = { type: "approval", project, task: taskJson(task) };
+      const data = JSON.stringify(message);
+      for (const id of userIds) send({ targetType: "temp_user", target: consoleUserId(id) }, data);
     },
     log(task: Task, lines: LogLine[]): void {
       for (const part of partsOf(lines.map(logLineJson)))

@@ -1,5 +1,5 @@
 import { deployServiceHeader } from "../../model/console-names.ts";
-import type { PublishToChannel } from "./live.ts";
+import type { PublishLive } from "./live.ts";
 
 const timeoutMs = 5000;
 
@@ -7,15 +7,15 @@ const timeoutMs = 5000;
 export function buildPushClient(
   options: { url: string; apiKey: string | undefined },
   send: typeof fetch = fetch,
-): PublishToChannel {
+): PublishLive {
   const address = `${options.url.replace(/\/+$/, "")}/feign/publish`;
   const headers: Record<string, string> = { ...deployServiceHeader, "content-type": "application/json" };
   if (options.apiKey) headers.authorization = `Bearer ${options.apiKey}`;
-  return async (channel, data) => {
+  return async (to, data) => {
     const response = await send(address, {
       method: "POST",
       headers,
-      body: JSON.stringify({ targetType: "channel", target: channel, data }),
+      body: JSON.stringify({ ...to, data }),
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),
     });

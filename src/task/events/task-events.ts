@@ -33,7 +33,7 @@ export interface TaskEvents extends TaskAnnouncer {
 }
 
 export interface TaskEventsParts {
-  keepers: Pick<Keepers, "projects" | "webhookConfigs">;
+  keepers: Pick<Keepers, "projects" | "webhookConfigs" | "permissions">;
   hasStatusToken: HasStatusToken;
   wakeups: Wakeups;
   live: Live;
@@ -96,6 +96,13 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     if (event !== "task.changed") await notify(event, task, project);
     if (event === "task.queued") await noteWaiting(task, project);
     await report(task, project, known?.hasStatusToken);
+  }
+
+  /** The connections of those who may approve the deploy. */
+  async function tellManagers(task: Task): Promise<void> {
+    const project = await keepers.projects.byId(task.projectId);
+    if (!project) return;
+    live.approval(task, project.name, await keepers.permissions.managersOfProject(project.id));
   }
 
   /** A failed notification must not prevent the commit status. */
@@ -173,6 +180,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     waiting(task) {
       changed(task);
       wakeups.notify(queueTopic);
+      later(task, "approval.requested", () => tellManagers(task));
       tellLater("approval.requested", task);
     },
     finished,

@@ -12,12 +12,12 @@ export function buildTaskMetrics(
   const registers = [registry];
   new Gauge({
     name: "slipway_tasks",
-    help: "Unfinished tasks by state; `queued` is the depth of the queue.",
+    help: "Tasks that have not ended, by state; `queued` is the depth of the queue, `waiting` tasks need an approval.",
     labelNames: ["state"],
     registers,
     async collect() {
       const counts = await tasks.countByState();
-      for (const state of unfinishedStates) this.set({ state }, counts[state]);
+      for (const state of [...unfinishedStates, "waiting"] as const) this.set({ state }, counts[state]);
     },
   });
   const wait = new Histogram({

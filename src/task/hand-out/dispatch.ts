@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { labelsOf, type Runner } from "../../model/runner.ts";
+import { labelsOf, type Runner, seenWithinMs } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task, TaskClaim } from "../../model/task.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type RunTask,
 } from "../../runner/protocol.ts";
 import { hashToken, randomToken } from "../../secrets.ts";
-import { needsApproval, pinTask, withoutDeploy } from "../approval/request-approval.ts";
+import { isBuiltElsewhere, needsApproval, prepareApproval } from "../approval/request-approval.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { queueTopic, type Wakeups } from "../events/wakeups.ts";
 import { type InstructionParts, instructionFor, Undeliverable } from "./instruction.ts";
@@ -33,6 +33,7 @@ const maxMeetings = 3;
 export function buildDispatch(parts: DispatchParts) {
   const { store, wakeups, limits } = parts;
   const closing = new AbortController();
+  const startedAt = store.now();
 
   async function claimOnce(runner: Runner, request: ClaimRequest): Promise<RunTask | null> {
     const lease = randomToken(leaseBytes);
@@ -42,6 +43,8 @@ export function buildDispatch(parts: DispatchParts) {
       labels: offered(runner, request),
       isolation: request.isolation,
       containers: request.containers,
+      approvals: request.features.includes("approvals"),
+      ...goneAt(now),
       concurrency: request.concurrency,
       leaseHash: hashToken(lease),
       leaseUntil: new Date(now.getTime() + limits.leaseMs),
@@ -50,18 +53,15 @@ export function buildDispatch(parts: DispatchParts) {
     if (!task) return null;
     try {
       await mustBeActive(runner);
-      const pinned = await pinnedIfNeeded(task);
-      const instruction = await instructionFor(withoutDeploy(pinned), lease, {
-        ...parts,
-        keepers: store,
-        now,
-      });
+      const prepared = await preparedForApproval(task);
+      if (prepared.state === "waiting") return claimOnce(runner, request);
+      const instruction = await instructionFor(prepared, lease, { ...parts, keepers: store, now });
       if (!request.containers && needsContainers(instruction)) {
         // The project was changed since the claim. This runner would run the script without its container.
         await giveBack({ taskId: task.id, attempt: task.attempt, lease });
         return null;
       }
-      parts.events.changed(task);
+      parts.events.changed(prepared);
       return instruction;
     } catch (error) {
       if (!(error instanceof Undeliverable)) {
@@ -73,13 +73,22 @@ export function buildDispatch(parts: DispatchParts) {
     }
   }
 
-  /** A deploy that needs an approval is only built for now. */
-  async function pinnedIfNeeded(task: Task): Promise<Task> {
-    const project = await store.projects.byId(task.projectId);
-    if (project === null || !needsApproval(task, project)) return task;
-    const pinned = await store.run(pinTask, task.id);
-    if (pinned === null) throw new Undeliverable("The task or its project has been deleted.");
-    return pinned;
+  /** A deploy that needs an approval is only built for now, or waits at once if its release is kept. */
+  async function preparedForApproval(claimed: Task): Promise<Task> {
+    const project = await store.projects.byId(claimed.projectId);
+    if (project === null || !(needsApproval(claimed, project) || isBuiltElsewhere(claimed))) return claimed;
+    const prepared = await store.run(prepareApproval, claimed.id);
+    if (prepared === null) throw new Undeliverable("The task or its project has been deleted.");
+    const { task, line } = prepared;
+    if (line) parts.events.logged(task, [line]);
+    if (task.state === "waiting") parts.events.waiting(task);
+    return task;
+  }
+
+  /** Runners could not call while the server was down: none counts as gone before they had time to come back. */
+  function goneAt(now: Date): Pick<TaskClaim, "goneBefore"> {
+    const beforeMs = now.getTime() - seenWithinMs;
+    return beforeMs > startedAt.getTime() ? { goneBefore: new Date(beforeMs) } : {};
   }
 
   /** Two instances that conflict on one project try again; after a third conflict in a row, the next poll continues. */
@@ -105,10 +114,11 @@ export function buildDispatch(parts: DispatchParts) {
 
   /** The runner or the database is gone, so nobody has the task: it returns to the queue unchanged. */
   async function giveBack({ taskId, lease, attempt }: Held): Promise<void> {
+    const runnerId = (await store.tasks.byId(taskId))?.approval?.built?.runnerId ?? null;
     const queued = await store.tasks.change(taskId, {
       whileIn: ["dispatched"],
       leaseHash: hashToken(lease),
-      set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId: null },
+      set: { state: "queued", attempt: attempt - 1, leaseHash: null, leaseUntil: null, runnerId },
     });
     if (queued) parts.events.changed(queued);
   }

@@ -1,9 +1,8 @@
 import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
+import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteLost } from "../release/serving.ts";
-import type { DecidedTask } from "./refuse-task.ts";
 
 /** The first attempt and one repeat. */
 const maxAttempts = 2;
@@ -36,13 +35,14 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
       stages: endStages(task.stages, "canceled", now),
       finishedAt: now,
     };
-  if (!isTouched && task.attempt < maxAttempts)
+  const built = task.approval?.built ?? null;
+  if (!isTouched && task.attempt - (built?.attempt ?? 0) < maxAttempts)
     return {
       state: "queued",
       reason: "The runner vanished before deploy began; the task was queued once more.",
-      stages: resetStages(task.stages),
-      runnerId: null,
-      startedAt: null,
+      ...(built
+        ? { runnerId: built.runnerId }
+        : { stages: resetStages(task.stages), runnerId: null, startedAt: null }),
     };
   const during = task.stages.find((stage) => stage.state === "running")?.name ?? "the task";
   return {

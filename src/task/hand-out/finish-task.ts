@@ -1,8 +1,10 @@
 import { operation } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import type { LogLine, Task } from "../../model/task.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
-import { waitingSince } from "../approval/request-approval.ts";
+import { supersedeWaiting } from "../approval/answer-approval.ts";
+import { askedAgain, builtAgain, waitingSince } from "../approval/request-approval.ts";
 import { endStages } from "../queue/stages.ts";
+import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteEnd, rollbackText } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
 
@@ -11,19 +13,30 @@ interface Ending {
   state: FinishRequest["state"];
   reason: string;
   kept: FinishRequest["kept"];
+  isWorkspaceLost: boolean;
+}
+
+interface Finished {
+  task: Task;
+  /** Why the server decided something else than the runner reported; null: it did not. */
+  line: LogLine | null;
+  /** Requests for approval that the deploy has overtaken. */
+  superseded: DecidedTask[];
 }
 
 /** Null: the runner no longer holds the task. */
 export const finishTask = operation(
   "finishTask",
-  async (keepers, { held, state, reason, kept }: Ending): Promise<Task | null> => {
+  async (keepers, { held, state, reason, kept, isWorkspaceLost }: Ending): Promise<Finished | null> => {
     const before = await renew(keepers, held);
     if (!before) return null;
     const now = keepers.now();
-    if (state === "success" && before.approval?.state === "building") {
-      const set =
-        before.state === "canceling" ? canceledBuild(before, now) : waitingSince(before.approval, now);
-      return keepers.tasks.change(before.id, { whileIn: [before.state], set });
+    const set = approvalStep(before, { state, isWorkspaceLost }, now);
+    if (set !== null) {
+      const task = await keepers.tasks.change(before.id, { whileIn: [before.state], set });
+      if (!task) return null;
+      if (kept) await keepers.releases.keepOnly(task.projectId, held.runnerId, kept);
+      return { task, line: await appendSystemLine(keepers, task, now), superseded: [] };
     }
     // A cancel keeps its own reason: the person who canceled, or the superseding task.
     const given = state === "canceled" && before.reason ? before.reason : reason;
@@ -38,14 +51,35 @@ export const finishTask = operation(
         finishedAt: now,
       },
     });
-    if (task) await noteEnd(keepers, task, kept, now);
-    return task;
+    if (!task) return null;
+    await noteEnd(keepers, task, kept, now);
+    return { task, line: null, superseded: await supersedeWaiting(keepers, task) };
   },
 );
 
-/** It was built, and canceled before an approval was requested. */
-function canceledBuild({ stages }: Task, now: Date): Partial<Task> {
-  return { state: "canceled", stages: endStages(stages, "canceled", now), leaseUntil: null, finishedAt: now };
+/** What the end of an attempt means for a deploy that needs an approval; null: it ends as every task. */
+function approvalStep(
+  before: Task,
+  { state, isWorkspaceLost }: Pick<Ending, "state" | "isWorkspaceLost">,
+  now: Date,
+): Partial<Task> | null {
+  const { approval, attempt, runnerId } = before;
+  const isBuilt = state === "success" && approval?.state === "building";
+  const isLost = isWorkspaceLost && approval?.state === "approved";
+  if (approval === null || runnerId === null || !(isBuilt || isLost)) return null;
+  if (before.state === "canceling") {
+    const stages = endStages(before.stages, "canceled", now);
+    return { state: "canceled", stages, leaseUntil: null, finishedAt: now };
+  }
+  if (isBuilt) return waitingSince({ ...approval, built: { taskId: before.id, attempt, runnerId } }, now);
+  return {
+    ...builtAgain(before, approval),
+    state: "queued",
+    reason: `The approved build is gone from its runner. ${askedAgain}`,
+    leaseHash: null,
+    leaseUntil: null,
+    runnerId: null,
+  };
 }
 
 /** The outcome comes first: a commit status shows little more. */

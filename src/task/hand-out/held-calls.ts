@@ -15,7 +15,6 @@ import type {
   StageRequest,
 } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
-import type { Approvals } from "../approval/approvals.ts";
 import type { TaskEvents } from "../events/task-events.ts";
 import { taskTopic, type Wakeups } from "../events/wakeups.ts";
 import { hasSideEffects } from "../queue/stages.ts";
@@ -33,7 +32,6 @@ export interface HeldCallsParts {
   wakeups: Wakeups;
   limits: TaskLimits;
   clock: Pick<Clock, "elapsed">;
-  approvals: Pick<Approvals, "end">;
 }
 
 const leaseLost: HeldAnswer = { continue: false, why: "lease_lost" };
@@ -47,8 +45,7 @@ const timeoutSlackMs = 15_000;
 const endingMs = 60_000;
 
 /** The calls of a runner about a task it holds. All are idempotent, renew the lease, and return whether to continue. */
-export function buildHeldCalls(parts: HeldCallsParts) {
-  const { store, events, wakeups, limits, clock, approvals } = parts;
+export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCallsParts) {
   const watch = buildSilenceWatch(clock.elapsed);
   const released = new AbortController();
 
@@ -76,7 +73,7 @@ export function buildHeldCalls(parts: HeldCallsParts) {
     const project = await store.projects.byId(task.projectId);
     if (!project) return { continue: false, why: "canceled" };
     const sign = `${task.attempt} ${running.name}`;
-    return watch.unchangedMs(task.id, sign) > allowedMs(project, running)
+    return watch.unchangedMs(task.id, sign) > allowedMs({ ...project, ...task.approval?.pinned }, running)
       ? { continue: false, why: "timeout" }
       : { continue: true };
   }
@@ -128,12 +125,19 @@ export function buildHeldCalls(parts: HeldCallsParts) {
     },
 
     async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
-      const { state, reason, kept } = request;
-      const done = await store.run(finishTask, { held: leaseOf(runner, request), state, reason, kept });
+      const { state, reason, kept, isWorkspaceLost = false } = request;
+      const held = leaseOf(runner, request);
+      const done = await store.run(finishTask, { held, state, reason, kept, isWorkspaceLost });
       if (!done) return leaseLost;
-      if (done.state === "waiting") events.waiting(done);
-      else events.finished(done);
-      if (done.state === "success") void approvals.end();
+      const { task, line, superseded } = done;
+      if (line) events.logged(task, [line]);
+      if (task.state === "waiting") events.waiting(task);
+      else if (task.state === "queued") events.changed(task);
+      else events.finished(task);
+      for (const older of superseded) {
+        events.logged(older.task, [older.line]);
+        events.finished(older.task);
+      }
       return { continue: false };
     },
 

@@ -13,6 +13,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
+import { stepOf } from "../approval/request-approval.ts";
 import { releaseInstruction } from "../release/release-instruction.ts";
 
 export interface TaskLimits {
@@ -42,9 +43,13 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
   const current = await keepers.projects.byId(task.projectId);
   if (!current) throw new Undeliverable("The project has been deleted.");
   const project = { ...current, ...task.approval?.pinned };
+  const step = stepOf(task);
   // The clone credential belongs to the current address, and must not be sent to another server.
-  if (project.git.url !== current.git.url)
-    throw new Undeliverable("The project's git.url was changed after the approval was requested.");
+  const isMoved = project.git.url !== current.git.url;
+  if (isMoved && step !== "deploy")
+    throw new Undeliverable(
+      "The project's git.url was changed after the approval was requested, and the commit must be built again; run it again.",
+    );
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
   if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
   const { credential, secrets } = await openSecrets(project, parts);
@@ -63,7 +68,8 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     ...stageFor(stages, name, limits),
     ...containerOf(project.image, stages, name),
   });
-  const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf });
+  const run = await releaseInstruction(task, project, { keepers, env, now: parts.now, stageOf, step });
+  const waitingTasks = await waitingTasksOf(task, keepers);
   return {
     type: "run_task",
     taskId: task.id,
@@ -73,12 +79,14 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     repo: {
       url: project.git.url,
       submodules: project.git.submodules,
-      credential,
+      credential: isMoved ? null : credential,
       allowLocal: !isPlain || parts.gitUrlRules.allowLocal,
     },
     ref: task.ref,
     commit: task.commit,
     ...run,
+    ...approvalOf(task, parts.now),
+    ...(waitingTasks.length > 0 ? { waitingTasks } : {}),
     resources: resourcesOf(project),
     cache: project.cache,
     secrets: isFork(task) ? {} : secrets,
@@ -91,6 +99,32 @@ export async function instructionFor(task: Task, lease: string, parts: Instructi
     },
     logFrom: await keepers.tasks.nextLogIndex(task.id),
   };
+}
+
+/** Beyond the end of the request, because an approved task may have to wait for its runner. */
+const keptLongerMs = 24 * 3_600_000;
+
+function approvalOf(task: Task, now: Date): Pick<RunTask, "approval"> {
+  const { approval, ref, commit, message, author } = task;
+  const step = stepOf(task);
+  if (approval === null || step === null) return {};
+  const { built } = approval;
+  if (step === "deploy" && built !== null) {
+    const { taskId, attempt } = built;
+    const workspace = { taskId, attempt, ref, commit: commit ?? "", message, author };
+    return { approval: { step, workspace } };
+  }
+  const keepUntil = now.getTime() + approval.expiresAfterMinutes * 60_000 + keptLongerMs;
+  return { approval: { step: "build", keepUntil } };
+}
+
+/** Tasks whose built workspaces are still needed: those that wait, and approved ones in the queue. */
+async function waitingTasksOf(task: Task, { tasks }: Pick<Keepers, "tasks">): Promise<number[]> {
+  const waiting = await tasks.waiting(task.projectId);
+  const approved = (await tasks.unfinishedOfProject(task.projectId)).filter(
+    ({ id, approval }) => id !== task.id && approval?.state === "approved",
+  );
+  return [...waiting, ...approved].map(({ id }) => id);
 }
 
 /** Whether the code of a fork is built. It gets no secrets: its author can read all that the scripts can. */

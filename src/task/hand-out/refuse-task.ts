@@ -1,13 +1,7 @@
 import { operation } from "../../model/store.ts";
-import type { LogLine, Task } from "../../model/task.ts";
+import type { Task } from "../../model/task.ts";
 import { endStages } from "../queue/stages.ts";
-import { appendSystemLine } from "../queue/system-line.ts";
-
-/** A task and its log line with the server's reason. */
-export interface DecidedTask {
-  task: Task;
-  line: LogLine;
-}
+import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
 /** Ends a task that no runner can run; otherwise it would be handed out again and again. */
 export const refuseTask = operation(

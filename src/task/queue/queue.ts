@@ -95,10 +95,10 @@ export async function supersedeOlder(
   const reason = `superseded by task ${task.id}`;
   const superseded: Task[] = [];
   for (const older of await keepers.tasks.unfinishedOfProject(project.id)) {
-    if (older.id === task.id || older.ref !== task.ref) continue;
+    if (older.id === task.id || older.ref !== task.ref || older.approval?.state === "approved") continue;
     const changed =
       (await keepers.tasks.change(older.id, {
-        whileIn: ["queued", "waiting"],
+        whileIn: ["queued"],
         set: {
           state: "canceled",
           reason,

@@ -1,6 +1,12 @@
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 
+/** A task and its log line with the server's reason. */
+export interface DecidedTask {
+  task: Task;
+  line: LogLine;
+}
+
 /** Appends the server's reason for a decision to the task's log; announce it when the transaction is on disk. */
 export async function appendSystemLine(
   keepers: Pick<Keepers, "tasks">,

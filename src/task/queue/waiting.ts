@@ -20,7 +20,7 @@ type Readers = Pick<Keepers, "runners" | "groups">;
 
 type Wanted = Pick<
   Project,
-  "labels" | "groupId" | "isolation" | "needsContainer" | "stages" | "homeRunnerId"
+  "labels" | "groupId" | "isolation" | "needsContainer" | "stages" | "homeRunnerId" | "deploy"
 >;
 
 /** Maximum age of the cached list of runners. A lasting reason is checked again without the cache. */
@@ -102,14 +102,14 @@ export function waitingFor(
     return lasting(
       "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
     );
-  const needs = needsOf(project.stages);
+  const needs = needsOf(project);
   // A runner that has never connected has not reported its capabilities.
   const fit = equipped.filter(
     ({ features, lastSeenAt }) => lastSeenAt === null || needs.every((need) => features.includes(need)),
   );
   if (equipped.length > 0 && fit.length === 0)
     return lasting(
-      `${equipped.map(({ name }) => name).join(", ")} is of an older version that cannot do what start.previous or the health check of this project asks for; update that runner`,
+      `${equipped.map(({ name }) => name).join(", ")} is of an older version that cannot do what ${needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check"} of this project asks for; update that runner`,
     );
   const away = project.homeRunnerId === null ? null : homeFault(project.homeRunnerId, runners, fit, now);
   if (project.homeRunnerId !== null) return away;

@@ -20,6 +20,8 @@ export interface ReleaseParts {
   /** The plain environment of a task that is built from the project's current settings. */
   env: Record<string, string>;
   now: Date;
+  /** Which step of a deploy that needs an approval is run; null: both. */
+  step: "build" | "deploy" | null;
   stageOf(stages: Stages, name: StageName): WireStage;
 }
 
@@ -35,20 +37,23 @@ export async function releaseInstruction(
   const env = back ? { ...back.env, CI_ROLLBACK: "true" } : parts.env;
   const pending = task.stages.filter(({ state }) => state !== "skipped").map(({ name }) => name);
   const from = back?.state === "kept" && back.runnerId === task.runnerId ? back : null;
-  // A runner that has lost the kept workspace builds it again.
-  const names = from && stages.build.script.trim() !== "" ? stageNames.filter(isRun) : pending;
-  function isRun(name: StageName): boolean {
-    return name === "build" || pending.includes(name);
+  const names = stageNames.filter((name) => isInStep(name) && (pending.includes(name) || isBuiltAgain(name)));
+  /** A runner that does not have the kept workspace any more builds it. */
+  function isBuiltAgain(name: StageName): boolean {
+    return name === "build" && back !== null && stages.build.script.trim() !== "";
+  }
+  function isInStep(name: StageName): boolean {
+    return parts.step === null || (parts.step === "build") !== isSideEffect(name);
   }
   const run = { stages: names.map((name) => parts.stageOf(stages, name)), env };
   if (!hasReleases({ stages })) return run;
-  const deploys = pending.some(isSideEffect);
+  const deploys = names.some(isSideEffect);
   const canDeploy = stages.deploy.script.trim() !== "" || stages.start.script.trim() !== "";
   if (deploys && !from && task.runnerId !== null)
     await releases.put({
       taskId: task.id,
       projectId: project.id,
-      attempt: task.attempt,
+      attempt: task.approval?.built?.attempt ?? task.attempt,
       runnerId: task.runnerId,
       state: "candidate",
       ref: task.ref,
