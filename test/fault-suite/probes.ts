@@ -5,7 +5,7 @@ import type { PushLoad } from "./load/push-load.ts";
 import { type Violation, violation } from "./reconciler/violation.ts";
 import { type Instance, type Part, until } from "./setups/part.ts";
 import { answersReady } from "./setups/slipway-process.ts";
-import type { World } from "./setups/world.ts";
+import type { StepName, World } from "./setups/world.ts";
 
 const recoverLimitMs = 120_000;
 const supervisorDelayMs = 1_000;
@@ -55,6 +55,14 @@ export class Probes implements Probe {
       }
     }
     return part.isReady();
+  }
+
+  async untilStep(step: StepName): Promise<boolean> {
+    return (await this.#deploy?.untilStep(step)) ?? false;
+  }
+
+  stepIsOver(): void {
+    this.#deploy?.stepIsOver();
   }
 
   async whileBroken(): Promise<Violation[]> {

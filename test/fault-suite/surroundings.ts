@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startVerifyService } from "../support/verify-service.ts";
 import { type NotificationReceiver, receiveNotifications } from "./load/notification-receiver.ts";
 import { Link } from "./setups/link.ts";
+import { commandOf } from "./setups/slipway-process.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The environment of the product: the application that verifies codes, the receiver of notifications, a folder. */
@@ -14,6 +15,8 @@ export interface Surroundings {
   receiver: NotificationReceiver;
   receiverLink: Link;
   verifyLink: Link;
+  /** Whether the program has releases, polls and approvals. */
+  knowsReleases: boolean;
   stop(): Promise<void>;
 }
 
@@ -30,6 +33,7 @@ export async function surround(setup: string, program: string, timeline: Timelin
     receiver,
     receiverLink,
     verifyLink,
+    knowsReleases: knowsReleases(program),
     async stop() {
       receiverLink.close();
       verifyLink.close();
@@ -38,4 +42,10 @@ export async function surround(setup: string, program: string, timeline: Timelin
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Asks the program itself: an earlier version refuses unknown settings and fields. */
+function knowsReleases(program: string): boolean {
+  const help = Bun.spawnSync([...commandOf(program), "task", "--help"]);
+  return help.stdout.toString().includes("approve");
 }

@@ -6,7 +6,9 @@ import type {
   PresenceEvent,
   PublishAttempt,
   PublishedMessage,
+  ReleaseRules,
   ScriptLine,
+  ServiceView,
   TaskView,
 } from "../fault-suite/reconciler/history.ts";
 
@@ -47,7 +49,13 @@ export const received = (number: number, at: number, isRepeatedId = false): Clie
   isRepeatedId,
 });
 
-const project = { id: 1, name: "shop", debounceMs: 2_000, debounceScope: "project" as const };
+const project = {
+  id: 1,
+  name: "shop",
+  debounceMs: 2_000,
+  debounceScope: "project" as const,
+  release: null,
+};
 
 export function delivery(at: number, taskId: number | null, more: Partial<Delivery> = {}): Delivery {
   return {
@@ -72,6 +80,7 @@ export function task(id: number, more: Partial<TaskView> = {}): TaskView {
     state: "success",
     reason: "",
     commit: `commit-${id}`,
+    isBroken: false,
     attempt: 1,
     createdAt: 0,
     finishedAt: 100,
@@ -80,7 +89,8 @@ export function task(id: number, more: Partial<TaskView> = {}): TaskView {
 }
 
 export function line(event: ScriptLine["event"], taskId: number, more: Partial<ScriptLine> = {}): ScriptLine {
-  return { event, projectId: 1, taskId, attempt: 1, stage: "deploy", commit: `commit-${taskId}`, ...more };
+  const run = { projectId: 1, taskId, attempt: 1, stage: "deploy", commit: `commit-${taskId}` };
+  return { event, ...run, isRollback: false, ...more };
 }
 
 export const ran = (taskId: number) => [line("start", taskId), line("beat", taskId), line("end", taskId)];
@@ -115,3 +125,57 @@ export const good: Partial<History> = {
   logs: [printed(1), printed(2)],
   notifications: [told(1), told(2)],
 };
+
+/** Project 2 replaces a service: task 11 started, task 12 did not and was rolled back, task 13 serves. */
+export function releases(
+  change: {
+    rules?: Partial<ReleaseRules>;
+    service?: Partial<ServiceView>;
+    tasks?: TaskView[];
+    lines?: ScriptLine[];
+  } = {},
+): Partial<History> {
+  const rules: ReleaseRules = { previous: "stop-first", needsApproval: false, ...change.rules };
+  const tasks = change.tasks ?? releaseTasks();
+  return {
+    ...good,
+    projects: [project, { ...project, id: 2, name: "service", release: rules }],
+    tasks: [...(good.tasks ?? []), ...tasks],
+    scriptLines: [...(good.scriptLines ?? []), ...(change.lines ?? releaseLines())],
+    notifications: [
+      ...(good.notifications ?? []),
+      ...tasks.map(({ id, state }) => told(id, state === "success" ? "task.succeeded" : `task.${state}`)),
+    ],
+    services: [
+      {
+        projectId: 2,
+        served: "commit-13",
+        live: "commit-13",
+        liveNote: "",
+        overlaps: [],
+        running: 1,
+        ...change.service,
+      },
+    ],
+  };
+}
+
+const ofService = { projectId: 2, stage: "start" };
+
+export function releaseTasks(broken: Partial<TaskView> = {}): TaskView[] {
+  const failed = { isBroken: true, state: "failed", reason: "commit- failed; commit- is serving again." };
+  return [
+    task(11, { projectId: 2 }),
+    task(12, { projectId: 2, ...failed, ...broken }),
+    task(13, { projectId: 2 }),
+  ];
+}
+
+export const started = (taskId: number) => [line("start", taskId, ofService), line("end", taskId, ofService)];
+export const rolledBack = (taskId: number) => started(taskId).map((each) => ({ ...each, isRollback: true }));
+export const releaseLines = () => [
+  ...started(11),
+  line("start", 12, ofService),
+  ...rolledBack(11),
+  ...started(13),
+];

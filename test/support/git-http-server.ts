@@ -1,7 +1,11 @@
 import { dirname } from "node:path";
 
 /** Serves bare repositories over HTTP with basic authentication, by git's own `http-backend`. */
-export function serveGit(root: string, credential: { username: string; token: string } | null) {
+export function serveGit(
+  root: string,
+  credential: { username: string; token: string } | null,
+  beforeAnswer: (path: string) => Promise<void> = async () => {},
+) {
   const requests: { path: string; authorized: boolean }[] = [];
   const expected =
     credential && `Basic ${Buffer.from(`${credential.username}:${credential.token}`).toString("base64")}`;
@@ -14,6 +18,7 @@ export function serveGit(root: string, credential: { username: string; token: st
       requests.push({ path: url.pathname, authorized });
       if (!authorized)
         return new Response("", { status: 401, headers: { "www-authenticate": 'Basic realm="git"' } });
+      await beforeAnswer(url.pathname);
       return backend(request, url, root);
     },
   });

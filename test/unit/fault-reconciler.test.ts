@@ -15,9 +15,11 @@ import {
   printed,
   ran,
   received,
+  releases,
   task,
   told,
 } from "../support/fault-history.ts";
+import { allowedReleases, badReleases } from "../support/fault-release-histories.ts";
 
 const aFault = [{ kind: "kill", target: "server", from: 0, to: 100_000 }];
 
@@ -165,6 +167,7 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
     ["untrue-success", { scriptLines: [line("start", 1), ...ran(2)] }],
     ["untrue-success", { scriptLines: [line("start", 1), line("end", 1, { commit: "older" }), ...ran(2)] }],
   ],
+  ...badReleases,
   logs: [
     ["log-gap", { logs: [{ taskId: 1, lines: [...printed(1).lines, { index: 3, text: "done" }] }] }],
     ["log-gap", { logs: [{ taskId: 1, lines: printed(1).lines.slice(0, 1) }] }],
@@ -180,7 +183,10 @@ const bad: Record<string, [PromiseName, Partial<History>][]> = {
 };
 
 describe("the reconciler", () => {
-  test("finds no violation in a good history", () => expect(found({})).toEqual([]));
+  test("finds no violation in a good history", () => {
+    expect(found({})).toEqual([]);
+    expect(found(releases())).toEqual([]);
+  });
 
   for (const [area, cases] of Object.entries(bad))
     describe(area, () => {
@@ -294,6 +300,7 @@ const allowed: [string, Partial<History>][] = [
       ],
     },
   ],
+  ...allowedReleases,
   ["a notification that waits for its next try", { notifications: [told(1)], waitingNotifications: 1 }],
 ];
 

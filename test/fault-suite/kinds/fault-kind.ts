@@ -1,12 +1,15 @@
 import type { Random } from "../random.ts";
 import type { Violation } from "../reconciler/violation.ts";
 import type { Breakable, Part } from "../setups/part.ts";
-import type { World } from "../setups/world.ts";
+import type { StepName, World } from "../setups/world.ts";
 
 /** Lets a fault check during the load whether the servers work. */
 export interface Probe {
   /** Whether every ready instance accepts deliveries or messages. */
   whileBroken(): Promise<Violation[]>;
+  /** Waits until a release is in this step; false: it was not reached. */
+  untilStep(step: StepName): Promise<boolean>;
+  stepIsOver(): void;
 }
 
 /** One kind of fault. It returns when the fault is over; the caller then waits for recovery. */

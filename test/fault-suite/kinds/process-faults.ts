@@ -112,12 +112,12 @@ async function isAlive(url: string): Promise<boolean> {
   return (await request("GET", `${url}/livez`, { limitMs: 2_000 })).status === 200;
 }
 
-async function killNow(part: Part): Promise<void> {
+export async function killNow(part: Part): Promise<void> {
   part.signal("SIGKILL");
   await part.ended(endLimitMs);
 }
 
-async function endInOrder(part: Part): Promise<Violation[]> {
+export async function endInOrder(part: Part): Promise<Violation[]> {
   part.signal(part.politeSignal);
   if (await part.ended(endLimitMs)) return [];
   await killNow(part);
@@ -129,7 +129,7 @@ async function endInOrder(part: Part): Promise<Violation[]> {
   ];
 }
 
-async function pause(part: Part, ms: number): Promise<undefined> {
+export async function pause(part: Part, ms: number): Promise<undefined> {
   const pids = part.pids();
   for (const pid of pids) signalSafely(pid, "SIGSTOP");
   await Bun.sleep(ms);

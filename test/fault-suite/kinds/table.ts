@@ -6,6 +6,7 @@ import type { FaultKind } from "./fault-kind.ts";
 import { networkFaults } from "./network-faults.ts";
 import { processFaults } from "./process-faults.ts";
 import { resourceFaults } from "./resource-faults.ts";
+import { stepFaults } from "./step-faults.ts";
 
 /** All kinds of faults of the suite. */
 export const faultKinds: FaultKind[] = [
@@ -16,4 +17,5 @@ export const faultKinds: FaultKind[] = [
   ...resourceFaults,
   ...credentialFaults,
   ...extraInstanceFaults,
+  ...stepFaults,
 ];

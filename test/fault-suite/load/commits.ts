@@ -1,37 +1,44 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** A repository whose branches advance by one commit per push. */
+/** A repository whose branches advance with each push. */
 export interface Commits {
   url: string;
-  /** Moves the branch to its next commit and returns it. */
-  push(branch: string): Promise<string>;
+  /** Moves the branch to its next commit, or to the next one that does not start, and returns it. */
+  push(branch: string, isBroken?: boolean): Promise<string>;
+  isBroken(commit: string): boolean;
 }
 
-const commitCount = 4_000;
+/** Every fifth commit does not start; projects without a service do not notice. */
+const brokenEvery = 5;
 
-export async function makeCommits(folder: string): Promise<Commits> {
-  const url = join(folder, "shop.git");
+/** `count` must last for the longest part of a run: a branch that moves back loses its commits. */
+export async function makeCommits(folder: string, name = "shop", count = 4_000): Promise<Commits> {
+  const url = join(folder, `${name}.git`);
   mkdirSync(url, { recursive: true });
   await git(url, ["init", "-q", "--bare", "-b", "main", "."]);
-  await git(url, ["fast-import", "--quiet"], fastImport());
+  await git(url, ["fast-import", "--quiet"], fastImport(count));
   const commits = (await git(url, ["rev-list", "--reverse", "all"])).split("\n");
+  const placeOf = new Map(commits.map((commit, place) => [commit, place]));
+  const isBrokenPlace = (place: number) => (place + 1) % brokenEvery === 0;
   let next = 0;
   return {
     url,
-    async push(branch) {
+    async push(branch, isBroken) {
+      while (isBroken !== undefined && isBrokenPlace(next) !== isBroken) next++;
       const commit = commits[next++ % commits.length] ?? "";
       await git(url, ["update-ref", `refs/heads/${branch}`, commit]);
       return commit;
     },
+    isBroken: (commit) => isBrokenPlace(placeOf.get(commit) ?? 0),
   };
 }
 
 /** One file with its version, and a history as long as the run needs. */
-function fastImport(): string {
+function fastImport(commitCount: number): string {
   const parts: string[] = [];
   for (let number = 1; number <= commitCount; number++) {
-    const message = `version ${number}`;
+    const message = `${number % brokenEvery === 0 ? "broken" : "version"} ${number}`;
     parts.push(
       "commit refs/heads/all",
       `committer Ann <ann@example.com> ${1_700_000_000 + number} +0000`,

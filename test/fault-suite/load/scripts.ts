@@ -1,7 +1,15 @@
-/** Scripts that append a line to the shared record for the start, each beat and the end of a stage. */
-export function stageScript(recordFile: string, beats: number): string {
+function recorder(recordFile: string): string {
+  const fields = `$1 $CI_PROJECT_ID $CI_TASK_ID $CI_ATTEMPT $CI_STAGE $CI_COMMIT \${CI_ROLLBACK:-false}`;
+  return `record() { printf '%s\\n' "${fields}" >> '${recordFile}'; }`;
+}
+
+/**
+ * Scripts that append a line to the shared record for the start, each beat and the end of a stage. `last` runs before the
+ * end.
+ */
+export function stageScript(recordFile: string, beats: number, last: string[] = []): string {
   return [
-    `record() { printf '%s\\n' "$1 $CI_PROJECT_ID $CI_TASK_ID $CI_ATTEMPT $CI_STAGE $CI_COMMIT" >> '${recordFile}'; }`,
+    recorder(recordFile),
     "record start",
     "i=0",
     `while [ $i -lt ${beats} ]; do`,
@@ -10,6 +18,7 @@ export function stageScript(recordFile: string, beats: number): string {
     "  record beat",
     "  sleep 0.1",
     "done",
+    ...last,
     "record end",
     "",
   ].join("\n");
@@ -23,3 +32,27 @@ export const printedLines = {
     return { number: Number(found[1]), total: Number(found[2]) };
   },
 };
+
+/** Starts the service of a release. A broken commit fails in the script, or its service ends at once. */
+export function startScript(recordFile: string, beats: number, service: string[]): string {
+  const command = service.map((word) => `'${word}'`).join(" ");
+  return stageScript(recordFile, beats, [
+    "read -r kind number <version.txt || true",
+    'if [ "$kind" = broken ] && [ $((number % 2)) = 0 ]; then exit 3; fi',
+    `${command} "$kind" &`,
+  ]);
+}
+
+/** Points the proxy to the new service: a file that names its port. */
+export function switchScript(recordFile: string, upstreamFile: string): string {
+  return [
+    recorder(recordFile),
+    "record switching",
+    "sleep 0.4",
+    `printf %s "$PORT" >'${upstreamFile}.new'`,
+    `mv '${upstreamFile}.new' '${upstreamFile}'`,
+    "sleep 0.3",
+    "record switched",
+    "",
+  ].join("\n");
+}

@@ -2,7 +2,8 @@ import type { Delivery, DeployProject, History, TaskView } from "./history.ts";
 import { isDuringFault } from "./publishes.ts";
 import { type Violation, violation } from "./violation.ts";
 
-export function checkDeliveries({ deliveries, projects, tasks, faults }: History): Violation[] {
+export function checkDeliveries(history: History): Violation[] {
+  const { deliveries, projects, tasks, faults } = history;
   const taskById = new Map(tasks.map((task) => [task.id, task]));
   return [
     ...deliveries.flatMap((delivery) => {
@@ -27,7 +28,8 @@ export function checkDeliveries({ deliveries, projects, tasks, faults }: History
       return found;
     }),
     ...projects.flatMap((project) => checkWindows(project, deliveries, taskById)),
-    ...checkCommits(deliveries, taskById),
+    ...checkCommits(history, taskById),
+    ...checkTips(history),
   ];
 }
 
@@ -58,8 +60,24 @@ function checkWindows(
   return found;
 }
 
-/** A delivery without a response may also have been the last one. */
-function checkCommits(deliveries: Delivery[], taskById: Map<number, TaskView>): Violation[] {
+/** Servers poll, so the last push of each branch has a record, whether or not its delivery arrived. */
+function checkTips({ tips, records, deliveries, tasks }: History): Violation[] {
+  const known = new Set(
+    [
+      ...records,
+      ...tasks,
+      ...deliveries.filter(({ status, isRecorded }) => isRecorded && (status === 200 || status === 202)),
+    ].map(({ projectId, commit }) => `${projectId} ${commit}`),
+  );
+  return tips
+    .filter(({ projectId, commit }) => !known.has(`${projectId} ${commit}`))
+    .map(({ projectId, ref, commit }) =>
+      violation("push-missed", `${commit.slice(0, 10)} on ${ref} of project ${projectId} has no delivery`),
+    );
+}
+
+/** A delivery without a response, or of a poll, may also have been the last one. */
+function checkCommits({ deliveries, records }: History, taskById: Map<number, TaskView>): Violation[] {
   const byTask = Map.groupBy(
     deliveries.filter(({ taskId, status }) => taskId !== null && (status === 200 || status === 202)),
     ({ taskId }) => taskId ?? 0,
@@ -72,6 +90,8 @@ function checkCommits(deliveries: Delivery[], taskById: Map<number, TaskView>): 
       ({ projectId, status, sentAt }) => projectId === last.projectId && status === 0 && sentAt > last.sentAt,
     );
     if (unanswered.some(({ commit }) => commit === task.commit)) return [];
+    const polled = records.filter((record) => record.isPoll && record.taskId === taskId);
+    if (polled.some(({ commit }) => commit === task.commit)) return [];
     return [
       violation(
         "wrong-commit",

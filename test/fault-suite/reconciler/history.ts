@@ -18,6 +18,11 @@ export interface History {
   owedTasks: TaskView[];
   /** Notifications that a server still holds for another try. */
   waitingNotifications: number;
+  /** The records of deliveries of the projects, also of those that polls made. */
+  records: DeliveryRecord[];
+  /** The last push to each branch; empty: the servers do not poll. */
+  tips: PushedTip[];
+  services: ServiceView[];
 }
 
 export interface FaultWindow {
@@ -87,6 +92,40 @@ export interface DeployProject {
   name: string;
   debounceMs: number;
   debounceScope: "project" | "ref";
+  /** Null: build and deploy. Otherwise a build, and a service that start replaces. */
+  release: ReleaseRules | null;
+}
+
+export interface ReleaseRules {
+  previous: "stop-first" | "stop-after-healthy";
+  needsApproval: boolean;
+}
+
+/** What a release project serves when all is quiet. */
+export interface ServiceView {
+  projectId: number;
+  /** The commit that the port answers; null: no answer. */
+  served: string | null;
+  /** The commit of the task that `liveTaskId` names. */
+  live: string | null;
+  liveNote: string;
+  /** Moments at which two services of the project were alive. */
+  overlaps: string[];
+  /** Services that are alive now. */
+  running: number;
+}
+
+export interface DeliveryRecord {
+  projectId: number;
+  commit: string;
+  taskId: number | null;
+  isPoll: boolean;
+}
+
+export interface PushedTip {
+  projectId: number;
+  ref: string;
+  commit: string;
 }
 
 export interface Delivery {
@@ -111,19 +150,34 @@ export interface TaskView {
   state: string;
   reason: string;
   commit: string;
+  /** A commit whose service does not start. */
+  isBroken: boolean;
   attempt: number;
   createdAt: number;
   finishedAt: number;
 }
 
+/** `approved`: the suite is about to approve the task. `stopping`: a service has received SIGTERM. */
+export const scriptEvents = [
+  "start",
+  "beat",
+  "end",
+  "switching",
+  "switched",
+  "stopping",
+  "approved",
+] as const;
+
 /** A line that a script appended to the shared record, in the order of the file. */
 export interface ScriptLine {
-  event: "start" | "beat" | "end";
+  event: (typeof scriptEvents)[number];
   projectId: number;
   taskId: number;
   attempt: number;
   stage: string;
   commit: string;
+  /** An automatic rollback: the line carries the task of the release that returns. */
+  isRollback: boolean;
 }
 
 export interface TaskLog {
@@ -160,5 +214,8 @@ export function emptyHistory(): History {
     notifications: [],
     owedTasks: [],
     waitingNotifications: 0,
+    records: [],
+    tips: [],
+    services: [],
   };
 }

@@ -2,11 +2,18 @@ import { printedLines } from "../load/scripts.ts";
 import type { History, TaskLog, TaskView } from "./history.ts";
 import { type Violation, violation } from "./violation.ts";
 
-export function checkLogs({ tasks, logs, liveLines }: History): Violation[] {
+export function checkLogs({ tasks, projects, logs, liveLines }: History): Violation[] {
   const taskById = new Map(tasks.map((task) => [task.id, task]));
+  // A task that waited for an approval has printed its build twice, so of releases only the start is compared.
+  const releases = new Set(projects.flatMap(({ id, release }) => (release ? [id] : [])));
+  const stagesOf = (task: TaskView | undefined) =>
+    task && releases.has(task.projectId) ? ["start"] : ["build", "deploy"];
   const logByTask = new Map(logs.map((log) => [log.taskId, log]));
   return [
-    ...logs.flatMap((log) => [...checkNumbers(log), ...checkContent(log, taskById.get(log.taskId))]),
+    ...logs.flatMap((log) => {
+      const task = taskById.get(log.taskId);
+      return [...checkNumbers(log), ...checkContent(log, task, stagesOf(task))];
+    }),
     ...liveLines.flatMap(({ taskId, index, text }) => {
       const log = logByTask.get(taskId);
       const stored = log?.lines.find((line) => line.index === index)?.text;
@@ -34,9 +41,9 @@ function checkNumbers({ taskId, lines }: TaskLog): Violation[] {
 }
 
 /** The last attempt of a task that succeeded printed each of its lines once, in order. */
-function checkContent({ taskId, lines }: TaskLog, task: TaskView | undefined): Violation[] {
+function checkContent({ taskId, lines }: TaskLog, task: TaskView | undefined, stages: string[]): Violation[] {
   if (task?.state !== "success") return [];
-  return (["build", "deploy"] as const).flatMap((stage) => {
+  return stages.flatMap((stage) => {
     const printed = lines.flatMap(({ text }) => printedLines.read(text, stage, task.attempt) ?? []);
     const total = printed[0]?.total ?? 0;
     const isComplete =

@@ -5,6 +5,7 @@ import { checkMessages } from "./messages.ts";
 import { checkNotifications } from "./notifications.ts";
 import { checkPresence } from "./presence.ts";
 import { checkPublishes } from "./publishes.ts";
+import { checkReleases } from "./releases.ts";
 import { checkTasks } from "./tasks.ts";
 import type { Violation } from "./violation.ts";
 
@@ -16,6 +17,7 @@ export function reconcile(history: History): Violation[] {
     ...checkPresence(history),
     ...checkDeliveries(history),
     ...checkTasks(history),
+    ...checkReleases(history),
     ...checkLogs(history),
     ...checkNotifications(history),
   ];

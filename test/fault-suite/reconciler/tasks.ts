@@ -4,22 +4,30 @@ import { type Violation, violation } from "./violation.ts";
 
 const endStates = ["success", "failed", "canceled", "timeout", "lost"];
 
-export function checkTasks({ tasks, scriptLines, faults }: History): Violation[] {
+export function checkTasks({ tasks: all, projects, scriptLines: allLines, faults }: History): Violation[] {
+  const releases = new Set(projects.flatMap(({ id, release }) => (release ? [id] : [])));
+  const scriptLines = allLines.filter(({ projectId }) => !releases.has(projectId));
+  const tasks = all.filter(({ projectId }) => !releases.has(projectId));
   const linesOf = Map.groupBy(scriptLines, ({ taskId }) => taskId);
   return [
     ...tasks.flatMap((task) => {
       const found: Violation[] = [];
       const lines = linesOf.get(task.id) ?? [];
-      if (!endStates.includes(task.state)) {
-        found.push(violation("task-never-ends", `task ${task.id} is ${task.state}: ${task.reason}`));
-        return found;
-      }
+      if (!hasEnded(task)) return [neverEnds(task)];
       found.push(...checkEnd(task, isDuringFault(faults, task.createdAt, task.finishedAt)));
       found.push(...checkDeploy(task, lines));
       return found;
     }),
     ...[...Map.groupBy(scriptLines, ({ projectId }) => projectId).values()].flatMap(checkOneAtATime),
   ];
+}
+
+export function hasEnded({ state }: TaskView): boolean {
+  return endStates.includes(state);
+}
+
+export function neverEnds(task: TaskView): Violation {
+  return violation("task-never-ends", `task ${task.id} is ${task.state}: ${task.reason}`);
 }
 
 /** Stages may take an hour, so a timeout is always wrong here. */
@@ -52,7 +60,7 @@ function checkDeploy(task: TaskView, lines: ScriptLine[]): Violation[] {
 }
 
 /** A stopped script leaves no last line, so an overlap is a line of an earlier run after the start of a later run. */
-function checkOneAtATime(lines: ScriptLine[]): Violation[] {
+export function checkOneAtATime(lines: ScriptLine[]): Violation[] {
   const found = new Map<string, Violation>();
   const begun: string[] = [];
   for (const line of lines) {

@@ -66,6 +66,8 @@ export async function kafkaWorld(around: Surroundings): Promise<World> {
     links: gateways.links,
     runnerTokens: [],
     leaseMs: 5_000,
+    knowsReleases: false,
+    steps: [],
     broker: controlOf(addresses, brokers),
     presenceEvents: readerOf(addresses),
     async stop() {

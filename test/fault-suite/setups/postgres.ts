@@ -75,6 +75,8 @@ export async function postgresWorld(around: Surroundings): Promise<World> {
     links: [...fronts, ...databaseLinks, ...runners.map(({ link }) => link), around.receiverLink],
     runnerTokens: runners.map(({ token }) => token),
     leaseMs,
+    knowsReleases: around.knowsReleases,
+    steps: [],
     database: controlOf(service.url),
     async stop() {
       for (const part of ours) {

@@ -37,6 +37,8 @@ export async function rabbitmqWorld(around: Surroundings): Promise<World> {
     links: gateways.links,
     runnerTokens: [],
     leaseMs: 5_000,
+    knowsReleases: false,
+    steps: [],
     broker: controlOf(service),
     presenceEvents: readerOf(service.url),
     async stop() {

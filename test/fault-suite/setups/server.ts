@@ -21,8 +21,7 @@ export function serverFlags(
     "tasks-allow-local-repositories": "true",
     "tasks-allow-internal-notifications": "true",
     "tasks-lease": `${leaseMs / 1000}s`,
-    // The projects share a repository, and the reconciler does not know the deliveries of polls.
-    "webhook-reconcile-minutes": "0",
+    ...(around.knowsReleases ? { "webhook-reconcile-minutes": "0.1" } : {}),
     "tasks-stop-grace": "500ms",
   };
 }

@@ -44,6 +44,8 @@ export async function sqliteWorld(around: Surroundings): Promise<World> {
     links: [front, remote.link, around.receiverLink, around.verifyLink],
     runnerTokens: [remote.token],
     leaseMs,
+    knowsReleases: around.knowsReleases,
+    steps: [],
     ...(disk ? { disk } : {}),
     async stop() {
       for (const part of parts) {

@@ -5,6 +5,10 @@ import type { Breakable, Instance, Part } from "./part.ts";
 export const setupNames = ["sqlite", "postgres", "rabbitmq", "kafka"] as const;
 export type SetupName = (typeof setupNames)[number];
 
+/** Steps of a release that a fault can hit. */
+export const stepNames = ["stop-first", "switch", "rollback", "approval", "poll"] as const;
+export type StepName = (typeof stepNames)[number];
+
 /** The running parts of one set-up, and the actions of its operator. */
 export interface World {
   setup: SetupName;
@@ -25,6 +29,10 @@ export interface World {
   database?: DatabaseControl;
   broker?: BrokerControl;
   presenceEvents?: PresenceReader;
+  /** Whether the program has releases, polls and approvals: an earlier version has not. */
+  knowsReleases: boolean;
+  /** The steps that the load reaches. */
+  steps: StepName[];
   stop(): Promise<void>;
 }
 
