@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
+import { isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
@@ -61,6 +62,76 @@ describe("kill -9", () => {
     expect((await answerOf(port)).commit).toBe(first.commit ?? "");
     expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
     await endListeners(port);
+  }, 90_000);
+
+  test("of the runner during the switch of stop-after-healthy: nothing is called live, and a rollback ends both services", async () => {
+    const upstream = join(dataDir, "upstream");
+    const served = async () => answerOf(Number(await Bun.file(upstream).text()));
+    const switchTo = `echo "$PORT" >${upstream}; echo proxy-moved; while [ -f ${slow} ]; do sleep 0.05; done`;
+    const healthCheck = { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 10 };
+    const start = {
+      script: "LISTEN=$PORT node server.js &",
+      previous: "stop-after-healthy",
+      switch: switchTo,
+      healthCheck,
+    };
+    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    const first = await server.reach((await server.run(projectId)).id, "success");
+    const before = await served();
+    await Bun.write(slow, "");
+    const second = await repository.push({}, { message: "switched to" });
+    const { id } = await server.run(projectId);
+    await server.logged(id, "proxy-moved");
+    const during = await served();
+    expect(during.commit).toBe(second);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    const runner = server.runnerPid();
+    process.kill(runner, "SIGKILL");
+    await server.reach(id, "lost");
+    await eventually("another runner runs", () => server.runnerPid() !== runner);
+    // The proxy may point to either service, so no commit is called live. The new one is not left without a guard.
+    await eventually("the new service has ended", () => !isAlive(during.pid));
+    expect(isAlive(before.pid)).toBeTrue();
+    const lost = await read(projectId);
+    expect(lost.liveTaskId).toBeNull();
+    expect(lost.liveNote).toContain("nothing is known to be serving");
+    rmSync(slow);
+    const path = `/api/projects/${projectId}/rollback`;
+    const back = await server.admin.expect<{ id: number }>(201, "POST", path, {});
+    await server.reach(back.id, "success");
+    const after = await served();
+    expect(after.commit).toBe(first.commit ?? "");
+    expect(isAlive(before.pid)).toBeFalse();
+    expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
+    process.kill(after.pid, "SIGKILL");
+  }, 90_000);
+
+  test("of the server during the switch: the runner goes on, and the new commit is live", async () => {
+    const upstream = join(dataDir, "upstream-2");
+    const start = {
+      script: "LISTEN=$PORT node server.js &",
+      previous: "stop-after-healthy",
+      switch: `echo "$PORT" >${upstream}; echo proxy-moved; while [ -f ${slow} ]; do sleep 0.05; done`,
+      healthCheck: { type: "http", url: "http://127.0.0.1:$PORT/", timeoutSeconds: 10 },
+    };
+    const served = async () => answerOf(Number(await Bun.file(upstream).text()));
+    const projectId = await server.project(repository.url, {}, { stages: { start } });
+    await server.reach((await server.run(projectId)).id, "success");
+    const before = await served();
+    await Bun.write(slow, "");
+    const second = await repository.push({}, { message: "while the server is away" });
+    const { id } = await server.run(projectId);
+    await server.logged(id, "proxy-moved");
+    await server.end("SIGKILL");
+    server = await startServerProcess(dataDir, settings);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: null });
+    rmSync(slow);
+    await server.reach(id, "success");
+    const after = await served();
+    expect(after.commit).toBe(second);
+    expect(isAlive(before.pid)).toBeFalse();
+    expect(await read(projectId)).toMatchObject({ liveTaskId: id });
+    process.kill(after.pid, "SIGKILL");
   }, 90_000);
 
   test("of the server during a rollback: it names the old commit only when that serves again", async () => {

@@ -102,6 +102,7 @@ export class Releases {
       return until(async () => (await this.#waiting(id)).length > 0, stepLimitMs, 200);
     }
     const project = step === "switch" ? find((rules) => rules.previous === "stop-after-healthy") : plain;
+    await this.#untilServing(project, () => push(project, false));
     const isBegun = this.#record.next(({ projectId, event, stage, isRollback }) => {
       if (projectId !== project.id) return false;
       if (step === "rollback") return isRollback && event === "start" && stage === "start";
@@ -109,6 +110,14 @@ export class Releases {
     }, stepLimitMs);
     await push(project, step === "rollback");
     return isBegun;
+  }
+
+  /** An earlier fault may have left nothing that a release could stop or return to. */
+  async #untilServing({ name }: LoadProject, push: () => Promise<unknown>): Promise<void> {
+    const service = this.#releases.get(name)?.service;
+    if (!service || (await service.served()) !== null) return;
+    await push();
+    await until(async () => (await service.served()) !== null, stepLimitMs, 100);
   }
 
   stepIsOver(): void {
