@@ -2,12 +2,15 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { given } from "./address.ts";
 import { answerOf, api } from "./api.ts";
 import type { DeliverySummary } from "./shapes.ts";
+import { t } from "./text/text.ts";
 
 export type DeliveryStatus = DeliverySummary["status"];
 
 const statuses: DeliveryStatus[] = ["accepted", "merged", "ignored", "rejected", "failed"];
 
-export const statusChoices: string[] = statuses;
+export function statusChoices(): { value: string; label: string }[] {
+  return statuses.map((status) => ({ value: status, label: t(`state.${status}`) }));
+}
 
 /** The filters of the list, as they stand in the address bar. */
 export const filterNames = ["projectId", "status", "code", "from", "to", "search"] as const;

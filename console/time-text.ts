@@ -1,44 +1,90 @@
-/** Times, durations and sizes as people read them. Pure: the moment of reading is an argument. */
+import { perLanguage, t } from "./text/text.ts";
+
+/** Times, durations and sizes in the language of the page. Pure: the moment of reading is an argument. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `just now`, `4 min ago`, `3 h ago`, `2 days ago`; `in 20 s` for the near future. */
+const relative = perLanguage(
+  (language) => new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" }),
+);
+const exact = perLanguage(
+  (language) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" }),
+);
+const clock = perLanguage(
+  (language) => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" }),
+);
+const oneDigit = perLanguage(
+  (language) => new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+);
+const whole = perLanguage((language) => new Intl.NumberFormat(language));
+const list = perLanguage((language) => new Intl.ListFormat(language, { type: "unit", style: "narrow" }));
+const units = perLanguage((language) => {
+  const format = (unit: string) =>
+    new Intl.NumberFormat(language, {
+      style: "unit",
+      unit,
+      unitDisplay: "short",
+      maximumFractionDigits: 1,
+    });
+  return { second: format("second"), minute: format("minute"), hour: format("hour") };
+});
+
+/** `just now`, `4 min. ago`, `3 hr. ago`, `2 days ago`; `in 20 sec` for the near future. */
 export function relativeText(iso: string, nowMs: number): string {
   const agoMs = nowMs - Date.parse(iso);
-  if (agoMs < -1500) return `in ${durationText(-agoMs)}`;
-  if (agoMs < 10_000) return "just now";
-  if (agoMs < minuteMs) return `${Math.floor(agoMs / 1000)} s ago`;
-  if (agoMs < hourMs) return `${Math.floor(agoMs / minuteMs)} min ago`;
-  if (agoMs < dayMs) return `${Math.floor(agoMs / hourMs)} h ago`;
-  const days = Math.floor(agoMs / dayMs);
-  return days === 1 ? "yesterday" : `${days} days ago`;
+  if (agoMs < -1500) return t("time.inFuture", { duration: durationText(-agoMs) });
+  if (agoMs < 10_000) return t("time.justNow");
+  if (agoMs < minuteMs) return relative().format(-Math.floor(agoMs / 1000), "second");
+  if (agoMs < hourMs) return relative().format(-Math.floor(agoMs / minuteMs), "minute");
+  if (agoMs < dayMs) return relative().format(-Math.floor(agoMs / hourMs), "hour");
+  return relative().format(-Math.floor(agoMs / dayMs), "day");
 }
 
-/** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
+/** `0.4 sec`, `12 sec`, `3 min 20 sec`, `2 hr 5 min`. */
 export function durationText(ms: number): string {
-  if (ms < 0) return "0 s";
-  if (ms < 9950) return `${(Math.round(ms / 100) / 10).toString()} s`;
-  if (ms < minuteMs) return `${Math.round(ms / 1000)} s`;
+  const { second, minute, hour } = units();
+  if (ms < 9950) return second.format(Math.round(Math.max(0, ms) / 100) / 10);
+  if (ms < minuteMs) return second.format(Math.round(ms / 1000));
   const seconds = Math.round(ms / 1000);
-  if (ms < hourMs) return joined(Math.floor(seconds / 60), "min", seconds % 60, "s");
-  return joined(Math.floor(seconds / 3600), "h", Math.floor((seconds % 3600) / 60), "min");
+  if (ms < hourMs) return joined(minute, Math.floor(seconds / 60), second, seconds % 60);
+  return joined(hour, Math.floor(seconds / 3600), minute, Math.floor((seconds % 3600) / 60));
 }
 
-function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+function joined(
+  large: Intl.NumberFormat,
+  largeCount: number,
+  small: Intl.NumberFormat,
+  smallCount: number,
+): string {
+  const first = large.format(largeCount);
+  return smallCount === 0 ? first : list().format([first, small.format(smallCount)]);
 }
 
 /** Local date and time to the second, for titles of relative times. */
 export function exactText(iso: string): string {
-  return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return exact().format(new Date(iso));
+}
+
+/** Local time of day to the minute. */
+export function clockText(ms: number): string {
+  return clock().format(new Date(ms));
+}
+
+/** A number with one digit after the point. */
+export function decimalText(value: number): string {
+  return oneDigit().format(value);
+}
+
+export function countText(value: number): string {
+  return whole().format(value);
 }
 
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 ** 2) return `${(bytes / 1024).toFixed(1)} KiB`;
-  return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+  if (bytes < 1024 ** 2) return `${decimalText(bytes / 1024)} KiB`;
+  return `${decimalText(bytes / 1024 ** 2)} MiB`;
 }
 
 /** `refs/heads/main` → `main`. */

@@ -1,12 +1,13 @@
 import { Component, type ReactNode } from "react";
 import { messageOf } from "../api.ts";
+import { t } from "../text/text.ts";
 import { PageHead, Problem } from "./page.tsx";
 
 interface Failure {
   message: string | null;
 }
 
-/** A page that fails to draw leaves the navigation standing; whoever goes elsewhere is well again. */
+/** Keeps the navigation when a page fails to render; another address renders again. */
 export class Boundary extends Component<{ place: string; children: ReactNode }, Failure> {
   override state: Failure = { message: null };
 
@@ -23,12 +24,9 @@ export class Boundary extends Component<{ place: string; children: ReactNode }, 
     if (message === null) return this.props.children;
     return (
       <>
-        <PageHead
-          title="This page failed"
-          about="Reload it with “Try again”. If it fails again, the text below says why; the navigation leads on."
-        />
-        {/* A reload and no second drawing: a file of the page that did not come is asked for by that alone. */}
-        <Problem problem={message} onRetry={() => location.reload()} />
+        <PageHead title={t("app.pageFailed")} about={t("app.pageFailedHint")} />
+        {/* Only a reload requests a file of the page that could not be loaded. */}
+        <Problem title={t("app.pageFailedTitle")} problem={message} onRetry={() => location.reload()} />
       </>
     );
   }

@@ -1,19 +1,20 @@
 import { ActionIcon, Group, Text, Tooltip, VisuallyHidden } from "@mantine/core";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { copyTextOf } from "../copy.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 import { Icon } from "./icon.tsx";
 import { reachable } from "./page.tsx";
 
 const shownMs = { copied: 1600, selected: 8000 };
-const said = { copied: "Copied", selected: "It is selected: press Ctrl+C (⌘C on a Mac)" };
+const said = { copied: "words.copied", selected: "words.selectedForCopy" } as const;
 
 interface Copied {
   value: string;
   label: string;
 }
 
-/** A value to take away: shown whole, in the letters of code, with a button that copies it. */
+/** A complete value as code, with a button that copies it. `label` names it inside a sentence: "the token". */
 export function CopyText({ value, label }: Copied) {
   const shown = useRef<HTMLElement>(null);
   return (
@@ -55,14 +56,14 @@ function CopyButton({ shown, label }: { shown: RefObject<HTMLElement | null>; la
   return (
     <>
       <Tooltip
-        label={outcome === null ? `Copy ${label}` : said[outcome]}
+        label={outcome === null ? t("words.copy", { what: label }) : t(said[outcome])}
         {...(outcome === null ? {} : { opened: true })}
       >
-        <ActionIcon variant="subtle" onClick={copy} aria-label={`Copy ${label}`}>
+        <ActionIcon variant="subtle" onClick={copy} aria-label={t("words.copy", { what: label })}>
           <Icon name={outcome === "copied" ? "check" : "copy"} size={16} />
         </ActionIcon>
       </Tooltip>
-      <VisuallyHidden role="status">{outcome !== null && said[outcome]}</VisuallyHidden>
+      <VisuallyHidden role="status">{outcome !== null && t(said[outcome])}</VisuallyHidden>
     </>
   );
 }

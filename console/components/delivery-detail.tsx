@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { deliveryQuery } from "../delivery-query.ts";
 import type { Delivery } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { exactText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { CopyText } from "./copy-text.tsx";
@@ -24,18 +25,18 @@ export function DeliveryDetail({ id }: { id: number }) {
           <Facts delivery={delivery} />
           <section>
             <Title order={2} mb="sm">
-              Why
+              {t("deliveries.why")}
             </Title>
             {delivery.trace.length === 0 ? (
               <Text size="sm" c="dimmed">
-                It was refused before any rule was asked.
+                {t("deliveries.noTrace")}
               </Text>
             ) : (
               <Trace steps={delivery.trace} />
             )}
           </section>
-          <Sent title="Headers" text={headerText(delivery.headers)} />
-          <Sent title="Body" text={prettyBody(delivery.body)} />
+          <Sent title={t("deliveries.headers")} text={headerText(delivery.headers)} />
+          <Sent title={t("deliveries.body")} text={prettyBody(delivery.body)} />
         </div>
       )}
     </Loaded>
@@ -58,36 +59,59 @@ function Outcome({ delivery }: { delivery: Delivery }) {
 
 function Facts({ delivery }: { delivery: Delivery }) {
   const facts: [string, ReactNode][] = [
-    ["Arrived", `${exactText(delivery.created_at)} from ${visible(delivery.remote_ip)}`],
-    ["Answered", `${delivery.http_status} ${delivery.code}`],
+    [
+      t("deliveries.arrived"),
+      visible(
+        t("deliveries.arrivedFrom", {
+          time: exactText(delivery.created_at),
+          address: delivery.remote_ip,
+        }),
+      ),
+    ],
+    [t("deliveries.answered"), `${delivery.http_status} ${delivery.code}`],
   ];
-  const toTask = (id: number) => <Link href={`/tasks/${id}`}>{`Task ${id}`}</Link>;
-  const toDelivery = (id: number, noun = "delivery") => (
-    <Link href={`/deliveries/${id}`}>{`${noun} ${id}`}</Link>
+  const toTask = (id: number) => (
+    <Link href={`/tasks/${id}`}>{t("deliveries.taskNumber", { id: String(id) })}</Link>
   );
-  if (delivery.task_id !== 0) facts.push(["Task", toTask(delivery.task_id)]);
+  const toDelivery = (id: number) => (
+    <Link href={`/deliveries/${id}`}>{t("deliveries.one", { id: String(id) })}</Link>
+  );
+  if (delivery.task_id !== 0) facts.push([t("deliveries.task"), toTask(delivery.task_id)]);
   if (delivery.merged_into_task_id !== null)
-    facts.push(["Merged into", toTask(delivery.merged_into_task_id)]);
+    facts.push([t("deliveries.mergedInto"), toTask(delivery.merged_into_task_id)]);
   if (delivery.replaced_by !== null)
-    facts.push(["Replaced by", toDelivery(delivery.replaced_by, "Delivery")]);
+    facts.push([t("deliveries.replacedBy"), toDelivery(delivery.replaced_by)]);
   if (delivery.project_id !== 0)
     facts.push([
-      "Project",
+      t("words.project"),
       <Link key="project" href={`/projects/${delivery.project_id}`} className="foreign">
         {visible(delivery.project_name)}
       </Link>,
     ]);
   if (delivery.ref !== "")
-    facts.push(["Ref", visible(`${delivery.event} of ${delivery.ref_type} ${delivery.ref}`)]);
+    facts.push([
+      t("deliveries.ref"),
+      visible(
+        t("deliveries.refOf", {
+          event: delivery.event,
+          type: delivery.ref_type,
+          ref: delivery.ref,
+        }),
+      ),
+    ]);
   if (delivery.commit !== "")
-    facts.push(["Commit", <CopyText key="commit" value={delivery.commit} label="the commit" />]);
-  if (delivery.commit_message !== "") facts.push(["Message", visible(delivery.commit_message)]);
-  if (delivery.author !== "") facts.push(["Pushed by", visible(delivery.author)]);
+    facts.push([
+      t("deliveries.commit"),
+      <CopyText key="commit" value={delivery.commit} label={t("deliveries.theCommit")} />,
+    ]);
+  if (delivery.commit_message !== "") facts.push([t("deliveries.message"), visible(delivery.commit_message)]);
+  if (delivery.author !== "") facts.push([t("deliveries.pushedBy"), visible(delivery.author)]);
   if (delivery.host_delivery_id !== "")
-    facts.push(["Host's id", <code key="host">{visible(delivery.host_delivery_id)}</code>]);
-  if (delivery.repeat_of !== null) facts.push(["Repeats", toDelivery(delivery.repeat_of)]);
-  if (delivery.replay_of !== null) facts.push(["Replay of", toDelivery(delivery.replay_of)]);
-  if (delivery.count > 1) facts.push(["Counted", `${delivery.count} alike, folded into this record`]);
+    facts.push([t("deliveries.hostId"), <code key="host">{visible(delivery.host_delivery_id)}</code>]);
+  if (delivery.repeat_of !== null) facts.push([t("deliveries.repeats"), toDelivery(delivery.repeat_of)]);
+  if (delivery.replay_of !== null) facts.push([t("deliveries.replayOf"), toDelivery(delivery.replay_of)]);
+  if (delivery.count > 1)
+    facts.push([t("deliveries.counted"), t("deliveries.countedAlike", { count: delivery.count })]);
   return (
     <dl className="facts">
       {facts.map(([name, value]) => (
@@ -108,7 +132,7 @@ function Sent({ title, text }: { title: string; text: string }) {
       </Title>
       {text === "" ? (
         <Text size="sm" c="dimmed">
-          Nothing is stored.
+          {t("deliveries.nothingStored")}
         </Text>
       ) : (
         <pre className="source" {...reachable}>

@@ -2,6 +2,8 @@ import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { answerOf, api } from "../api.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 const refreshMs = 30_000;
@@ -19,14 +21,14 @@ export function IsolationNotice() {
       color="lamp"
       variant="light"
       role="note"
-      aria-label="Scripts are not isolated"
+      aria-label={t("warning.isolationLabel")}
       className="page-warning"
     >
-      <b>Scripts are not isolated</b> on{" "}
-      <span className="foreign">{visible(data.notIsolated.join(", "))}</span>: users who manage a project
-      without being admins can read everything that the runner's user can read. On the local runner this
-      includes the keys and the database of this server. See docs/security.md and{" "}
-      <Link href="/runners">Runners</Link>.
+      {rich("warning.isolation", {
+        title: <b>{t("warning.isolationLabel")}</b>,
+        runners: <span className="foreign">{visible(data.notIsolated.join(t("words.listSeparator")))}</span>,
+        link: <Link href="/runners">{t("warning.runners")}</Link>,
+      })}
     </Alert>
   );
 }

@@ -1,5 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import type { DeliveryStatus } from "../delivery-query.ts";
+import { t } from "../text/text.ts";
+import { clockText } from "../time-text.ts";
 
 export interface OutcomeCount {
   at: string;
@@ -9,7 +11,7 @@ export interface OutcomeCount {
 
 const hourMs = 3_600_000;
 
-/** From the bottom up: what deployed, what joined another task, what was left aside, what was refused or broke. */
+/** From the bottom up. */
 const order: { status: DeliveryStatus; color: string }[] = [
   { status: "accepted", color: "var(--state-success)" },
   { status: "merged", color: "var(--state-running)" },
@@ -24,14 +26,14 @@ interface Hour {
   total: number;
 }
 
-/** Deliveries of the last day, an hour a bar. */
+/** Deliveries of the last day, one bar per hour. */
 export function OutcomeBars({ counts, toMs }: { counts: OutcomeCount[]; toMs: number }) {
   const hours = hoursOf(counts, toMs);
   const most = Math.max(1, ...hours.map((hour) => hour.total));
   const total = hours.reduce((sum, hour) => sum + hour.total, 0);
   return (
     <>
-      <div className="bars" role="img" aria-label={`${total} deliveries in the last 24 hours`}>
+      <div className="bars" role="img" aria-label={t("gateway.deliveriesInDay", { count: total })}>
         {hours.map((hour) => (
           <Tooltip key={hour.startMs} label={hourText(hour)} multiline>
             <div className="bar">
@@ -45,14 +47,17 @@ export function OutcomeBars({ counts, toMs }: { counts: OutcomeCount[]; toMs: nu
         ))}
       </div>
       <div className="bars-scale" aria-hidden="true">
-        <span>24 h ago</span>
-        <span>now</span>
+        <span>{t("gateway.dayAgo")}</span>
+        <span>{t("gateway.now")}</span>
       </div>
       <div className="plot-legend">
         {order.map(({ status, color }) => (
           <span key={status}>
             <i style={{ background: color }} />
-            {status} {hours.reduce((sum, hour) => sum + (hour.counts.get(status) ?? 0), 0)}
+            {countOf(
+              status,
+              hours.reduce((sum, hour) => sum + (hour.counts.get(status) ?? 0), 0),
+            )}
           </span>
         ))}
       </div>
@@ -76,10 +81,16 @@ export function hoursOf(counts: OutcomeCount[], toMs: number): Hour[] {
 }
 
 function hourText(hour: Hour): string {
-  const time = (ms: number) =>
-    new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
   const parts = order
     .filter(({ status }) => hour.counts.has(status))
-    .map(({ status }) => `${hour.counts.get(status)} ${status}`);
-  return `${time(hour.startMs)}–${time(hour.startMs + hourMs)}: ${parts.join(", ") || "nothing"}`;
+    .map(({ status }) => countOf(status, hour.counts.get(status) ?? 0));
+  return t("gateway.hour", {
+    from: clockText(hour.startMs),
+    to: clockText(hour.startMs + hourMs),
+    parts: parts.join(t("words.listSeparator")) || t("gateway.nothing"),
+  });
+}
+
+function countOf(status: DeliveryStatus, count: number): string {
+  return t("gateway.statusCount", { state: t(`state.${status}`), count });
 }

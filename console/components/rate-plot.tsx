@@ -1,6 +1,8 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
+import { t } from "../text/text.ts";
+import { clockText } from "../time-text.ts";
 
 export interface RatePoint {
   atMs: number;
@@ -46,11 +48,11 @@ export default function RatePlot({ points }: { points: RatePoint[] }) {
       <div className="plot-legend">
         <span>
           <i style={{ background: connectionColor }} />
-          connections
+          {t("gateway.connections")}
         </span>
         <span>
           <i style={{ background: messageColor }} />
-          messages per second
+          {t("gateway.messagesPerSecond")}
         </span>
       </div>
     </>
@@ -59,11 +61,6 @@ export default function RatePlot({ points }: { points: RatePoint[] }) {
 
 const connectionColor = "#2f97a0";
 const messageColor = "#e99b2d";
-
-/** As the reader's own clock shows it. */
-function clockText(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: "numeric", minute: "2-digit" });
-}
 
 function optionsFor(scheme: "light" | "dark", width: number): uPlot.Options {
   const line = scheme === "dark" ? "#243136" : "#e1e5e0";
@@ -90,7 +87,13 @@ function optionsFor(scheme: "light" | "dark", width: number): uPlot.Options {
       { scale: "rate", stroke: messageColor, width: 2, points: { show: false } },
     ],
     axes: [
-      { ...axis, incrs: [60, 120, 300], space: 70, size: 34, values: (_, seconds) => seconds.map(clockText) },
+      {
+        ...axis,
+        incrs: [60, 120, 300],
+        space: 70,
+        size: 34,
+        values: (_, seconds) => seconds.map((each) => clockText(each * 1000)),
+      },
       { ...axis, scale: "count", size: 44 },
       { ...axis, scale: "rate", side: 1, size: 44, grid: { show: false } },
     ],

@@ -1,9 +1,10 @@
 import { Button, Group, Modal, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { CopyText } from "./copy-text.tsx";
 
-/** A secret that the server shows this once: it stays until it is put away on purpose. */
+/** A secret that the server shows once. The dialog stays open until the user confirms that it is copied. */
 export function ShownOnce({
   title,
   value,
@@ -32,7 +33,7 @@ export function ShownOnce({
       </Text>
       {value !== null && <CopyText value={value} label={label} />}
       <Group justify="flex-end" mt="lg">
-        <Button onClick={onDone}>I have kept it</Button>
+        <Button onClick={onDone}>{t("words.copiedIt")}</Button>
       </Group>
     </Modal>
   );

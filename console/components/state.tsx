@@ -1,6 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { StageState, TaskState } from "../../src/model/task.ts";
+import { t } from "../text/text.ts";
 import { durationText } from "../time-text.ts";
 
 type Tone = "success" | "failed" | "running" | "waiting" | "warning" | "lost";
@@ -29,7 +30,7 @@ export function StateLabel({ state, strong = false }: { state: keyof typeof tone
   return (
     <span className="state" data-tone={toneOf[state]} data-state={state} data-strong={strong || undefined}>
       <span className="state-dot" aria-hidden="true" />
-      {state}
+      {t(`state.${state}`)}
     </span>
   );
 }

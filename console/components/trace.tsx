@@ -1,4 +1,6 @@
 import type { TraceResult } from "../../src/model/delivery.ts";
+import { rich } from "../text/rich.ts";
+import { type TextKey, t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 interface Step {
@@ -10,18 +12,46 @@ interface Step {
 }
 
 const marks = {
-  pass: { sign: "✓", tone: "success", word: "passed" },
-  stop: { sign: "✕", tone: "failed", word: "stopped here" },
-  unknown: { sign: "?", tone: "warning", word: "could not tell, so it passed" },
-  skipped: { sign: "–", tone: "waiting", word: "not asked" },
+  pass: { sign: "✓", tone: "success" },
+  stop: { sign: "✕", tone: "failed" },
+  unknown: { sign: "?", tone: "warning" },
+  skipped: { sign: "–", tone: "waiting" },
 } as const;
+
+const stepNames = {
+  branch: "trace.step_branch",
+  debounce: "trace.step_debounce",
+  enabled: "trace.step_enabled",
+  event: "trace.step_event",
+  fork: "trace.step_fork",
+  keyword: "trace.step_keyword",
+  locate: "trace.step_locate",
+  "other ref": "trace.step_other_ref",
+  path: "trace.step_path",
+  payload: "trace.step_payload",
+  poll: "trace.step_poll",
+  queue: "trace.step_queue",
+  rate: "trace.step_rate",
+  ref: "trace.step_ref",
+  repeat: "trace.step_repeat",
+  replaced: "trace.step_replaced",
+  repository: "trace.step_repository",
+  signature: "trace.step_signature",
+  size: "trace.step_size",
+  tag: "trace.step_tag",
+  task: "trace.step_task",
+} as const satisfies Record<string, TextKey>;
+
+function nameOf(step: string): string {
+  return step in stepNames ? t(stepNames[step as keyof typeof stepNames]) : visible(step);
+}
 
 /** How a delivery was decided, step by step: what each step saw, what it compared with, what came out. */
 export function Trace({ steps }: { steps: Step[] }) {
   return (
-    <ol className="trace" aria-label="Steps of the decision">
+    <ol className="trace" aria-label={t("trace.label")}>
       {steps.map((step) => {
-        const { sign, tone, word } = marks[step.result];
+        const { sign, tone } = marks[step.result];
         return (
           <li key={`${step.step} ${step.value}`} data-result={step.result}>
             <span className="step-mark" data-tone={tone} aria-hidden="true">
@@ -29,18 +59,20 @@ export function Trace({ steps }: { steps: Step[] }) {
             </span>
             <div>
               <div>
-                <b>{step.step}</b> <span className="dim">{word}</span>
+                <b>{nameOf(step.step)}</b> <span className="dim">{t(`trace.${step.result}`)}</span>
               </div>
               {(step.value !== "" || step.pattern !== "") && (
                 <div className="step-pair">
                   {step.value !== "" && (
                     <span>
-                      saw <code className="foreign">{visible(step.value)}</code>
+                      {rich("trace.saw", { value: <code className="foreign">{visible(step.value)}</code> })}
                     </span>
                   )}
                   {step.pattern !== "" && (
                     <span>
-                      against <code className="foreign">{visible(step.pattern)}</code>
+                      {rich("trace.against", {
+                        pattern: <code className="foreign">{visible(step.pattern)}</code>,
+                      })}
                     </span>
                   )}
                 </div>

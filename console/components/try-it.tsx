@@ -2,6 +2,7 @@ import { Button, Group, Text, Title } from "@mantine/core";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { t } from "../text/text.ts";
 import { Icon } from "./icon.tsx";
 
 /** The first minute: a sample project with a repository of its own, and a push to it that can be watched. */
@@ -13,13 +14,13 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
       go(sample.taskId === null ? `/projects/${sample.projectId}` : `/tasks/${sample.taskId}`);
       return sample;
     },
-    { refresh: ["projects", "tasks", "overview", "deliveries"] },
+    { failed: t("tryIt.failed"), refresh: ["projects", "tasks", "overview", "deliveries"] },
   );
   if (!isAdmin)
     return (
       <section className="panel try-it">
-        <Title order={2}>No project is shared with you yet</Title>
-        <Text c="dimmed">Ask an admin to add you to a project or a group; it appears here by itself.</Text>
+        <Title order={2}>{t("tryIt.noProjects")}</Title>
+        <Text c="dimmed">{t("tryIt.noProjectsHint")}</Text>
       </section>
     );
   return (
@@ -39,11 +40,9 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
           />
         </g>
       </svg>
-      <Title order={2}>Watch a deploy within a minute</Title>
+      <Title order={2}>{t("tryIt.title")}</Title>
       <Text c="dimmed" maw={520}>
-        “Try it” makes a sample project with a small repository in the data folder, and sends its webhook a
-        signed push, just as a Git host would. You watch it build and deploy, live. Deleting the project
-        leaves nothing behind.
+        {t("tryIt.about")}
       </Text>
       <Group mt="md">
         <Button
@@ -52,10 +51,10 @@ export function TryIt({ isAdmin }: { isAdmin: boolean }) {
           loading={make.isPending}
           onClick={() => make.mutate(undefined)}
         >
-          Try it
+          {t("tryIt.start")}
         </Button>
         <Button size="md" variant="default" component={Link} href="/projects?add=1">
-          Add your own project
+          {t("tryIt.addOwn")}
         </Button>
       </Group>
     </section>

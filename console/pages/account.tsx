@@ -143,7 +143,7 @@ function SessionsPanel() {
               {
                 title: t("account.ends"),
                 cell: (session) => <Moment at={session.expiresAt} />,
-                visibleFrom: "sm",
+                visibleFrom: "md",
               },
               { title: t("words.actions"), cell: (session) => <EndSession session={session} /> },
             ]}

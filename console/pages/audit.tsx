@@ -2,11 +2,12 @@ import { Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
+import { AuditDetail, AuditSubject } from "../components/audit-detail.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
 import { useListPage } from "../list-page.ts";
-import type { AuditEntry } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 export default function Audit() {
@@ -24,11 +25,11 @@ export default function Audit() {
   }));
   return (
     <>
-      <PageHead title="Audit" about="Who changed what, when and from where. Secrets never stand here." />
+      <PageHead title={t("audit.title")} about={t("audit.about")} />
       <div className="filters">
         <Select
-          label="Who"
-          placeholder="anybody"
+          label={t("audit.who")}
+          placeholder={t("audit.anybody")}
           clearable
           searchable
           data={people}
@@ -36,38 +37,32 @@ export default function Audit() {
           onChange={(userId) => change({ userId: userId ?? "" })}
         />
         <TextInput
-          label="Action"
+          label={t("audit.action")}
           placeholder="webhook.save"
           value={filters.action}
           onChange={(event) => change({ action: event.currentTarget.value })}
         />
       </div>
       <List
-        label="Audit log"
+        label={t("audit.title")}
         query={query}
-        empty={<Empty title="No such entries">Clear the filters to see everything.</Empty>}
+        empty={<Empty title={t("audit.empty")}>{t("audit.emptyHint")}</Empty>}
         columns={[
-          { title: "When", cell: (entry) => <Moment at={entry.at} /> },
+          { title: t("audit.when"), cell: (entry) => <Moment at={entry.at} /> },
           {
-            title: "Who",
-            cell: (entry) => <span className="foreign">{visible(entry.username) || "nobody"}</span>,
+            title: t("audit.who"),
+            cell: (entry) => <span className="foreign">{visible(entry.username) || t("audit.system")}</span>,
           },
-          { title: "Action", cell: (entry) => <code>{visible(entry.action)}</code> },
-          { title: "What", cell: (entry) => <span className="foreign">{visible(entry.subject)}</span> },
-          { title: "Detail", cell: (entry) => <Detail entry={entry} />, visibleFrom: "md" },
-          { title: "From", cell: (entry) => <code>{visible(entry.remoteIp)}</code>, visibleFrom: "lg" },
+          { title: t("audit.action"), cell: (entry) => <code>{visible(entry.action)}</code> },
+          { title: t("audit.what"), cell: (entry) => <AuditSubject entry={entry} /> },
+          { title: t("audit.detail"), cell: (entry) => <AuditDetail entry={entry} />, isWhole: true },
+          {
+            title: t("audit.address"),
+            cell: (entry) => <code>{visible(entry.remoteIp)}</code>,
+            visibleFrom: "lg",
+          },
         ]}
       />
     </>
-  );
-}
-
-function Detail({ entry }: { entry: AuditEntry }) {
-  const text = visible(JSON.stringify(entry.detail));
-  if (text === "{}") return null;
-  return (
-    <code className="cut" style={{ maxWidth: 190 }} title={text}>
-      {text}
-    </code>
   );
 }

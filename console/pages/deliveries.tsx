@@ -1,6 +1,6 @@
 import { Button, Drawer, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { MouseEvent, ReactNode } from "react";
+import { type MouseEvent, type ReactNode, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { idOf, useAddressFilters, usePageNumber } from "../address.ts";
 import { useAllProjects } from "../all-projects.ts";
@@ -15,6 +15,7 @@ import { usePolling } from "../live.ts";
 import { allProjectsQuery } from "../project-query.ts";
 import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
 
@@ -27,10 +28,7 @@ export default function Deliveries() {
   // Only admins see what was sent to a key that nobody has: it belongs to no project, and so to no channel.
   return (
     <>
-      <PageHead
-        title="Deliveries"
-        about="Everything that Git hosts sent, and why each did or did not start a deploy."
-      />
+      <PageHead title={t("deliveries.title")} about={t("deliveries.about")} />
       <DeliveryList isCovered={isCovered && me?.role !== "admin"} />
     </>
   );
@@ -68,27 +66,25 @@ export function DeliveryList({
             variant="subtle"
             onClick={() => change({ projectId: "", status: "", code: "", from: "", to: "", search: "" })}
           >
-            Clear
+            {t("deliveries.clear")}
           </Button>
         )}
         {me?.role === "admin" && <ReplayMany filters={filters} />}
       </Filters>
       <List
-        label="Deliveries"
+        label={t("deliveries.title")}
         query={query}
         onOpen={(delivery) => open(delivery.id)}
         empty={
           isFiltered ? (
-            <Empty title="No such deliveries">Clear the filters to see all of them.</Empty>
+            <Empty title={t("deliveries.noneFound")}>{t("deliveries.noneFoundHint")}</Empty>
           ) : (
-            <Empty title="Nothing was delivered yet">
-              Enable the webhook of a project, give its address to your Git host, and push a commit.
-            </Empty>
+            <Empty title={t("deliveries.noneYet")}>{t("deliveries.noneYetHint")}</Empty>
           )
         }
         columns={[
           {
-            title: "Outcome",
+            title: t("deliveries.outcome"),
             cell: (delivery) => (
               <Link
                 href={`/deliveries/${delivery.id}`}
@@ -100,20 +96,29 @@ export function DeliveryList({
             ),
           },
           ...(projectId === undefined
-            ? [{ title: "Project", cell: (delivery: DeliverySummary) => <ProjectName delivery={delivery} /> }]
+            ? [
+                {
+                  title: t("words.project"),
+                  cell: (delivery: DeliverySummary) => <ProjectName delivery={delivery} />,
+                },
+              ]
             : []),
-          { title: "Pushed", cell: (delivery) => <Pushed delivery={delivery} />, isWhole: true },
           {
-            title: "Reason",
+            title: t("deliveries.pushedReason"),
             cell: (delivery) => (
-              <span className="cut reason" title={visible(delivery.reason)}>
-                {visible(delivery.reason)}
-              </span>
+              <>
+                <Pushed delivery={delivery} />
+                <div className="reason foreign">{visible(delivery.reason)}</div>
+              </>
             ),
-            visibleFrom: "md",
+            isWhole: true,
           },
-          { title: "When", cell: (delivery) => <Moment at={delivery.created_at} /> },
-          { title: "No.", cell: (delivery) => <Numbered delivery={delivery} />, visibleFrom: "lg" },
+          { title: t("deliveries.when"), cell: (delivery) => <Moment at={delivery.created_at} /> },
+          {
+            title: t("deliveries.number"),
+            cell: (delivery) => <Numbered delivery={delivery} />,
+            visibleFrom: "lg",
+          },
         ]}
       />
       <Drawer
@@ -121,7 +126,7 @@ export function DeliveryList({
         onClose={() => open(null)}
         position="right"
         size="xl"
-        title={<Text fw={620}>Delivery {opened}</Text>}
+        title={<Text fw={620}>{t("deliveries.one", { id: String(opened) })}</Text>}
       >
         {opened !== null && <DeliveryDetail id={opened} />}
       </Drawer>
@@ -138,7 +143,7 @@ function stay(event: MouseEvent, open: () => void): void {
 }
 
 function ProjectName({ delivery }: { delivery: DeliverySummary }) {
-  if (delivery.project_id === 0) return <span className="dim">no project</span>;
+  if (delivery.project_id === 0) return <span className="dim">{t("deliveries.noProject")}</span>;
   return (
     <Link
       href={`/projects/${delivery.project_id}/deliveries`}
@@ -191,12 +196,22 @@ function Filters({
     value: String(project.id),
     label: visible(project.name),
   }));
+  const [isOpen, setOpen] = useState(false);
+  const active = Object.values(filters).filter((value) => value !== "").length;
   return (
-    <div className="filters">
+    <div className="filters" data-folded={!isOpen || undefined}>
+      <Button
+        className="filters-toggle"
+        variant="default"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {active === 0 ? t("deliveries.filters") : t("deliveries.filtersActive", { count: active })}
+      </Button>
       {!isOfOneProject && (
         <Select
-          label="Project"
-          placeholder="any"
+          label={t("words.project")}
+          placeholder={t("words.any")}
           clearable
           searchable
           data={choices}
@@ -205,22 +220,22 @@ function Filters({
         />
       )}
       <Select
-        label="Outcome"
-        placeholder="any"
+        label={t("deliveries.outcome")}
+        placeholder={t("words.any")}
         clearable
-        data={statusChoices}
+        data={statusChoices()}
         value={filters.status || null}
         onChange={(status) => change({ status: status ?? "" })}
       />
       <TextInput
-        label="Search"
+        label={t("words.search")}
         className="wide"
-        placeholder="branch, commit or host's id"
+        placeholder={t("deliveries.searchHint")}
         value={filters.search}
         onChange={(event) => change({ search: event.currentTarget.value })}
       />
       <TextInput
-        label="From"
+        label={t("deliveries.from")}
         className="wide"
         type="datetime-local"
         max={lastTime}
@@ -228,7 +243,7 @@ function Filters({
         onChange={(event) => change({ from: event.currentTarget.value })}
       />
       <TextInput
-        label="To"
+        label={t("deliveries.to")}
         className="wide"
         type="datetime-local"
         max={lastTime}

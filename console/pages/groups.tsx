@@ -15,6 +15,7 @@ import { Loaded } from "../components/query.tsx";
 import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { Group } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 export default function Groups() {
@@ -24,21 +25,14 @@ export default function Groups() {
   const query = useListPage(["groups"], (page) => answerOf(api.groups.$get({ query: { page } })));
   return (
     <>
-      <PageHead
-        title="Groups"
-        about="Projects that belong together. A member's permission holds for every project of the group."
-      >
+      <PageHead title={t("groups.title")} about={t("groups.about")}>
         {isAdmin && <AddGroup />}
       </PageHead>
       <Loaded query={query}>
         {({ items, total, page, pageSize }) =>
           total === 0 ? (
             <Panel>
-              <Empty title="No groups yet">
-                {isAdmin
-                  ? "Add one when several projects share the same people."
-                  : "You are no member of a group. An admin can add you to one."}
-              </Empty>
+              <Empty title={t("groups.empty")}>{t(isAdmin ? "groups.emptyAdmin" : "groups.emptyUser")}</Empty>
             </Panel>
           ) : (
             <div className="stack">
@@ -56,7 +50,8 @@ export default function Groups() {
 
 function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
   const remove = useAct(() => answerOf(api.groups[":id"].$delete({ param: { id: group.id } })), {
-    done: `The group ${group.name} was deleted.`,
+    done: t("groups.deleted", { name: group.name }),
+    failed: t("groups.deleteFailed", { name: group.name }),
     refresh: ["groups", "projects"],
   });
   return (
@@ -65,20 +60,20 @@ function GroupPanel({ group, isAdmin }: { group: Group; isAdmin: boolean }) {
       action={
         <Row gap="xs">
           <Button component={Link} href={`/projects?groupId=${group.id}`} variant="default" size="compact-sm">
-            Its projects
+            {t("groups.projects")}
           </Button>
           {isAdmin && <GroupLabels group={group} />}
           {isAdmin && (
             <ConfirmButton
-              label="Delete"
-              aria-label={`Delete ${group.name}`}
+              label={t("words.deleteItem")}
+              aria-label={t("groups.deleteOne", { name: group.name })}
               size="compact-sm"
-              title={`Delete the group ${group.name}?`}
-              confirm="Delete the group"
+              title={t("groups.deleteTitle", { name: group.name })}
+              confirm={t("groups.deleteConfirm")}
               isDanger
               onConfirm={() => remove.mutateAsync(undefined)}
             >
-              Its projects stay, without a group. Permissions that came through it end.
+              {t("groups.deleteText")}
             </ConfirmButton>
           )}
         </Row>
@@ -102,13 +97,17 @@ function GroupLabels({ group }: { group: Group }) {
           json: { labels },
         }),
       ),
-    { done: `The labels of ${group.name} were saved.`, refresh: ["groups"] },
+    {
+      done: t("groups.labelsSaved", { name: group.name }),
+      failed: t("groups.labelsFailed", { name: group.name }),
+      refresh: ["groups"],
+    },
   );
   return (
     <FormButton
-      title={`Labels that projects of ${group.name} may request`}
-      submit="Save the labels"
-      label="Labels"
+      title={t("groups.labelsTitle", { name: group.name })}
+      submit={t("groups.labelsSave")}
+      label={t("groups.labels")}
       button={{ size: "compact-sm", variant: "default" }}
       initial={{ isAny: group.labels === null, labels: group.labels ?? [], revision: group.revision }}
       onSubmit={({ isAny, labels, revision }, isOverwriting) =>
@@ -118,12 +117,12 @@ function GroupLabels({ group }: { group: Group }) {
       {({ value, set, errorOf }) => (
         <>
           <Checkbox
-            label="Any label"
+            label={t("groups.anyLabel")}
             checked={value.isAny}
             onChange={(event) => set({ isAny: event.currentTarget.checked })}
           />
           <TagsInput
-            label="These labels"
+            label={t("groups.theseLabels")}
             disabled={value.isAny}
             value={value.labels}
             onChange={(labels) => set({ labels })}
@@ -137,18 +136,19 @@ function GroupLabels({ group }: { group: Group }) {
 
 function AddGroup() {
   const add = useAct((json: { name: string }) => answerOf(api.groups.$post({ json })), {
-    done: ({ name }) => `The group ${name} was added.`,
+    done: ({ name }) => t("groups.added", { name }),
+    failed: t("groups.addFailed"),
     refresh: ["groups"],
   });
   return (
     <FormButton
-      title="Add a group"
-      submit="Add the group"
+      title={t("groups.add")}
+      submit={t("groups.addSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={{ name: "" }}
       onSubmit={(group) => add.mutateAsync(group)}
     >
-      {({ text }) => <TextInput label="Name" required data-autofocus {...text("name")} />}
+      {({ text }) => <TextInput label={t("words.name")} required data-autofocus {...text("name")} />}
     </FormButton>
   );
 }

@@ -12,9 +12,11 @@ import { ShownOnce } from "../components/shown-once.tsx";
 import { groupChoices, useGroups } from "../group-query.ts";
 import { useListPage } from "../list-page.ts";
 import type { Runner } from "../shapes.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
-/** Whether a runner is there is known by its beats, which do not pass through the gateway. */
+/** Heartbeats of runners do not pass through the gateway, so the list is polled. */
 const refreshMs = 5000;
 
 export default function Runners() {
@@ -24,23 +26,20 @@ export default function Runners() {
   });
   return (
     <>
-      <PageHead
-        title="Runners"
-        about="Where the scripts of your projects run. The local one belongs to this server."
-      >
+      <PageHead title={t("runners.title")} about={t("runners.about")}>
         <AddRunner onToken={setToken} />
       </PageHead>
       <List
-        label="Runners"
+        label={t("runners.title")}
         query={query}
         empty={
-          <Empty title="No runner: nothing can be deployed">
-            Turn on <Code>runner.enabled</Code>, or register a runner on another machine.
+          <Empty title={t("runners.empty")}>
+            {rich("runners.emptyHint", { setting: <Code>runner.enabled</Code> })}
           </Empty>
         }
         columns={[
           {
-            title: "Name",
+            title: t("words.name"),
             cell: (runner) => (
               <>
                 <b className="foreign">{visible(runner.name)}</b>
@@ -48,20 +47,32 @@ export default function Runners() {
               </>
             ),
           },
-          { title: "State", cell: (runner) => <Presence runner={runner} /> },
-          { title: "Side by side", cell: (runner) => runner.concurrency, visibleFrom: "lg" },
-          { title: "Labels", cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
+          { title: t("runners.state"), cell: (runner) => <Presence runner={runner} /> },
+          { title: t("runners.concurrency"), cell: (runner) => runner.concurrency, visibleFrom: "lg" },
+          { title: t("runners.labels"), cell: (runner) => <Labels runner={runner} />, visibleFrom: "md" },
           {
-            title: "Seen",
-            cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : "never"),
+            title: t("runners.seen"),
+            cell: (runner) => (runner.lastSeenAt ? <Moment at={runner.lastSeenAt} /> : t("words.never")),
             visibleFrom: "lg",
           },
-          { title: "Version", cell: (runner) => visible(runner.version) || "unknown", visibleFrom: "lg" },
-          { title: "Actions", cell: (runner) => <RunnerActions runner={runner} onToken={setToken} /> },
+          {
+            title: t("runners.version"),
+            cell: (runner) => visible(runner.version) || t("words.unknown"),
+            visibleFrom: "lg",
+          },
+          {
+            title: t("words.actions"),
+            cell: (runner) => <RunnerActions runner={runner} onToken={setToken} />,
+          },
         ]}
       />
-      <ShownOnce title="The runner's token" label="the token" value={token} onDone={() => setToken(null)}>
-        It is shown only once. Save it to a file on the other machine, then run:
+      <ShownOnce
+        title={t("runners.tokenTitle")}
+        label={t("runners.theToken")}
+        value={token}
+        onDone={() => setToken(null)}
+      >
+        {t("runners.tokenText")}
         <pre className="source">{`slipway runner --server ${location.origin} \\\n  --token-file /etc/slipway/runner.token`}</pre>
       </ShownOnce>
     </>
@@ -71,26 +82,26 @@ export default function Runners() {
 function Labels({ runner: { labels, offeredLabels, alsoUnlabelled, groupIds } }: { runner: Runner }) {
   const names = new Map(useGroups().map((group) => [group.id, group.name]));
   const shown = labels.filter((label) => offeredLabels?.includes(label) ?? true);
-  const bound = groupIds.map((id) => names.get(id) ?? `group ${id}`);
-  return (
-    <span className="foreign">
-      {visible(shown.join(", ")) || "none"}
-      {labels.length > 0 && alsoUnlabelled && ", and projects without labels"}
-      {bound.length > 0 && `; only for ${visible(bound.join(", "))}`}
-    </span>
-  );
+  const bound = groupIds.map((id) => names.get(id) ?? t("runners.groupNumber", { id: String(id) }));
+  const separator = t("words.listSeparator");
+  const own = shown.join(separator) || t("words.none");
+  const all = labels.length > 0 && alsoUnlabelled ? t("runners.alsoUnlabelled", { labels: own }) : own;
+  const text = bound.length > 0 ? t("runners.onlyFor", { labels: all, groups: bound.join(separator) }) : all;
+  return <span className="foreign">{visible(text)}</span>;
 }
 
 /** A runner of an earlier version may report `isolated` alone. */
 function Isolation({ runner: { isolated, isolation, containers } }: { runner: Runner }) {
-  const how = { none: "isolated", user: "isolated: another user", container: "isolated: containers" }[
-    isolation
-  ];
+  const how = {
+    none: "runners.isolated",
+    user: "runners.isolatedUser",
+    container: "runners.isolatedContainer",
+  } as const;
+  const text = t(isolated ? how[isolation] : "runners.notIsolated");
   return (
     <span className="state" data-tone={isolated ? "success" : "warning"}>
       <span className="state-dot" aria-hidden="true" />
-      {isolated ? how : "not isolated"}
-      {containers && isolation !== "container" && ", has containers"}
+      {containers && isolation !== "container" ? t("runners.hasContainers", { isolation: text }) : text}
     </span>
   );
 }
@@ -100,13 +111,17 @@ function EditRunner({ runner }: { runner: Runner }) {
   const save = useAct(
     ({ revision, ...json }: Pick<Runner, "labels" | "groupIds"> & { revision: string | null }) =>
       answerOf(api.runners[":id"].$patch({ param: { id: runner.id }, header: ifMatch(revision), json })),
-    { done: `${runner.name} was changed.`, refresh: ["runners"] },
+    {
+      done: t("runners.changed", { name: runner.name }),
+      failed: t("runners.changeFailed", { name: runner.name }),
+      refresh: ["runners"],
+    },
   );
   return (
     <FormButton
-      title={`Labels and groups of ${runner.name}`}
-      submit="Save the runner"
-      label="Edit"
+      title={t("runners.editTitle", { name: runner.name })}
+      submit={t("runners.save")}
+      label={t("runners.edit")}
       button={{ size: "compact-sm", variant: "default" }}
       initial={{ labels: runner.labels, groupIds: runner.groupIds, revision: runner.revision }}
       onSubmit={(value, isOverwriting) =>
@@ -121,8 +136,8 @@ function EditRunner({ runner }: { runner: Runner }) {
             error={errorOf("labels")}
           />
           <MultiSelect
-            label="Only for these groups"
-            description="Empty: it runs projects of every group."
+            label={t("runners.onlyGroups")}
+            description={t("runners.onlyGroupsHint")}
             data={groupChoices(groups)}
             value={value.groupIds.map(String)}
             onChange={(ids) => set({ groupIds: ids.map(Number) })}
@@ -141,8 +156,8 @@ function LabelsInput(props: {
 }) {
   return (
     <TagsInput
-      label="Labels"
-      description="A runner with labels runs only projects with labels, and must have all of these. Press Enter after each."
+      label={t("runners.labels")}
+      description={t("runners.labelsHint")}
       value={props.labels}
       onChange={props.onChange}
       error={props.error}
@@ -155,25 +170,29 @@ function Presence({ runner }: { runner: Runner }) {
   return (
     <span className="state" data-tone={tone}>
       <span className="state-dot" aria-hidden="true" />
-      {runner.disabled ? "disabled" : runner.online ? "online" : "away"}
+      {t(runner.disabled ? "runners.disabled" : runner.online ? "runners.online" : "runners.away")}
     </span>
   );
 }
 
 function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: string) => void }) {
   const param = { id: runner.id };
+  const { name } = runner;
   const toggle = useAct(
     () => answerOf(api.runners[":id"].$patch({ param, header: {}, json: { disabled: !runner.disabled } })),
     {
-      done: runner.disabled ? `${runner.name} takes tasks again.` : `${runner.name} takes no more tasks.`,
+      done: t(runner.disabled ? "runners.enabledDone" : "runners.disabledDone", { name }),
+      failed: t("runners.changeFailed", { name }),
       refresh: ["runners"],
     },
   );
   const reset = useAct(() => answerOf(api.runners[":id"]["reset-token"].$post({ param })), {
+    failed: t("runners.newTokenFailed", { name }),
     refresh: ["runners"],
   });
   const remove = useAct(() => answerOf(api.runners[":id"].$delete({ param })), {
-    done: `${runner.name} was deleted.`,
+    done: t("runners.deleted", { name }),
+    failed: t("runners.deleteFailed", { name }),
     refresh: ["runners"],
   });
   return (
@@ -182,34 +201,34 @@ function RunnerActions({ runner, onToken }: { runner: Runner; onToken: (token: s
         size="compact-sm"
         variant="default"
         loading={toggle.isPending}
-        aria-label={`${runner.disabled ? "Enable" : "Disable"} ${visible(runner.name)}`}
+        aria-label={visible(t(runner.disabled ? "runners.enableOne" : "runners.disableOne", { name }))}
         onClick={() => toggle.mutate(undefined)}
       >
-        {runner.disabled ? "Enable" : "Disable"}
+        {t(runner.disabled ? "runners.enable" : "runners.disable")}
       </Button>
       <EditRunner runner={runner} />
       {!runner.local && (
         <>
           <ConfirmButton
-            label="New token"
-            aria-label={`New token for ${runner.name}`}
+            label={t("runners.newToken")}
+            aria-label={t("runners.newTokenOne", { name })}
             size="compact-sm"
-            title={`Give ${runner.name} a new token?`}
-            confirm="Make a new token"
+            title={t("runners.newTokenTitle", { name })}
+            confirm={t("runners.newTokenConfirm")}
             onConfirm={async () => onToken((await reset.mutateAsync(undefined)).token)}
           >
-            The old one is invalid at once; the runner must be given the new one.
+            {t("runners.newTokenText")}
           </ConfirmButton>
           <ConfirmButton
-            label="Delete"
-            aria-label={`Delete ${runner.name}`}
+            label={t("words.deleteItem")}
+            aria-label={t("runners.deleteOne", { name })}
             size="compact-sm"
-            title={`Delete ${runner.name}?`}
-            confirm="Delete the runner"
+            title={t("runners.deleteTitle", { name })}
+            confirm={t("runners.deleteConfirm")}
             isDanger
             onConfirm={() => remove.mutateAsync(undefined)}
           >
-            What it runs now is reported lost when its lease ends.
+            {t("runners.deleteText")}
           </ConfirmButton>
         </>
       )}
@@ -221,26 +240,28 @@ const newRunner = { name: "", labels: [] as string[], concurrency: 2 };
 
 function AddRunner({ onToken }: { onToken: (token: string) => void }) {
   const add = useAct((json: typeof newRunner) => answerOf(api.runners.$post({ json })), {
+    failed: t("runners.registerFailed"),
     refresh: ["runners"],
   });
   return (
     <FormButton
-      title="Register a runner"
-      submit="Register the runner"
+      title={t("runners.register")}
+      submit={t("runners.registerSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newRunner}
       onSubmit={async (runner) => onToken((await add.mutateAsync(runner)).token)}
     >
       {({ value, set, text, errorOf }) => (
         <>
-          <TextInput label="Name" required data-autofocus {...text("name")} />
+          <TextInput label={t("words.name")} required data-autofocus {...text("name")} />
           <LabelsInput
             labels={value.labels}
             onChange={(labels) => set({ labels })}
             error={errorOf("labels")}
           />
           <NumberInput
-            label="Tasks side by side"
+            label={t("runners.concurrency")}
+            description={t("runners.concurrencyHint")}
             min={1}
             max={256}
             value={value.concurrency}

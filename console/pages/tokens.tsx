@@ -11,20 +11,17 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { ShownOnce } from "../components/shown-once.tsx";
 import { useListPage } from "../list-page.ts";
 import type { ApiToken } from "../shapes.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
-const scopes = [
-  { value: "read", label: "read: look at what I may view" },
-  { value: "write", label: "write: change what I may manage" },
-  { value: "publish", label: "publish: push messages" },
-  { value: "admin", label: "admin: all that I may do" },
-] as const;
+const scopes = ["read", "write", "publish", "admin"] as const;
 
-const lifetimes = [
-  { value: "30", label: "30 days" },
-  { value: "90", label: "90 days" },
-  { value: "365", label: "1 year" },
-  { value: "0", label: "no end" },
+const lifetimes = () => [
+  { value: "30", label: t("tokens.days", { count: 30 }) },
+  { value: "90", label: t("tokens.days", { count: 90 }) },
+  { value: "365", label: t("tokens.year") },
+  { value: "0", label: t("words.never") },
 ];
 
 export default function Tokens() {
@@ -32,39 +29,37 @@ export default function Tokens() {
   const query = useListPage(["tokens"], (page) => answerOf(api.tokens.$get({ query: { page } })));
   return (
     <>
-      <PageHead
-        title="API tokens"
-        about="For scripts and CI. A token acts as you, within its scopes, until it ends or is revoked."
-      >
+      <PageHead title={t("tokens.title")} about={t("tokens.about")}>
         <MakeToken onMade={setToken} />
       </PageHead>
       <List
-        label="API tokens"
+        label={t("tokens.title")}
         query={query}
-        empty={
-          <Empty title="No tokens yet">
-            Make one to call the API from a script, instead of your password.
-          </Empty>
-        }
+        empty={<Empty title={t("tokens.empty")}>{t("tokens.emptyHint")}</Empty>}
         columns={[
-          { title: "Name", cell: (item) => <b className="foreign">{visible(item.name)}</b> },
-          { title: "Starts with", cell: (item) => <code>{visible(item.hint)}…</code> },
-          { title: "Scopes", cell: (item) => item.scopes.join(", ") },
+          { title: t("words.name"), cell: (item) => <b className="foreign">{visible(item.name)}</b> },
+          { title: t("tokens.startsWith"), cell: (item) => <code>{visible(item.hint)}…</code> },
+          { title: t("tokens.scopes"), cell: (item) => item.scopes.join(", ") },
           {
-            title: "Last used",
-            cell: (item) => (item.lastUsedAt ? <Moment at={item.lastUsedAt} /> : "never"),
+            title: t("tokens.lastUsed"),
+            cell: (item) => (item.lastUsedAt ? <Moment at={item.lastUsedAt} /> : t("words.never")),
             visibleFrom: "md",
           },
           {
-            title: "Ends",
-            cell: (item) => (item.expiresAt ? <Moment at={item.expiresAt} /> : "never"),
+            title: t("tokens.ends"),
+            cell: (item) => (item.expiresAt ? <Moment at={item.expiresAt} /> : t("words.never")),
             visibleFrom: "md",
           },
-          { title: "Actions", cell: (item) => <Revoke token={item} /> },
+          { title: t("words.actions"), cell: (item) => <Revoke token={item} /> },
         ]}
       />
-      <ShownOnce title="Your new token" label="the token" value={token} onDone={() => setToken(null)}>
-        It is shown this once. Send it as <code>Authorization: Bearer …</code>
+      <ShownOnce
+        title={t("tokens.newTitle")}
+        label={t("tokens.theToken")}
+        value={token}
+        onDone={() => setToken(null)}
+      >
+        {rich("tokens.newText", { header: <code>Authorization: Bearer …</code> })}
       </ShownOnce>
     </>
   );
@@ -72,20 +67,21 @@ export default function Tokens() {
 
 function Revoke({ token }: { token: ApiToken }) {
   const revoke = useAct(() => answerOf(api.tokens[":id"].$delete({ param: { id: token.id } })), {
-    done: `The token ${token.name} is revoked.`,
+    done: t("tokens.revoked", { name: token.name }),
+    failed: t("tokens.revokeFailed", { name: token.name }),
     refresh: ["tokens"],
   });
   return (
     <ConfirmButton
-      label="Revoke"
-      aria-label={`Revoke ${token.name}`}
+      label={t("tokens.revoke")}
+      aria-label={t("tokens.revokeOne", { name: token.name })}
       size="compact-sm"
-      title={`Revoke ${token.name}?`}
-      confirm="Revoke the token"
+      title={t("tokens.revokeTitle", { name: token.name })}
+      confirm={t("tokens.revokeConfirm")}
       isDanger
       onConfirm={() => revoke.mutateAsync(undefined)}
     >
-      Whatever uses it is refused from now on.
+      {t("tokens.revokeText")}
     </ConfirmButton>
   );
 }
@@ -96,15 +92,15 @@ function MakeToken({ onMade }: { onMade: (token: string) => void }) {
   const make = useAct(
     ({ name, chosen, days }: typeof newToken) => {
       const expiresAt = days === "0" ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
-      const wanted = scopes.map((scope) => scope.value).filter((scope) => chosen.includes(scope));
+      const wanted = scopes.filter((scope) => chosen.includes(scope));
       return answerOf(api.tokens.$post({ json: { name, scopes: wanted, expiresAt } }));
     },
-    { refresh: ["tokens"] },
+    { failed: t("tokens.createFailed"), refresh: ["tokens"] },
   );
   return (
     <FormButton
-      title="Make a token"
-      submit="Make the token"
+      title={t("tokens.create")}
+      submit={t("tokens.createSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newToken}
       onSubmit={async (token) => onMade((await make.mutateAsync(token)).token)}
@@ -112,27 +108,27 @@ function MakeToken({ onMade }: { onMade: (token: string) => void }) {
       {({ value, set, text, errorOf }) => (
         <>
           <TextInput
-            label="Name"
-            description="What it is for, so that you know it again."
+            label={t("words.name")}
+            description={t("tokens.nameHint")}
             required
             data-autofocus
             {...text("name")}
           />
           <Checkbox.Group
-            label="Scopes"
+            label={t("tokens.scopes")}
             value={value.chosen}
             onChange={(chosen) => set({ chosen })}
             error={errorOf("scopes")}
           >
             <Stack gap="xs" mt={6}>
               {scopes.map((scope) => (
-                <Checkbox key={scope.value} value={scope.value} label={scope.label} />
+                <Checkbox key={scope} value={scope} label={t(`tokens.scope_${scope}`)} />
               ))}
             </Stack>
           </Checkbox.Group>
           <Select
-            label="Lasts"
-            data={lifetimes}
+            label={t("tokens.lasts")}
+            data={lifetimes()}
             allowDeselect={false}
             value={value.days}
             onChange={(days) => set({ days: days ?? "90" })}

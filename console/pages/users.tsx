@@ -12,28 +12,26 @@ import { Empty, PageHead } from "../components/page.tsx";
 import { useListPage } from "../list-page.ts";
 import { meQuery } from "../session.ts";
 import type { User } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 export default function Users() {
   const query = useListPage(["users"], (page) => answerOf(api.users.$get({ query: { page } })));
   return (
     <>
-      <PageHead
-        title="Users"
-        about="People who may sign in. What they may do with a project is set on the project or its group."
-      >
+      <PageHead title={t("users.title")} about={t("users.about")}>
         <AddUser />
       </PageHead>
       <List
-        label="Users"
+        label={t("users.title")}
         query={query}
-        empty={<Empty title="Nobody but you" />}
+        empty={<Empty title={t("users.empty")} />}
         columns={[
-          { title: "Username", cell: (user) => <b className="foreign">{visible(user.username)}</b> },
-          { title: "Role", cell: (user) => user.role },
-          { title: "Sign-in", cell: (user) => (user.disabled ? "disabled" : "allowed") },
-          { title: "Since", cell: (user) => <Moment at={user.createdAt} />, visibleFrom: "md" },
-          { title: "Actions", cell: (user) => <UserMenu user={user} /> },
+          { title: t("users.username"), cell: (user) => <b className="foreign">{visible(user.username)}</b> },
+          { title: t("users.role"), cell: (user) => t(`words.role_${user.role}`) },
+          { title: t("users.signIn"), cell: (user) => t(user.disabled ? "users.disabled" : "users.allowed") },
+          { title: t("users.since"), cell: (user) => <Moment at={user.createdAt} />, visibleFrom: "md" },
+          { title: t("words.actions"), cell: (user) => <UserMenu user={user} /> },
         ]}
       />
     </>
@@ -44,31 +42,41 @@ const newUser = { username: "", password: "", role: "user" as User["role"] };
 
 function AddUser() {
   const add = useAct((json: typeof newUser) => answerOf(api.users.$post({ json })), {
-    done: ({ username }) => `${username} may sign in now.`,
+    done: ({ username }) => t("users.added", { username }),
+    failed: t("users.addFailed"),
     refresh: ["users"],
   });
   return (
     <FormButton
-      title="Add a user"
-      submit="Add the user"
+      title={t("users.add")}
+      submit={t("users.addSubmit")}
       button={{ leftSection: <Icon name="plus" size={16} /> }}
       initial={newUser}
       onSubmit={(user) => add.mutateAsync(user)}
     >
       {({ value, set, text }) => (
         <>
-          <TextInput label="Username" required autoComplete="off" data-autofocus {...text("username")} />
+          <TextInput
+            label={t("users.username")}
+            required
+            autoComplete="off"
+            data-autofocus
+            {...text("username")}
+          />
           <PasswordInput
-            label="Password"
-            description="At least 8 characters; tell it to them, they can change it."
+            label={t("users.password")}
+            description={t("users.newPasswordHint")}
             required
             autoComplete="new-password"
             {...text("password")}
           />
           <Select
-            label="Role"
-            description="An admin may do everything; a user what projects and groups grant."
-            data={["user", "admin"]}
+            label={t("users.role")}
+            description={t("users.roleHint")}
+            data={(["user", "admin"] as const).map((role) => ({
+              value: role,
+              label: t(`words.role_${role}`),
+            }))}
             allowDeselect={false}
             value={value.role}
             onChange={(role) => set({ role: role === "admin" ? "admin" : "user" })}
@@ -83,16 +91,23 @@ function UserMenu({ user }: { user: User }) {
   const [isSettingPassword, settingPassword] = useDisclosure(false);
   const { data: me } = useQuery(meQuery);
   const param = { id: user.id };
+  const { username } = user;
   const change = useAct(
     (json: { role?: User["role"]; disabled?: boolean }) =>
       answerOf(api.users[":id"].$patch({ param, header: {}, json })),
-    { done: `${user.username} was changed.`, refresh: ["users", "runners"] },
+    {
+      done: t("users.changed", { username }),
+      failed: t("users.changeFailed", { username }),
+      refresh: ["users", "runners"],
+    },
   );
   const endSessions = useAct(() => answerOf(api.users[":id"].sessions.$delete({ param })), {
-    done: `${user.username} is signed out everywhere.`,
+    done: t("users.signedOut", { username }),
+    failed: t("users.signOutFailed", { username }),
   });
   const remove = useAct(() => answerOf(api.users[":id"].$delete({ param })), {
-    done: `${user.username} was deleted.`,
+    done: t("users.deleted", { username }),
+    failed: t("users.deleteFailed", { username }),
     refresh: ["users"],
   });
   const isMe = me?.id === user.id;
@@ -100,8 +115,12 @@ function UserMenu({ user }: { user: User }) {
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button size="compact-sm" variant="default" aria-label={`Change ${visible(user.username)}`}>
-            Change
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={visible(t("users.changeOne", { username }))}
+          >
+            {t("users.change")}
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
@@ -109,12 +128,12 @@ function UserMenu({ user }: { user: User }) {
             onClick={() => change.mutate({ role: user.role === "admin" ? "user" : "admin" })}
             disabled={isMe}
           >
-            {user.role === "admin" ? "Make a user" : "Make an admin"}
+            {t(user.role === "admin" ? "users.makeUser" : "users.makeAdmin")}
           </Menu.Item>
-          <Menu.Item onClick={settingPassword.open}>Set a password</Menu.Item>
-          <Menu.Item onClick={() => endSessions.mutate(undefined)}>Sign out everywhere</Menu.Item>
+          <Menu.Item onClick={settingPassword.open}>{t("users.setPassword")}</Menu.Item>
+          <Menu.Item onClick={() => endSessions.mutate(undefined)}>{t("users.signOut")}</Menu.Item>
           <Menu.Item onClick={() => change.mutate({ disabled: !user.disabled })} disabled={isMe}>
-            {user.disabled ? "Allow to sign in" : "Forbid to sign in"}
+            {t(user.disabled ? "users.allow" : "users.forbid")}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
@@ -122,15 +141,15 @@ function UserMenu({ user }: { user: User }) {
         <>
           {" "}
           <ConfirmButton
-            label="Delete"
-            aria-label={`Delete ${user.username}`}
+            label={t("words.deleteItem")}
+            aria-label={t("users.deleteOne", { username })}
             size="compact-sm"
-            title={`Delete ${user.username}?`}
-            confirm="Delete the user"
+            title={t("users.deleteTitle", { username })}
+            confirm={t("users.deleteConfirm")}
             isDanger
             onConfirm={() => remove.mutateAsync(undefined)}
           >
-            Their sessions and tokens end at once. What they did stays in the audit.
+            {t("users.deleteText")}
           </ConfirmButton>
         </>
       )}
@@ -143,12 +162,15 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
   const set = useAct(
     (json: { password: string; keepTokens: boolean }) =>
       answerOf(api.users[":id"].$patch({ param: { id: user.id }, header: {}, json })),
-    { done: `${user.username} has a new password.` },
+    {
+      done: t("users.newPasswordSet", { username: user.username }),
+      failed: t("users.newPasswordFailed", { username: user.username }),
+    },
   );
   return (
     <FormModal
-      title={`New password of ${user.username}`}
-      submit="Set the password"
+      title={t("users.newPasswordTitle", { username: user.username })}
+      submit={t("users.newPasswordSubmit")}
       isOpen={isOpen}
       onClose={onClose}
       initial={{ password: "", keepTokens: false }}
@@ -157,16 +179,16 @@ function SetPassword({ user, isOpen, onClose }: { user: User; isOpen: boolean; o
       {({ value, set, text }) => (
         <>
           <PasswordInput
-            label="Password"
-            description="At least 8 characters. Their sessions end."
+            label={t("users.password")}
+            description={t("users.sessionsEnd")}
             required
             autoComplete="new-password"
             data-autofocus
             {...text("password")}
           />
           <Checkbox
-            label="Keep their API tokens"
-            description="Otherwise they are revoked."
+            label={t("users.keepTokens")}
+            description={t("users.keepTokensHint")}
             checked={value.keepTokens}
             onChange={(event) => set({ keepTokens: event.currentTarget.checked })}
           />

@@ -2,13 +2,41 @@ import type { en } from "./en.ts";
 import type { Translated } from "./message.ts";
 import { account } from "./zh-cn/account.ts";
 import { app } from "./zh-cn/app.ts";
+import { audit } from "./zh-cn/audit.ts";
+import { deliveries } from "./zh-cn/deliveries.ts";
+import { gateway } from "./zh-cn/gateway.ts";
+import { groups } from "./zh-cn/groups.ts";
+import { live } from "./zh-cn/live.ts";
+import { push } from "./zh-cn/push.ts";
+import { runners } from "./zh-cn/runners.ts";
 import { signIn } from "./zh-cn/sign-in.ts";
+import { state } from "./zh-cn/state.ts";
+import { time } from "./zh-cn/time.ts";
+import { tokens } from "./zh-cn/tokens.ts";
+import { trace } from "./zh-cn/trace.ts";
+import { tryIt } from "./zh-cn/try-it.ts";
+import { users } from "./zh-cn/users.ts";
+import { warning } from "./zh-cn/warning.ts";
 import { words } from "./zh-cn/words.ts";
 
 /** Simplified Chinese. */
 export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } = {
   account,
   app,
+  audit,
+  deliveries,
+  gateway,
+  groups,
+  live,
+  push,
+  runners,
   signIn,
+  state,
+  time,
+  tokens,
+  trace,
+  tryIt,
+  users,
+  warning,
   words,
 };

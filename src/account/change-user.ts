@@ -1,5 +1,5 @@
 import { Fault } from "../errors.ts";
-import type { AuditEntry } from "../model/audit.ts";
+import { type AuditEntry, differencesOf } from "../model/audit.ts";
 import { type Keepers, operation } from "../model/store.ts";
 import { type Role, type User, userRevision } from "../model/user.ts";
 import { refuseIfChanged } from "../revision.ts";
@@ -33,7 +33,7 @@ export const changeUser = operation(
       hasNewPassword || change.disabled
         ? await endCredentials(keepers, id, { keepTokens: keepTokens || !hasNewPassword })
         : {};
-    const detail = { ...change, passwordChanged: hasNewPassword, ...ended };
+    const detail = { ...change, ...differencesOf(before, change), passwordChanged: hasNewPassword, ...ended };
     await keepers.audit.add({ ...audited, subject: `user ${before.username}`, detail });
     return after ?? existing(keepers, id);
   },

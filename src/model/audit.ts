@@ -15,6 +15,21 @@ export interface AuditEntry {
   remoteIp: string;
 }
 
+/** The earlier and the new values of a change, for `detail`; fields that stay the same are left out. */
+export function differencesOf<T extends object>(
+  before: T,
+  change: Partial<T>,
+): { from: Partial<T>; to: Partial<T> } {
+  const names = (Object.keys(change) as (keyof T)[]).filter((name) => !isSame(before[name], change[name]));
+  const pick = (values: Partial<T>) =>
+    Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as Partial<T>;
+  return { from: pick(before), to: pick(change) };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 export interface AuditFilter {
   userId?: number;
   projectId?: number;

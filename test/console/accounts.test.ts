@@ -31,15 +31,15 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
   await page.getByRole("button", { name: "Remove ann" }).waitFor();
 
   await go("/tokens");
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("button", { name: "Create a token" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("nightly");
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create the token" }).click();
   const shown = page.getByRole("dialog").filter({ hasText: "Your new token" });
   const token = await shown.locator("code").last().textContent();
   expect(
     (await fetch(`${server.url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })).status,
   ).toBe(200);
-  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await shown.getByRole("button", { name: "I've copied it" }).click();
   await page.getByRole("cell", { name: "nightly", exact: true }).waitFor();
   expect(await page.content()).not.toContain(String(token));
 
@@ -47,7 +47,7 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
   await page.getByRole("button", { name: "Register a runner" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("build-2");
   await page.getByRole("button", { name: "Register the runner" }).click();
-  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "I've copied it" }).click();
   await page.getByRole("cell", { name: /^build-2/ }).waitFor();
 
   await go("/audit");
@@ -190,7 +190,7 @@ test("a new password ends API tokens unless they are kept", async () => {
     await page.getByRole("button", { name: "Change tess" }).click();
     await page.getByRole("menuitem", { name: "Set a password" }).click();
     await form.getByLabel("Password").first().fill("another good sentence");
-    if (isKept) await form.getByLabel("Keep their API tokens").check();
+    if (isKept) await form.getByLabel("Keep the API tokens").check();
     await form.getByRole("button", { name: "Set the password" }).click();
     await form.waitFor({ state: "detached" });
   };
@@ -209,17 +209,17 @@ test("the push page connects, publishes, counts the receivers and kicks", async 
   await go("/push");
   await page.getByLabel("As user").fill("visitor-7");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
-  const stream = page.getByLabel("What arrived");
+  const stream = page.getByLabel("Received messages");
   await stream.getByText("connected as visitor-7").waitFor();
   await page.getByRole("cell", { name: "visitor-7", exact: true }).waitFor();
   await page.getByRole("combobox", { name: "To" }).click();
   await page.getByRole("option", { name: "one user", exact: true }).click();
-  await page.getByLabel("User id").fill("visitor-7");
-  await page.getByLabel("Message").fill("<b>hello</b>");
-  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByLabel("User ID").fill("visitor-7");
+  await page.getByLabel(/^Message/).fill("<b>hello</b>");
+  await page.getByRole("button", { name: "Publish the message" }).click();
   await page.getByText("1 connection received it.").waitFor();
   await stream.getByText("user visitor-7: <b>hello</b>").waitFor();
-  await page.getByRole("button", { name: "Kick visitor-7" }).click();
+  await page.getByRole("button", { name: "Disconnect visitor-7" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
   await page.getByRole("button", { name: "Connect", exact: true }).waitFor();
   await page.getByText("Nobody is online.", { exact: false }).waitFor();

@@ -26,10 +26,10 @@ test("invalid times in the address are ignored, and the list is shown", async ()
   const { page, faults, go, close } = await openConsole(browser, server.url);
   for (const query of ["from=abc", "from=20265-01-01T01:01", "to=99999"]) {
     await go(`/deliveries?${query}`);
-    await page.getByText("No such deliveries").waitFor();
+    await page.getByText("No delivery matches the filters").waitFor();
     await page.getByRole("button", { name: "Replay these…" }).waitFor();
   }
-  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.waitForURL("**/deliveries");
   expect(faults).toEqual([]);
   await close();
@@ -83,18 +83,18 @@ test("a page that fails to render shows the error, keeps the navigation, and rec
 test("over plain http the test connection opens and lists messages", async () => {
   const { page, faults } = await openPlainly("/push");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
-  await page.getByLabel("What arrived").getByText("connected as").waitFor();
-  await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByLabel("What arrived").getByText("all: Hello from the console").waitFor();
+  await page.getByLabel("Received messages").getByText("connected as").waitFor();
+  await page.getByRole("button", { name: "Publish the message" }).click();
+  await page.getByLabel("Received messages").getByText("all: Hello from the console").waitFor();
   expect(faults).toEqual([]);
   await page.context().close();
 }, 60_000);
 
 test("over plain http a token is copied, or selected with a hint which keys to press", async () => {
   const { page } = await openPlainly("/tokens");
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("button", { name: "Create a token" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("nightly");
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create the token" }).click();
   const shown = page.getByRole("dialog").filter({ hasText: "Your new token" });
   const token = String(await shown.locator(".copy-text code").textContent());
   const copied = page.evaluate(

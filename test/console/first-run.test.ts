@@ -33,7 +33,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
   await keyboard.press("Enter");
   await keyboard.press("Tab");
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Try it");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Try the sample");
   await keyboard.press("Enter");
 
   await page.waitForURL("**/tasks/*");
@@ -46,7 +46,7 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   await page.getByRole("button", { name: "Delete the project" }).press("Enter");
   await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).press("Enter");
   await page.waitForURL("**/projects");
-  await page.getByRole("button", { name: "Try it" }).waitFor();
+  await page.getByRole("button", { name: "Try the sample" }).waitFor();
 
   expect(readdirSync(join(server.dataDir, "samples"))).toEqual([]);
   const { total } = await server.admin.expect<{ total: number }>(200, "GET", "/api/webhooks/deliveries");

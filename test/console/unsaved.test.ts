@@ -26,7 +26,7 @@ const conflict = (page: Page) =>
 const build = (page: Page) => page.getByRole("textbox", { name: "build", exact: true });
 
 async function stay(page: Page): Promise<void> {
-  await question(page).getByRole("button", { name: "Stay here" }).click();
+  await question(page).getByRole("button", { name: "Stay on this page" }).click();
   await question(page).waitFor({ state: "detached" });
 }
 
@@ -117,8 +117,8 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
     await question(page).getByRole("button", { name: "Leave without saving" }).click();
     await page.getByRole("heading", { name: "API tokens" }).waitFor();
   }
-  await page.getByRole("button", { name: "Make a token" }).click();
-  const dialog = page.getByRole("dialog").filter({ hasText: "Make a token" });
+  await page.getByRole("button", { name: "Create a token" }).click();
+  const dialog = page.getByRole("dialog").filter({ hasText: "Create a token" });
   await dialog.getByLabel("Name").fill("nightly");
   await page.keyboard.press("Escape");
   await page.mouse.click(5, 5);
@@ -126,13 +126,13 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
   await question(page).waitFor();
   await stay(page);
   expect(await dialog.getByLabel("Name").inputValue()).toBe("nightly");
-  await dialog.getByRole("button", { name: "Make the token" }).click();
+  await dialog.getByRole("button", { name: "Create the token" }).click();
   const shownOnce = page.getByRole("dialog").filter({ hasText: "Your new token" });
   await shownOnce.waitFor();
   await page.goBack();
   await question(page).waitFor();
   await stay(page);
-  await shownOnce.getByRole("button", { name: "I have kept it" }).click();
+  await shownOnce.getByRole("button", { name: "I've copied it" }).click();
   await page.locator(".side").getByRole("link", { name: "Groups" }).click();
   await page.getByRole("heading", { name: "Groups" }).waitFor();
 }, 120_000);

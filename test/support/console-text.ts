@@ -25,6 +25,8 @@ const codeElements = new Set(["code", "kbd", "pre", "Code", "Kbd", "samp"]);
 const hasLetters = /\p{L}{2}/u;
 /** Words of which the first has a capital letter: a sentence or a heading, wherever it is. */
 const sentence = /^\p{Lu}[\p{L}'’]*[,:]? \p{L}/u;
+/** One word with the punctuation of code: an action, a setting, a path or an address. */
+const code = /^[\w-]*\w[._:/@=][\w./:@*-]+$/;
 const phrase = /\p{L} \p{L}/u;
 
 /** How a string is used: the user reads it, a function returns it, or neither is known. */
@@ -49,7 +51,7 @@ export function textOutsideCatalogue(path: string, source: string): FoundText[] 
 }
 
 function isText(text: string, use: Use): boolean {
-  if (use === "shown") return hasLetters.test(text) && !isName(text);
+  if (use === "shown") return hasLetters.test(text) && !isName(text) && !code.test(text);
   return sentence.test(text) || (use === "returned" && phrase.test(text));
 }
 

@@ -7,6 +7,8 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 
 const refreshMs = 3000;
@@ -21,19 +23,16 @@ export function OnlineUsers() {
   });
   const [opened, setOpened] = useState<string | null>(null);
   return (
-    <Panel
-      title="Online users"
-      about="With a normal connection to this instance; people at the console do not count."
-    >
+    <Panel title={t("push.online")} about={t("push.onlineAbout")}>
       <Loaded query={online}>
         {({ users }) =>
           users.length === 0 ? (
             <Text size="sm" c="dimmed">
-              Nobody is online. Open the test connection to be the first.
+              {t("push.nobodyOnline")}
             </Text>
           ) : (
             <>
-              <Table aria-label="Online users">
+              <Table aria-label={t("push.online")}>
                 <Table.Tbody>
                   {users.slice(0, shown).map((userId) => (
                     <UserRow
@@ -47,7 +46,7 @@ export function OnlineUsers() {
               </Table>
               {users.length > shown && (
                 <Text size="sm" c="dimmed">
-                  and {users.length - shown} more
+                  {t("push.more", { count: users.length - shown })}
                 </Text>
               )}
             </>
@@ -68,7 +67,8 @@ function UserRow({
   onToggle: () => void;
 }) {
   const kick = useAct(() => answerOf(api.push.disconnect.$post({ json: { userId } })), {
-    done: `${userId} was disconnected.`,
+    done: t("push.disconnected", { userId }),
+    failed: t("push.disconnectFailed", { userId }),
     refresh: ["push-online", "push-connections"],
   });
   return (
@@ -77,18 +77,18 @@ function UserRow({
         <Table.Td className="foreign">{visible(userId)}</Table.Td>
         <Table.Td ta="right">
           <Button size="compact-sm" variant="subtle" aria-expanded={isOpened} onClick={onToggle}>
-            Connections
+            {t("push.connections")}
           </Button>{" "}
           <ConfirmButton
-            label="Kick"
-            aria-label={`Kick ${userId}`}
+            label={t("push.disconnect")}
+            aria-label={t("push.disconnectOne", { userId })}
             size="compact-sm"
-            title={`Disconnect ${userId}?`}
-            confirm="Disconnect"
+            title={t("push.disconnectTitle", { userId })}
+            confirm={t("push.disconnect")}
             isDanger
             onConfirm={() => kick.mutateAsync(undefined)}
           >
-            All connections of this user close with 4004; well-behaved clients do not come back by themselves.
+            {t("push.disconnectText")}
           </ConfirmButton>
         </Table.Td>
       </Table.Tr>
@@ -111,9 +111,7 @@ function Connections({ userId }: { userId: string }) {
             <ul className="connection-list">
               {connections.map((connection) => (
                 <li key={connection.connectionId}>
-                  <code>{connection.connectionId}</code> {connection.kind}, {connection.protocol}, from{" "}
-                  {visible(connection.address)}, since <Moment at={connection.openedAt} />
-                  {connection.channels.length > 0 && visible(`, in ${connection.channels.join(", ")}`)}
+                  <ConnectionText connection={connection} />
                 </li>
               ))}
             </ul>
@@ -122,4 +120,27 @@ function Connections({ userId }: { userId: string }) {
       </Table.Td>
     </Table.Tr>
   );
+}
+
+interface Connection {
+  connectionId: string;
+  kind: string;
+  protocol: string;
+  address: string;
+  openedAt: string;
+  channels: string[];
+}
+
+function ConnectionText({ connection }: { connection: Connection }) {
+  const { connectionId, kind, protocol, address, openedAt, channels } = connection;
+  const text = rich("push.connection", {
+    id: <code>{connectionId}</code>,
+    kind,
+    protocol,
+    address: visible(address),
+    time: <Moment at={openedAt} />,
+  });
+  if (channels.length === 0) return text;
+  const names = visible(channels.join(t("words.listSeparator")));
+  return rich("push.connectionChannels", { connection: text, channels: names });
 }

@@ -3,54 +3,49 @@ import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel, Problem } from "../../components/page.tsx";
+import { t } from "../../text/text.ts";
 
-const targets = [
-  { value: "all", label: "all connections", hint: "" },
-  { value: "user", label: "one user", hint: "User id" },
-  { value: "temp_user", label: "one user's temporary connections", hint: "User id" },
-  { value: "channel", label: "a channel", hint: "Channel" },
-] as const;
+const targets = ["all", "user", "temp_user", "channel"] as const;
 
-type TargetType = (typeof targets)[number]["value"];
+type TargetType = (typeof targets)[number];
 
-/** Publishes one message and tells how many received it. */
+/** Publishes one message and shows how many connections received it. */
 export function PublishForm() {
   const [targetType, setTargetType] = useState<TargetType>("all");
   const [target, setTarget] = useState("");
-  const [data, setData] = useState("Hello from the console");
+  const [data, setData] = useState(() => t("push.sample"));
   const publish = useAct(
     () =>
       answerOf(
         api.push.publish.$post({ json: { targetType, target: targetType === "all" ? "" : target, data } }),
       ),
-    {},
+    { failed: t("push.publishFailed") },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     publish.mutate(undefined);
   };
-  const chosen = targets.find((each) => each.value === targetType);
   const receivers = publish.data?.receivers ?? null;
   return (
-    <Panel title="Publish" about="What POST /feign/publish does, from here.">
+    <Panel title={t("push.publish")} about={t("push.publishAbout")}>
       <form className="form" onSubmit={submit}>
         <Select
-          label="To"
-          data={targets.map(({ value, label }) => ({ value, label }))}
+          label={t("push.to")}
+          data={targets.map((target) => ({ value: target, label: t(`push.target_${target}`) }))}
           allowDeselect={false}
           value={targetType}
-          onChange={(value) => setTargetType(targets.find((each) => each.value === value)?.value ?? "all")}
+          onChange={(value) => setTargetType(targets.find((each) => each === value) ?? "all")}
         />
-        {chosen !== undefined && chosen.hint !== "" && (
+        {targetType !== "all" && (
           <TextInput
-            label={chosen.hint}
+            label={t(targetType === "channel" ? "push.channel" : "push.userId")}
             required
             value={target}
             onChange={(event) => setTarget(event.currentTarget.value)}
           />
         )}
         <Textarea
-          label="Message"
+          label={t("push.message")}
           className="script"
           required
           autosize
@@ -61,13 +56,11 @@ export function PublishForm() {
         {publish.isError && <Problem problem={publish.error} />}
         <div className="publish-foot">
           <Button type="submit" loading={publish.isPending}>
-            Publish
+            {t("push.send")}
           </Button>
           <span role="status" className="dim">
             {publish.isSuccess &&
-              (receivers === null
-                ? "Written to the message queue."
-                : `${receivers} ${receivers === 1 ? "connection" : "connections"} received it.`)}
+              (receivers === null ? t("push.queued") : t("push.received", { count: receivers }))}
           </span>
         </div>
       </form>

@@ -3,7 +3,9 @@ import { lazy, Suspense } from "react";
 import { PageHead, Panel } from "../../components/page.tsx";
 import { Loaded } from "../../components/query.tsx";
 import { usePushStats } from "../../push-stats.ts";
-import { sizeText } from "../../time-text.ts";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
+import { countText, decimalText, sizeText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { OnlineUsers } from "./online-users.tsx";
 import { PublishForm } from "./publish-form.tsx";
@@ -18,16 +20,16 @@ export default function PushPage() {
     data === undefined
       ? []
       : [
-          ["connections", String(data.total)],
-          ["normal", String(data.normal)],
-          ["temporary", String(data.temporary)],
-          ["channels", String(data.channelCount)],
-          ["messages a second", messagesPerSecond.toFixed(1)],
-          ["waiting to be sent", sizeText(data.buffers.bufferedBytes)],
+          [t("push.figure_connections"), countText(data.total)],
+          [t("push.figure_normal"), countText(data.normal)],
+          [t("push.figure_temporary"), countText(data.temporary)],
+          [t("push.figure_channels"), countText(data.channelCount)],
+          [t("push.figure_rate"), decimalText(messagesPerSecond)],
+          [t("push.figure_buffered"), sizeText(data.buffers.bufferedBytes)],
         ];
   return (
     <>
-      <PageHead title="Push gateway" about="Who is connected, and what is sent to them." />
+      <PageHead title={t("push.title")} about={t("push.about")} />
       <div className="stack">
         <Loaded query={query} placeholder={<div className="figures-row figures-empty" />}>
           {() => (
@@ -41,7 +43,7 @@ export default function PushPage() {
             </div>
           )}
         </Loaded>
-        <Panel title="The last minutes">
+        <Panel title={t("push.lastMinutes")}>
           <Suspense fallback={<div className="plot" />}>
             <RatePlot points={points} />
           </Suspense>
@@ -61,18 +63,17 @@ export default function PushPage() {
 
 function Channels({ channels }: { channels: { name: string; members: number }[] | null }) {
   return (
-    <Panel title="Channels" about="Names that connections have joined on this instance.">
+    <Panel title={t("push.channels")} about={t("push.channelsAbout")}>
       {channels === null || channels.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Nobody has joined a channel. Clients join with <code>channel=</code> in the address, or by a join
-          frame.
+          {rich("push.noChannels", { parameter: <code>channel=</code> })}
         </Text>
       ) : (
         <ul className="channel-list">
           {channels.map((channel) => (
             <li key={channel.name}>
               <span className="foreign mono">{visible(channel.name)}</span>
-              <span className="dim figures">{channel.members}</span>
+              <span className="dim figures">{countText(channel.members)}</span>
             </li>
           ))}
         </ul>

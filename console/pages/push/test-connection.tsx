@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel, reachable } from "../../components/page.tsx";
+import { t } from "../../text/text.ts";
 import { exactText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 
@@ -40,7 +41,9 @@ export function TestConnection() {
       setState(status.state);
       if (status.state === "waiting" || status.state === "closed") write(status.reason, true);
     });
-    made.on("open", (opened) => write(`connected as ${opened.userId} (${opened.connectionId})`, true));
+    made.on("open", (opened) =>
+      write(t("push.connectedAs", { userId: opened.userId, connectionId: opened.connectionId }), true),
+    );
     made.on("problem", (problem) => write(problem.message, true));
     made.on("message", (message) => write(textOf(message), false));
     push.current = made;
@@ -48,36 +51,36 @@ export function TestConnection() {
   };
   const isClosed = state === "closed";
   return (
-    <Panel title="Test connection" about="A normal connection from this page. What arrives stands below.">
+    <Panel title={t("push.test")} about={t("push.testAbout")}>
       <Group gap="sm" align="flex-end" mb="sm">
         <TextInput
-          label="As user"
-          placeholder="yourself"
+          label={t("push.asUser")}
+          placeholder={t("push.yourself")}
           style={{ flex: "1 1 130px" }}
           disabled={!isClosed}
           value={userId}
           onChange={(event) => setUserId(event.currentTarget.value)}
         />
         <TextInput
-          label="Channel"
-          placeholder="none"
+          label={t("push.channel")}
+          placeholder={t("words.none")}
           style={{ flex: "1 1 130px" }}
           disabled={!isClosed}
           value={channel}
           onChange={(event) => setChannel(event.currentTarget.value)}
         />
         {isClosed ? (
-          <Button onClick={connect}>Connect</Button>
+          <Button onClick={connect}>{t("push.connect")}</Button>
         ) : (
           <Button variant="default" onClick={() => push.current?.close()}>
-            Disconnect
+            {t("push.disconnect")}
           </Button>
         )}
       </Group>
-      <section className="stream" aria-label="What arrived" aria-live="polite" {...reachable}>
+      <section className="stream" aria-label={t("push.arrived")} aria-live="polite" {...reachable}>
         {entries.length === 0 ? (
           <Text size="sm" c="dimmed">
-            Connect, then publish something.
+            {t("push.nothingArrived")}
           </Text>
         ) : (
           entries.map((entry) => (

@@ -6,4 +6,11 @@ export const app: Translated<typeof english> = {
   noSuchPage: "此页面不存在",
   overview: "概览",
   noSuchPageHint: "地址可能有误，或者对象已被删除。前往{overview}。",
+  pageFailed: "此页面出错",
+  pageFailedHint: "请选择“重试”重新加载。如果再次出错，下方的信息会说明原因。",
+  pageFailedTitle: "无法显示页面",
+  leaveTitle: "不保存就离开吗？",
+  leaveText: "此页面上的更改尚未保存，离开后将丢失。",
+  leaveStay: "留在此页",
+  leaveGo: "不保存并离开",
 };

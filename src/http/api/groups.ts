@@ -2,6 +2,7 @@ import { changeGroup } from "../../account/change-group.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { differencesOf } from "../../model/audit.ts";
 import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
@@ -127,7 +128,11 @@ export function groupsApi({ store, clock }: GroupsDeps) {
         change,
       });
       const action = change.labels === undefined ? "group.rename" : "group.update";
-      await audit(c, { action, subject: `group ${before.name}`, detail: change });
+      await audit(c, {
+        action,
+        subject: `group ${before.name}`,
+        detail: { ...change, ...differencesOf(before, change) },
+      });
       return c.json(withTag(c, groupJson(group, "manage")), 200);
     })
     .openapi(deleteGroup, async (c) => {

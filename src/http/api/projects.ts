@@ -2,6 +2,7 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import { type DeployRule, isWeaker, noApproval } from "../../model/approval/deploy-rule.ts";
+import { differencesOf } from "../../model/audit.ts";
 import { needsContainer } from "../../model/execution.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { GroupKeeper } from "../../model/group.ts";
@@ -227,6 +228,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       const dropped = titlesOf(forgotten);
       const detail = {
         fields: Object.keys(change).filter((field) => field !== "needsContainer"),
+        ...differencesOf(before, auditable(change)),
         ...(git ? { git: change.git } : {}),
         ...(change.deploy ? { deploy: change.deploy } : {}),
         ...(dropped.length > 0 ? { forgotten: dropped } : {}),
@@ -245,6 +247,12 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       await auditProject(c, "project.delete", project);
       return c.body(null, 204);
     });
+}
+
+/** The fields whose values the audit log shows. Variables, scripts and targets may contain secrets. */
+function auditable(change: ProjectChange): ProjectChange {
+  const { env: _env, stages: _stages, notify: _notify, needsContainer: _needs, ...shown } = change;
+  return shown;
 }
 
 /** Changes of one project at the same moment beyond this many are refused. */

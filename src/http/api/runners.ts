@@ -1,6 +1,7 @@
 import { newToken } from "../../account/credential.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
+import { differencesOf } from "../../model/audit.ts";
 import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
@@ -217,7 +218,11 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         change,
         hasLocalLabels: localLabels.length > 0,
       });
-      await audit(c, { action: "runner.update", subject: `runner ${before.name}`, detail: change });
+      await audit(c, {
+        action: "runner.update",
+        subject: `runner ${before.name}`,
+        detail: { ...change, ...differencesOf(before, change) },
+      });
       return c.json(withTag(c, write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {

@@ -1,0 +1,21 @@
+/** The audit log. */
+export const audit = {
+  title: "Audit log",
+  about: "Who changed what, when and from where. It never contains secrets.",
+  who: "User",
+  anybody: "any user",
+  action: "Action",
+  empty: "No entry matches the filters",
+  emptyHint: "Clear the filters to see all entries.",
+  when: "Time",
+  system: "system",
+  what: "Object",
+  detail: "Details",
+  address: "Address",
+  difference: "{field}: {from} → {to}",
+  fact: "{name}: {value}",
+  changedFields: "changed: {fields}",
+  yes: "yes",
+  no: "no",
+  nothing: "empty",
+} as const;

@@ -1,0 +1,11 @@
+/** The sample project of the first minute. */
+export const tryIt = {
+  noProjects: "No project is shared with you yet",
+  noProjectsHint: "Ask an admin to add you to a project or a group. It then appears here.",
+  title: "Watch a deploy within a minute",
+  about:
+    "“Try the sample” creates a sample project with a small repository in the data folder and sends its webhook a signed push, as a Git host does. You watch the build and the deploy live. Deleting the project removes everything.",
+  start: "Try the sample",
+  failed: "Couldn't create the sample project",
+  addOwn: "Add your own project",
+} as const;

@@ -1,0 +1,33 @@
+import type { trace as english } from "../en/trace.ts";
+import type { Translated } from "../message.ts";
+
+export const trace: Translated<typeof english> = {
+  label: "判断步骤",
+  pass: "通过",
+  stop: "在此停止",
+  unknown: "无法判断，因此放行",
+  skipped: "未检查",
+  saw: "实际值 {value}",
+  against: "比较对象 {pattern}",
+  step_debounce: "去抖",
+  step_enabled: "Webhook 是否启用",
+  step_event: "事件",
+  step_fork: "派生仓库",
+  step_keyword: "跳过关键字",
+  step_locate: "定位项目",
+  step_other_ref: "其他引用",
+  step_path: "路径",
+  step_payload: "负载",
+  step_poll: "轮询",
+  step_queue: "队列",
+  step_rate: "速率限制",
+  step_ref: "引用",
+  step_repeat: "重复推送",
+  step_repository: "仓库",
+  step_signature: "签名",
+  step_size: "大小",
+  step_task: "任务",
+  step_branch: "分支",
+  step_tag: "标签",
+  step_replaced: "已被取代",
+};
