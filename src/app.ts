@@ -1,6 +1,7 @@
 import { keylessOptionsOf, openEndpoints, openWarnings } from "./app/open-endpoints.ts";
-import type { AppContext, AppRole, Part } from "./app/part.ts";
+import type { AppContext, AppRole, Part, WorkerContext } from "./app/part.ts";
 import { buildPushPart } from "./app/push-part.ts";
+import { workerOperations } from "./app/worker-operations.ts";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config/config.ts";
 import { buildKeylessCalls } from "./http/keyless-calls.ts";
@@ -10,6 +11,7 @@ import type { Log } from "./log.ts";
 import { buildMetrics } from "./metrics.ts";
 import type { Store } from "./model/store.ts";
 import type { OwnCodes } from "./push/admission/code-verifier.ts";
+import { refuseLockedPort } from "./workers/port-lock.ts";
 
 export interface App {
   /** The address that the server listens on, with the port that the system chose if the setting is 0. */
@@ -27,9 +29,15 @@ export interface App {
  * The composition root: builds every part from a Config, in the order of their dependencies, and stops them in reverse.
  * Tests use it too.
  */
-export async function buildApp(config: Config, role: AppRole, log: Log, clock = systemClock): Promise<App> {
+export async function buildApp(
+  config: Config,
+  role: AppRole,
+  log: Log,
+  clock = systemClock,
+  worker?: WorkerContext,
+): Promise<App> {
   const metrics = buildMetrics();
-  const context: AppContext = { config, log, metrics, clock };
+  const context: AppContext = { config, log, metrics, clock, worker };
   const parts: Part[] = [];
   let state: "starting" | "serving" | "draining" = "starting";
   const closeAll = async () => {
@@ -53,22 +61,25 @@ export async function buildApp(config: Config, role: AppRole, log: Log, clock = 
       parts.push(deploy);
     }
 
+    const checks = [
+      async () => (state === "serving" ? null : state),
+      ...parts.map((part) => () => part.missing()),
+    ];
     const routes: Routes = Object.assign(
       {},
       ...parts.map((part) => part.routes),
       operationRoutes({
-        metrics,
         metricsToken: config["metrics.token"],
         keyless: buildKeylessCalls(keylessOptionsOf(config), "metrics.token"),
-        checks: [
-          async () => (state === "serving" ? null : state),
-          ...parts.map((part) => () => part.missing()),
-        ],
+        ...(worker && push ? workerOperations(worker, push, metrics, checks) : { metrics, checks }),
       }),
     );
+    for (const part of parts) await part.prepare?.();
+    if (!worker) await refuseLockedPort(config["server.listen"]);
     const server = listenOn(config["server.listen"], {
       routes,
       fetch: fallThrough(parts),
+      sharesPort: worker !== undefined,
       log,
       ...(push?.websocket ? { websocket: push.websocket } : {}),
     });

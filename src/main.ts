@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from "commander";
+import { workerCommand } from "./app/worker-count.ts";
 import { addAccountCommands } from "./cli/account-commands.ts";
 import { addConfigCommands } from "./cli/config-commands.ts";
 import { addDataCommands } from "./cli/data-commands.ts";
@@ -7,7 +8,7 @@ import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { exitCodeOf, exitCodes, exitCodesHelp, explain } from "./cli/exit-codes.ts";
 import { addPushCommands } from "./cli/push-commands.ts";
 import { addGuardCommand, addRunnerCommand } from "./cli/runner-command.ts";
-import { addServeCommands, isRole } from "./cli/serve-commands.ts";
+import { addServeCommands, addWorkerCommand, isRole } from "./cli/serve-commands.ts";
 import { reachLoopbackDirectly } from "./direct-hosts.ts";
 import { version } from "./version.ts";
 import { visibleText } from "./visible-text.ts";
@@ -24,6 +25,7 @@ const program = new Command("slipway")
 const command = process.argv[2];
 // The other commands with all their options would take longer to declare than the server to read its settings.
 if (isRole(command)) addServeCommands(program, command);
+else if (command === workerCommand) addWorkerCommand(program);
 else addAllCommands();
 
 function addAllCommands(): void {

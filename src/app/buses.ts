@@ -7,7 +7,9 @@ import { steadyClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError, type ConfigFault } from "../config/config-load.ts";
 import { messageOf } from "../errors.ts";
+import { workerName } from "../push/presence/cluster-presence.ts";
 import { randomToken } from "../secrets.ts";
+import { WorkerBus } from "../workers/worker/worker-bus.ts";
 import { stableInstanceId } from "./instance-id.ts";
 import type { AppContext } from "./part.ts";
 
@@ -20,15 +22,30 @@ export interface Buses {
   node: string;
 }
 
-/** A single instance uses the local bus. A cluster, or an instance that forwards client messages, uses the queue. */
-export async function openBuses({ config, log, metrics }: AppContext): Promise<Buses> {
-  const url = config["push.queue.url"];
-  const isCluster = config["push.cluster-enabled"];
-  if (!url || !(isCluster || config["push.queue-client-messages"]))
-    return { bus: localBus(), outbound: null, node: randomToken(6, "hex") };
+/** Whether messages go through the queue, to other instances or services. */
+function usesQueue(config: Config): boolean {
+  const isWanted = config["push.cluster-enabled"] || config["push.queue-client-messages"];
+  return config["push.queue.url"] !== undefined && isWanted;
+}
+
+/** Name of this instance, in messages and at the broker. */
+export async function instanceName(config: Config): Promise<string> {
+  if (!usesQueue(config)) return randomToken(6, "hex");
   const faults = await queueFaults(config);
   if (faults.length > 0) throw new ConfigError(faults);
-  const node = await stableInstanceId(config["data.dir"], config["push.queue.instance-id"]);
+  return stableInstanceId(config["data.dir"], config["push.queue.instance-id"]);
+}
+
+/**
+ * A single instance uses the local bus, or the bus of its workers. A cluster, or an instance that forwards client messages,
+ * uses the queue; each worker is a consumer of its own there.
+ */
+export async function openBuses({ config, log, metrics, worker }: AppContext): Promise<Buses> {
+  const ownBus = () => (worker ? new WorkerBus(worker.link, { log, clock: steadyClock }) : localBus());
+  const instance = worker?.node ?? (await instanceName(config));
+  const url = config["push.queue.url"];
+  if (!url || !usesQueue(config)) return { bus: ownBus(), outbound: null, node: instance };
+  const node = worker ? workerName(instance, worker.worker) : instance;
   const queue = new BrokerBus(await brokerOf(url, node, config), {
     prefix: config["push.queue.prefix"],
     log,
@@ -36,7 +53,7 @@ export async function openBuses({ config, log, metrics }: AppContext): Promise<B
     random: Math.random,
     metrics,
   });
-  return { bus: isCluster ? queue : localBus(), outbound: queue, node };
+  return { bus: config["push.cluster-enabled"] ? queue : ownBus(), outbound: queue, node };
 }
 
 /** Mistakes in the queue settings that depend on several settings or on files. */

@@ -4,6 +4,8 @@ import type { Config } from "../config/config.ts";
 import type { Handler, Routes } from "../http/server.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import type { WorkerStart } from "../workers/protocol.ts";
+import type { WorkerLink } from "../workers/worker/worker-link.ts";
 
 /** Selects the parts of the program that run: both, the gateway, or the deploy service. */
 export type AppRole = "start" | "push" | "deploy";
@@ -14,6 +16,13 @@ export interface AppContext {
   log: Log;
   metrics: Metrics;
   clock: Clock;
+  /** Set in a worker of an instance with several processes. */
+  worker?: WorkerContext | undefined;
+}
+
+/** A worker's place in its instance. */
+export interface WorkerContext extends Pick<WorkerStart, "worker" | "workers" | "node" | "bootTag"> {
+  link: WorkerLink;
 }
 
 /** A part of the program: the push gateway or the deploy service. */
@@ -22,6 +31,8 @@ export interface Part {
   /** Answers a request that matches no route; undefined leaves it to the next part. */
   fetch?: Handler;
   websocket?: WebSocketHandler<never>;
+  /** Called before the server listens, to wait for what every request needs. */
+  prepare?(): Promise<void>;
   /** Called once the server listens. Requests are already answered; /readyz answers 503 until every part has started. */
   started?(server: Server<unknown>): void | Promise<void>;
   /** Null while it is ready; otherwise what is missing, for /readyz. */

@@ -5,6 +5,7 @@ import { ConfigError } from "../config/config-load.ts";
 import { type ConsoleRules, callerRules } from "../http/caller-rules.ts";
 import { clientAddressOf, networksOf } from "../http/client-address.ts";
 import { feignCredentials } from "../http/feign/feign-credentials.ts";
+import type { InstanceReports } from "../http/feign/feign-routes.ts";
 import { buildKeylessCalls } from "../http/keyless-calls.ts";
 import { type PushRouteOptions, pushRoutes, pushSocketHandler } from "../http/push-routes.ts";
 import type { Log } from "../log.ts";
@@ -15,10 +16,13 @@ import { verifyByUri } from "../push/admission/verify-uri.ts";
 import { Gateway, type GatewayOptions } from "../push/gateway.ts";
 import { KeyFile } from "../push/publish/key-file.ts";
 import { randomToken } from "../secrets.ts";
+import { WorkerBus } from "../workers/worker/worker-bus.ts";
+import { workerShare } from "../workers/worker/worker-share.ts";
 import { openBuses } from "./buses.ts";
 import { keylessOptionsOf } from "./open-endpoints.ts";
 import { socketLimit } from "./open-file-limit.ts";
 import type { AppContext, Part } from "./part.ts";
+import { workerReports } from "./worker-reports.ts";
 
 export interface PushPart extends Part {
   gateway: Gateway;
@@ -31,26 +35,28 @@ const clusterOverlapMs = 2000;
 
 /** The push gateway: bus, hub, admission and routes. `ownCodes` is null without a deploy service in this process. */
 export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | null): Promise<PushPart> {
-  const { config, log, metrics, clock } = context;
+  const { config, log, metrics, clock, worker } = context;
   const verifyUri = config["push.verify-uri"];
-  if (!verifyUri && !ownCodes)
-    throw new ConfigError([
-      {
-        key: "push.verify-uri",
-        source: "settings",
-        message: "must be set if `slipway push` runs alone: nothing else can verify a code",
-      },
-    ]);
+  if (!ownCodes) checkVerifyUri(config);
   const { bus, outbound, node } = await openBuses(context);
   const opened = new Set(outbound ? [bus, outbound] : [bus]);
-  const maxConnections = Math.min(config["push.max-connections"], socketLimit());
+  const maxConnections = instanceMaxConnections(config, worker?.workers ?? 1);
   const steady = clock === systemClock ? steadyClock : clock;
-  const keyFile = keyFileOf(context, steady);
+  const sharesKeys = bus.name === "workers";
+  // Workers without a broker leave the keys to their supervisor.
+  const keyFile = sharesKeys ? null : keyFileOf(context, steady, worker?.worker);
+  const bootTag = randomToken(6, "hex");
   const gateway = new Gateway(
-    { ...gatewayOptions(config, maxConnections, ownCodes === null), node },
+    {
+      ...gatewayOptions(config, Math.min(maxConnections, socketLimit()), ownCodes === null),
+      node,
+      bootTag,
+      originId: sharesKeys && worker ? worker.bootTag : bootTag,
+    },
     {
       bus,
       outbound,
+      workers: worker ? workerShare(worker.link, worker, sharesKeys) : null,
       queuesClientMessages: config["push.queue-client-messages"],
       codes: { own: ownCodes, remote: verifyUri ? verifyRemote(verifyUri, config, log) : null },
       keyFile,
@@ -62,11 +68,17 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
     },
   );
   const console = consoleRulesOf(config, ownCodes === null);
-  const routeOptions = routeOptionsOf(config, log, console);
+  const instance = worker ? workerReports(worker, maxConnections) : null;
+  const routeOptions = routeOptionsOf(config, log, console, instance);
   return {
     gateway,
     routes: pushRoutes(gateway, routeOptions),
     websocket: pushSocketHandler(gateway, routeOptions) as never,
+    async prepare() {
+      if (!(bus instanceof WorkerBus)) return;
+      bus.start();
+      await bus.isCaughtUp;
+    },
     started(server) {
       gateway.start(server);
       for (const one of opened) one.start();
@@ -77,23 +89,49 @@ export async function buildPushPart(context: AppContext, ownCodes: OwnCodes | nu
       return state.ready ? null : `queue: ${state.detail}`;
     },
     facts: [`push: codes verified by ${verifyUri ? "verify-uri" : "Slipway"}, bus ${bus.name}`],
-    warnings: warningsOf(config, maxConnections, console),
+    warnings: [...warningsOf(config, maxConnections, console), ...workerWarnings(config, ownCodes !== null)],
     async drain() {
       await gateway.drain.start();
+      await worker?.link.drained();
       gateway.clientMessages.endListening();
     },
     async close() {
       gateway.stop();
-      keyFile.close();
+      keyFile?.close();
       await gateway.presence.leave();
       await Promise.all([...opened].map((one) => one.close()));
     },
   };
 }
 
-/** The name contains the port, so that gateways with the same data folder have separate keys. */
-function keyFileOf({ config, log, clock }: AppContext, steady: Clock): KeyFile {
-  const file = join(config["data.dir"], `push-keys-${config["server.listen"].port}.jsonl`);
+/** Thrown before anything is started. */
+export function checkVerifyUri(config: Config): void {
+  if (config["push.verify-uri"]) return;
+  throw new ConfigError([
+    {
+      key: "push.verify-uri",
+      source: "settings",
+      message: "must be set if `slipway push` runs alone: nothing else can verify a code",
+    },
+  ]);
+}
+
+/** push.max-connections, or what the open-file limits of all workers allow. */
+export function instanceMaxConnections(config: Config, workers: number): number {
+  return Math.min(config["push.max-connections"], workers * socketLimit());
+}
+
+/** The name contains the port, so that gateways with the same data folder have separate keys; so have workers. */
+export function keyFileOf(
+  { config, log, clock }: Pick<AppContext, "config" | "log" | "clock">,
+  steady: Clock,
+  worker?: number,
+): KeyFile {
+  const { port } = config["server.listen"];
+  const file = join(
+    config["data.dir"],
+    worker === undefined ? `push-keys-${port}.jsonl` : `push-keys-${port}-${worker}.jsonl`,
+  );
   const complain = oncePerSecond(steady, (failed) =>
     log.error({ failed, file, reason }, "idempotency keys could not be written; a restart will forget them"),
   );
@@ -114,9 +152,8 @@ function gatewayOptions(
   config: Config,
   maxConnections: number,
   isAlone: boolean,
-): Omit<GatewayOptions, "node"> {
+): Omit<GatewayOptions, "node" | "bootTag" | "originId"> {
   return {
-    bootTag: randomToken(6, "hex"),
     admission: {
       maxConnections,
       maxConnectionsPerUser: config["push.max-connections-per-user"],
@@ -190,7 +227,12 @@ function consoleRulesOf(config: Config, isAlone: boolean): ConsoleRules {
   };
 }
 
-function routeOptionsOf(config: Config, log: Log, console: ConsoleRules): PushRouteOptions {
+function routeOptionsOf(
+  config: Config,
+  log: Log,
+  console: ConsoleRules,
+  instance: InstanceReports | null,
+): PushRouteOptions {
   const trustedProxies = networksOf(config["server.trustedProxies"]);
   return {
     handshake: {
@@ -208,10 +250,18 @@ function routeOptionsOf(config: Config, log: Log, console: ConsoleRules): PushRo
         console,
       ),
       maxMessageBytes: config["push.max-message-bytes"],
+      instance,
       log,
     },
     clientMaxMessageBytes: config["push.client-max-message-bytes"],
   };
+}
+
+function workerWarnings(config: Config, isWithDeploy: boolean): string[] {
+  if (!isWithDeploy || config["push.workers"] === 1) return [];
+  return [
+    "push.workers has no effect in `start`, which is one process: run `slipway push` and `slipway deploy` instead.",
+  ];
 }
 
 function warningsOf(config: Config, maxConnections: number, console: ConsoleRules): string[] {

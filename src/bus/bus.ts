@@ -15,6 +15,20 @@ export interface Recall {
   windowMs: number;
   /** Receives the messages that were published within the window before consuming began; they must not be delivered. */
   handle(messages: unknown[]): void;
+  /**
+   * Receives the messages that the other workers of this instance keep for clients that resume, then their end. `position`
+   * counts all messages of the topic.
+   */
+  handleKept?(message: unknown, kept: { position: number; ageMs: number }): void;
+  endKept?(position: number): void;
+}
+
+/** Counts the connections that a message affected, on all workers of this instance. */
+export interface Receipts {
+  /** Call while a message is handled: how many connections of this process it affected. */
+  note(id: string, connections: number): void;
+  /** The sum for a message whose publish has resolved. It is forgotten then. */
+  take(id: string): number;
 }
 
 export interface BusState {
@@ -57,8 +71,10 @@ export interface Bus {
   start(): void;
   state(): BusState;
   onStateChange(listener: (state: BusState) => void): void;
-  /** "local", "rabbitmq", "kafka". */
+  /** "local", "workers", "rabbitmq", "kafka". */
   readonly name: string;
+  /** Undefined: this bus does not count. */
+  readonly receipts?: Receipts;
   /** Waits for the publishes in flight, then disconnects. */
   close(): Promise<void>;
 }

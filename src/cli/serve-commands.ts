@@ -1,9 +1,12 @@
 import type { Command } from "commander";
 import type { AppRole } from "../app/part.ts";
-import type { App } from "../app.ts";
-import { startSecrets } from "../config/config.ts";
+import { workerCommand, workerCount } from "../app/worker-count.ts";
+import { type Config, startSecrets } from "../config/config.ts";
+import type { Log } from "../log.ts";
 import { hideOwnProcess } from "../own-process.ts";
-import { banner } from "./banner.ts";
+import type { WorkerStart } from "../workers/protocol.ts";
+import { banner, type Running } from "./banner.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { addSettings, configFrom } from "./settings-options.ts";
 
 const roles = {
@@ -19,29 +22,57 @@ export function isRole(command: string | undefined): command is AppRole {
 /** `start`, `push` and `deploy`, or only the one that is asked for. */
 export function addServeCommands(program: Command, only?: AppRole): void {
   for (const role of only ? [only] : (Object.keys(roles) as AppRole[])) {
-    addSettings(program.command(role))
-      .description(roles[role])
-      .action(async (options: Record<string, unknown>) => {
-        const config = await configFrom(options);
-        // Before the slow imports: until this call, other processes of this user can read the environment.
-        const { fault } = await hideOwnProcess(startSecrets);
-        // Imported only here: the other commands start faster without the server's code.
-        const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
-        const log = buildLog(config["log.level"], config["log.format"]);
-        if (fault !== null)
-          log.warn({ fault }, "scripts can read the memory of this server, including its keys");
-        const app = await buildApp(config, role, log);
-        stopOnSignals(app);
-        process.stderr.write(banner(app));
-      });
+    const command = addSettings(program.command(role)).description(roles[role]);
+    if (role === "push")
+      command.option(
+        "--workers <count>",
+        "processes that share the port, or auto: one per core (push.workers)",
+      );
+    command.action(async (options: Record<string, unknown>) => {
+      const config = await configFrom(
+        options.workers === undefined ? options : { ...options, pushWorkers: options.workers },
+      );
+      // Before the slow imports: until this call, other processes of this user can read the environment.
+      const { fault } = await hideOwnProcess(startSecrets);
+      // Imported only here: the other commands start faster without the server's code.
+      const [{ buildApp }, { buildLog }] = await Promise.all([import("../app.ts"), import("../log.ts")]);
+      const log = buildLog(config["log.level"], config["log.format"]);
+      if (fault !== null)
+        log.warn({ fault }, "scripts can read the memory of this server, including its keys");
+      const workers = role === "push" ? workerCount(config["push.workers"]) : 1;
+      const app = workers > 1 ? await supervise(config, workers, log) : await buildApp(config, role, log);
+      stopOnSignals(app);
+      process.stderr.write(banner(app));
+    });
   }
+}
+
+/** A worker process of `push`, started by its supervisor. */
+export function addWorkerCommand(program: Command): void {
+  program.command(workerCommand, { hidden: true }).action(async () => {
+    const start = JSON.parse(await Bun.stdin.text()) as WorkerStart;
+    const { fault } = await hideOwnProcess(startSecrets);
+    // The supervisor decides when a worker stops, also if a signal reaches all processes of a service.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
+    const { runWorker } = await import("../app/run-worker.ts");
+    await runWorker(start, fault);
+  });
+}
+
+async function supervise(config: Config, workers: number, log: Log): Promise<Running> {
+  const { superviseWorkers } = await import("../app/supervise.ts");
+  const app: Running = await superviseWorkers(config, workers, log, (reason) => {
+    process.stderr.write(`The gateway ends: ${reason}.\n`);
+    app.stop().finally(() => process.exit(exitCodes.failed));
+  });
+  return app;
 }
 
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
 
 /** The first SIGTERM or SIGINT stops gracefully; a second one exits immediately. */
-function stopOnSignals(app: App): void {
+function stopOnSignals(app: Running): void {
   let stoppingSince: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince !== undefined) {

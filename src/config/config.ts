@@ -6,6 +6,7 @@ import {
   boolean,
   bytes,
   cidr,
+  countOrAuto,
   days,
   decimal,
   duration,
@@ -79,6 +80,11 @@ export const settings = {
     listOf(originPattern),
     ["*"],
     "Origins that may connect: `*`, exact origins, or `https://*.example.com`. A request without Origin passes.",
+  ),
+  "push.workers": setting(
+    countOrAuto,
+    1,
+    "Processes that share the port in `slipway push` (`--workers`); `auto`: one per core. `start` is always one process.",
   ),
   "push.max-connections": setting(
     integer(1),

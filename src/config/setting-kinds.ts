@@ -82,6 +82,16 @@ function numberOf(raw: unknown): number {
   return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : Number.NaN;
 }
 
+/** A number from 1, or `auto` for the number of cores. */
+export const countOrAuto: Kind<number | "auto"> = {
+  name: "whole number from 1 to 512, or `auto`",
+  read(raw) {
+    if (writtenText(raw) === "auto") return ok("auto");
+    const reading = integer(1, 512).read(raw);
+    return "value" in reading ? reading : wrong("must be a whole number from 1 to 512, or auto");
+  },
+};
+
 export function decimal(min: number, max: number): Kind<number> {
   return {
     name: `number, ${min} to ${max}`,

@@ -2,6 +2,8 @@ import type { Gateway } from "../push/gateway.ts";
 
 const maxChannelsListed = 1000;
 
+export type ConnectionsReport = ReturnType<typeof connectionsReport>;
+
 /** `GET /feign/connections`: counts by kind, channels and buffers; with `?userId=` also the connections of that user. */
 export function connectionsReport(gateway: Gateway, userId: string | null) {
   const { connections, sendBuffers, admission, drain, node } = gateway;
@@ -19,6 +21,39 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
     channelCount: connections.channels.size,
     channels: largestChannels(connections.channels, maxChannelsListed),
     ...(userId === null ? {} : { connections: connectionsOf(gateway, userId) }),
+  };
+}
+
+/** The reports of all workers as one. `names` counts what several workers may have at the same time. */
+export function mergedReport(
+  reports: readonly ConnectionsReport[],
+  instance: { node: string; maxConnections: number },
+  names: { users: number; channels: number },
+): ConnectionsReport {
+  const sum = (read: (report: ConnectionsReport) => number) =>
+    reports.reduce((total, report) => total + read(report), 0);
+  const members = new Map<string, number>();
+  for (const { name, members: count } of reports.flatMap(({ channels }) => channels))
+    members.set(name, (members.get(name) ?? 0) + count);
+  const asksForUser = reports.some(({ connections }) => connections !== undefined);
+  return {
+    node: instance.node,
+    total: sum(({ total }) => total),
+    normal: sum(({ normal }) => normal),
+    temporary: sum(({ temporary }) => temporary),
+    users: names.users,
+    // Every worker distributes every message.
+    published: Math.max(0, ...reports.map(({ published }) => published)),
+    maxConnections: instance.maxConnections,
+    verifying: sum(({ verifying }) => verifying),
+    isDraining: reports.some(({ isDraining }) => isDraining),
+    buffers: {
+      bufferedBytes: sum(({ buffers }) => buffers.bufferedBytes),
+      lagging: sum(({ buffers }) => buffers.lagging),
+    },
+    channelCount: names.channels,
+    channels: largestChannels(members, maxChannelsListed),
+    ...(asksForUser ? { connections: reports.flatMap(({ connections }) => connections ?? []) } : {}),
   };
 }
 

@@ -47,17 +47,20 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
   async function admit(
     request: Request,
     server: Server<unknown>,
-    { address, origin }: Handshake,
+    { address, rateKey, origin }: Handshake,
   ): Promise<Response | undefined> {
     const query = addressOf(request).searchParams;
     const verified = await gateway.admission.admit({
       address,
+      rateKey,
       origin,
       code: query.get("code"),
       asksTemporary: query.get("temp") === "1",
     });
     if (typeof verified === "string") return refuse(request, server, verified);
-    const refusal = gateway.admission.confirm(verified);
+    const confirming = gateway.admission.confirm(verified);
+    // Without other workers nothing may be awaited between this check and the upgrade.
+    const refusal = confirming instanceof Promise ? await confirming : confirming;
     if (refusal) return refuse(request, server, refusal);
     let isOpen = false;
     try {
@@ -70,7 +73,7 @@ export function handshakeHandler(gateway: Gateway, options: HandshakeOptions): H
       isOpen = upgrade(request, server, connection, isV1);
     } finally {
       // The client disconnected while its code was verified, or an error was thrown.
-      if (!isOpen) gateway.admission.release();
+      if (!isOpen) gateway.admission.release(verified.userId);
     }
     return isOpen ? undefined : refusalResponse("not_upgrade");
   }

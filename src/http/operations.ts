@@ -11,7 +11,7 @@ import type { Routes } from "./server.ts";
 const checkTimeoutMs = 3_000;
 
 export interface OperationsOptions {
-  metrics: Metrics;
+  metrics: Pick<Metrics, "metrics" | "contentType">;
   /** Unset: only callers that are allowed without a key. */
   metricsToken: string | undefined;
   keyless: KeylessCalls;

@@ -2,10 +2,8 @@ import { Fault } from "../errors.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
-import { connectionsReport } from "./connections-report.ts";
+import { type ConnectionsReport, connectionsReport } from "./connections-report.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
-
-export type ConnectionsReport = ReturnType<typeof connectionsReport>;
 
 /** The operations of `/feign` for the management API, on the gateway of this process or on a remote one. */
 export interface PushOperations {

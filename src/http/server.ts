@@ -27,6 +27,8 @@ export interface HttpParts {
   /** Answers requests that match no route. */
   fetch: Handler;
   websocket?: WebSocketHandler<never>;
+  /** Whether other processes of this instance listen on the same port. */
+  sharesPort?: boolean;
   log: Log;
 }
 
@@ -46,7 +48,7 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
         maxRequestBodySize,
         idleTimeout: 120,
         // By default Bun shares the port in production mode: a second server would start and get half of the clients.
-        reusePort: false,
+        reusePort: parts.sharesPort ?? false,
         // Otherwise the runtime answers an exception with a page that shows source code and paths.
         development: false,
         error: (thrown) => thrownResponse(thrown, parts.log, crypto.randomUUID()),

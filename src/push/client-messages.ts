@@ -17,7 +17,19 @@ export interface ClientMessageOptions {
   heartbeatContent: string;
 }
 
+/** Streams of client messages on other workers of this instance. */
+export interface RemoteListeners {
+  readonly count: number;
+  send(message: ClientMessage): void;
+  /** Receives the messages of clients of other workers. */
+  onMessage(receive: (message: ClientMessage) => void): void;
+  /** Reports the number of streams on this worker. */
+  report(listeners: number): void;
+}
+
 export interface ClientMessageParts {
+  /** Null: there are no other workers. */
+  remote: RemoteListeners | null;
   channels: Channels;
   ring: Pick<ResumeRing, "lastId">;
   sendBuffers: SendBuffers;
@@ -56,6 +68,9 @@ export class ClientMessages {
     this.#warnLost = oncePerSecond(parts.steady, (lost) =>
       parts.log.warn({ lost }, "client messages could not be written to the queue"),
     );
+    parts.remote?.onMessage((message) => {
+      for (const listener of this.#listeners) listener.received(message);
+    });
   }
 
   get isAccepting(): boolean {
@@ -63,13 +78,17 @@ export class ClientMessages {
   }
 
   get listeners(): number {
-    return this.#listeners.size;
+    return this.#listeners.size + (this.#parts.remote?.count ?? 0);
   }
 
   /** Returns a function that removes the listener. */
   listen(listener: ClientMessageListener): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#parts.remote?.report(this.#listeners.size);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#parts.remote?.report(this.#listeners.size);
+    };
   }
 
   /** Ends all streams, so that a stopping server does not wait for them. */
@@ -157,13 +176,13 @@ export class ClientMessages {
   }
 
   #accept(socket: Socket, data: string): void {
-    const { counters, clock, node, newId, queue } = this.#parts;
+    const { counters, clock, node, newId, queue, remote } = this.#parts;
     if (!this.#options.acceptClientMessage) {
       counters.clientMessages.ignored++;
       return;
     }
     counters.clientMessages.accepted++;
-    if (queue === null && this.#listeners.size === 0) return;
+    if (queue === null && this.listeners === 0) return;
     const { id: connectionId, userId, kind } = socket.data;
     const message: ClientMessage = {
       v: 1,
@@ -176,6 +195,7 @@ export class ClientMessages {
       data,
     };
     for (const listener of this.#listeners) listener.received(message);
+    if (remote && remote.count > 0) remote.send(message);
     if (queue) void this.#enqueue(socket, queue, message);
   }
 

@@ -17,7 +17,10 @@ export interface ControlParts {
   presence: (message: ControlMessage & { type: "presence" }) => void;
 }
 
-/** Actions of other services on connections. Each action is published on the bus, and every instance applies it. */
+/**
+ * Actions of other services on connections. Each action is published on the bus, and every instance applies it. The
+ * returned numbers count connections of this instance, on all of its workers.
+ */
 export class Control {
   readonly #parts: ControlParts;
 
@@ -32,52 +35,64 @@ export class Control {
     reason = "disconnected by the service",
   ): Promise<number> {
     const affected = this.#affected(selector).length;
-    await this.#publish({ type: "kick", ...selector, code, reason });
-    return affected;
+    return (await this.#publish({ type: "kick", ...selector, code, reason })) ?? affected;
   }
 
   /** Returns how many connections of the user on this instance are members; in cluster mode, how many there are. */
   async join(userId: string, channel: string): Promise<number> {
     const { bus, connections } = this.#parts;
-    await this.#publish({ type: "join", userId, channel });
+    const counted = await this.#publish({ type: "join", userId, channel });
+    if (counted !== undefined) return counted;
     if (bus.name !== "local") return connections.countOfUser(userId);
     return connections.ofUser(userId).filter(({ data }) => data.channels?.has(channel)).length;
   }
 
   async leave(userId: string, channel: string): Promise<number> {
     const affected = this.#parts.connections.countOfUser(userId);
-    await this.#publish({ type: "leave", userId, channel, revoke: false });
-    return affected;
+    return (await this.#publish({ type: "leave", userId, channel, revoke: false })) ?? affected;
   }
 
   /** Replaces the user's grants by these names and globs. */
   async grant(userId: string, channels: string[]): Promise<number> {
-    await this.#publish({ type: "grant", userId, channels });
-    return this.#parts.connections.countOfUser(userId);
+    const counted = await this.#publish({ type: "grant", userId, channels });
+    return counted ?? this.#parts.connections.countOfUser(userId);
   }
 
   apply(message: ControlMessage): void {
     if (message.type === "presence") this.#parts.presence(message);
-    else if (message.type === "kick") this.#kick(message);
-    else if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));
-    else
-      for (const socket of this.#parts.connections.ofUser(message.userId))
-        this.#changeMembership(socket, message);
+    else {
+      const affected = this.#applyTo(message);
+      this.#parts.bus.receipts?.note(message.id, affected);
+    }
   }
 
-  async #publish(action: ControlAction): Promise<void> {
+  /** Returns how many connections of this process are affected. */
+  #applyTo(message: Exclude<ControlMessage, { type: "presence" }>): number {
+    if (message.type === "kick") return this.#kick(message);
+    const sockets = this.#parts.connections.ofUser(message.userId);
+    if (message.type === "grant") this.#grant(message.userId, grantsOf(message.channels));
+    else for (const socket of sockets) this.#changeMembership(socket, message);
+    if (message.type !== "join") return sockets.length;
+    return sockets.filter(({ data }) => data.channels?.has(message.channel)).length;
+  }
+
+  /** Undefined: the bus does not count the affected connections. */
+  async #publish(action: ControlAction): Promise<number | undefined> {
     const { bus, node, newId } = this.#parts;
     const message: ControlMessage = { v: 1, id: newId(), node, ...action };
     const key = "userId" in action && typeof action.userId === "string" ? action.userId : "";
     await bus.publish("control", key, message);
+    return bus.receipts?.take(message.id);
   }
 
-  #kick(message: Extract<ControlMessage, { type: "kick" }>): void {
+  #kick(message: Extract<ControlMessage, { type: "kick" }>): number {
     const selector =
       message.userId === undefined
         ? { connectionId: message.connectionId ?? "" }
         : { userId: message.userId };
-    for (const socket of this.#affected(selector)) socket.close(message.code, message.reason);
+    const affected = this.#affected(selector);
+    for (const socket of affected) socket.close(message.code, message.reason);
+    return affected.length;
   }
 
   #changeMembership(socket: Socket, message: Extract<ControlMessage, { type: "join" | "leave" }>): void {

@@ -3,14 +3,14 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { oncePerSecond } from "../once-per-second.ts";
-import { Admission, type AdmissionOptions } from "./admission/admission.ts";
+import { Admission, type AdmissionOptions, type InstanceLimits } from "./admission/admission.ts";
 import { CodeVerifier, type CodeVerifierParts } from "./admission/code-verifier.ts";
 import { ConnectRate } from "./admission/connect-rate.ts";
 import { NewConnections } from "./admission/new-connections.ts";
 import { originCheck } from "./admission/origin.ts";
-import { type ClientMessageOptions, ClientMessages } from "./client-messages.ts";
+import { type ClientMessageOptions, ClientMessages, type RemoteListeners } from "./client-messages.ts";
 import { Channels } from "./connection/channels.ts";
-import { Connections } from "./connection/connections.ts";
+import { Connections, type NameWatch } from "./connection/connections.ts";
 import { Heartbeat, tickMsOf } from "./connection/heartbeat.ts";
 import { Control } from "./control.ts";
 import { Drain, type DrainOptions } from "./drain.ts";
@@ -27,7 +27,7 @@ import { distribute } from "./publish/distributor.ts";
 import { Idempotency, idempotencyDefaults } from "./publish/idempotency.ts";
 import type { KeyFile } from "./publish/key-file.ts";
 import { LossDetector } from "./publish/loss-detector.ts";
-import { Publisher } from "./publish/publisher.ts";
+import { type InstanceKeys, Publisher } from "./publish/publisher.ts";
 import { registerPushMetrics } from "./push-metrics.ts";
 import { SocketEvents } from "./socket-events.ts";
 
@@ -36,6 +36,8 @@ export interface GatewayOptions {
   node: string;
   /** Random prefix of ids, new for each process. */
   bootTag: string;
+  /** Identifies the positions in the resume ring, which workers without a broker have in common. */
+  originId: string;
   admission: AdmissionOptions;
   connectRate: number;
   maxMessageBytes: number;
@@ -59,6 +61,8 @@ export interface GatewayParts {
   outbound: Bus | null;
   /** Whether client messages are written to `outbound`. */
   queuesClientMessages: boolean;
+  /** The other workers of this instance; null: this process is the whole instance. */
+  workers: GatewayWorkers | null;
   codes: Pick<CodeVerifierParts, "own" | "remote">;
   /** Keeps idempotency keys across a restart; null: only the bus recalls them. */
   keyFile: KeyFile | null;
@@ -71,11 +75,22 @@ export interface GatewayParts {
   log: Log;
 }
 
-/** The push gateway of one instance: its parts, and the timer that drives them. */
+/** What the workers of one instance have in common. */
+export interface GatewayWorkers {
+  limits: InstanceLimits;
+  /** Null: the broker carries the messages, with their keys. */
+  keys: InstanceKeys | null;
+  names: NameWatch;
+  clientMessages: RemoteListeners;
+  /** Name of this worker among the instances that announce their users. */
+  presenceNode: string;
+}
+
+/** The push gateway of one process: its parts, and the timer that drives them. */
 export class Gateway {
   readonly admission: Admission;
   readonly clientMessages: ClientMessages;
-  readonly connections = new Connections();
+  readonly connections: Connections;
   readonly control: Control;
   readonly drain: Drain;
   readonly hub: Hub;
@@ -95,25 +110,28 @@ export class Gateway {
   readonly #counters = newPushCounters();
   readonly #losses: LossDetector;
   readonly #tickMs: number;
+  readonly #isClusterBus: boolean;
   #timer: ReturnType<typeof setInterval> | undefined;
   #tickedAtMs = 0;
 
   constructor(options: GatewayOptions, parts: GatewayParts) {
-    const { bus, outbound, clock, steady, random, log } = parts;
+    const { bus, outbound, workers, clock, steady, random, log } = parts;
     const { node, bootTag } = options;
     const newId = idGenerator(bootTag);
-    const connections = this.connections;
+    const connections = new Connections(workers?.names);
+    this.connections = connections;
     const counters = this.#counters;
     this.node = node;
     this.#clock = clock;
     this.#steady = steady;
     const isShared = bus.name !== "local";
+    this.#isClusterBus = isShared && bus.name !== "workers";
     this.#idempotency = new Idempotency({ ...idempotencyDefaults, isShared }, parts.keyFile);
     // A message whose acknowledgement was lost with the process arrives once more, and is then delivered.
     for (const [key, record] of parts.keyFile?.load(idempotencyDefaults.windowMs) ?? [])
       this.#idempotency.recall(key, { ...record, isRecalled: isShared }, steady.now());
     this.newConnections = new NewConnections({ ...options, newId: idGenerator(`c${bootTag}`), steady });
-    this.ring = new ResumeRing({ ...options.resume, originId: bootTag });
+    this.ring = new ResumeRing({ ...options.resume, originId: options.originId });
     this.sendBuffers = new SendBuffers(options.sendBuffer, steady);
     this.drain = new Drain({ ...options.drain, random }, connections, steady);
     this.#tickMs = tickMsOf(options.pingIntervalMs);
@@ -125,6 +143,7 @@ export class Gateway {
       counters,
       clock: steady,
       isShared,
+      onSent: bus.receipts ? (id, receivers) => bus.receipts?.note(id, receivers) : null,
     });
     const channels = new Channels(connections, options.reservesConsoleNames);
     const verifySeconds = registerPushMetrics(parts.metrics, {
@@ -147,6 +166,7 @@ export class Gateway {
       if (ready) this.cluster?.tick(steady.now());
     });
     this.admission = new Admission(options.admission, {
+      instance: workers?.limits ?? null,
       isRefusing: () => drain.isRefusing,
       hasReachedBus: () => hasReachedBus,
       isAllowedOrigin: originCheck(options.allowedOrigins),
@@ -169,22 +189,23 @@ export class Gateway {
       await outbound?.publish("events", userId, event);
     };
     const isOnlineHere = (userId: string) => connections.isOnline(userId);
-    this.cluster =
-      bus.name === "local"
-        ? null
-        : new ClusterPresence({
-            bus,
-            node,
-            boot: bootTag,
-            newId,
-            isOnlineHere,
-            clock,
-            steady,
-            beatMs: presenceBeatMs,
-            graceMs: presenceGraceMs,
-            publishEvent,
-            onEventsLost: warnEventsLost,
-          });
+    // Workers without a queue have nobody to report presence to.
+    const isAlone = bus.name === "local" || (bus.name === "workers" && outbound === null);
+    this.cluster = isAlone
+      ? null
+      : new ClusterPresence({
+          bus,
+          node: workers?.presenceNode ?? node,
+          boot: bootTag,
+          newId,
+          isOnlineHere,
+          clock,
+          steady,
+          beatMs: presenceBeatMs,
+          graceMs: presenceGraceMs,
+          publishEvent,
+          onEventsLost: warnEventsLost,
+        });
     this.presence =
       this.cluster ??
       new InstancePresence({
@@ -203,6 +224,7 @@ export class Gateway {
       sendBuffers,
       counters,
       queue: parts.queuesClientMessages ? outbound : null,
+      remote: workers?.clientMessages ?? null,
       clock,
       steady,
       log,
@@ -230,6 +252,7 @@ export class Gateway {
     });
     const { maxMessageBytes } = options;
     this.publisher = new Publisher({
+      instanceKeys: workers?.keys ?? null,
       bus,
       hub,
       idempotency: this.#idempotency,
@@ -261,6 +284,7 @@ export class Gateway {
     distribute({
       bus,
       hub,
+      keptRing: bus.name === "workers" ? ring : null,
       idempotency: this.#idempotency,
       counters,
       losses,
@@ -306,6 +330,11 @@ export class Gateway {
   /** Converts a time of the steady clock to the system clock as it is set now. */
   wallTimeOf(steadyMs: number): number {
     return Math.round(this.#clock.now() + steadyMs - this.#steady.now());
+  }
+
+  /** Whether `onlineUsersOfCluster` includes users of other instances. */
+  get isCluster(): boolean {
+    return this.cluster !== null && this.#isClusterBus;
   }
 
   /** Users online on all instances, from what this instance has received; it never waits for others. */

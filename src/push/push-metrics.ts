@@ -11,7 +11,7 @@ export interface PushMetricsParts {
   sendBuffers: SendBuffers;
   ring: ResumeRing;
   /** Null in local mode. */
-  cluster: () => { nodeCount: number; userCount: number } | null;
+  cluster: () => { instanceCount: number; userCount: number } | null;
   /** Includes pending verifications. */
   placesTaken: () => number;
   verificationsPending: () => number;
@@ -43,7 +43,11 @@ export function registerPushMetrics(registry: Metrics, parts: PushMetricsParts):
     () => sendBuffers.bufferedBytes,
   );
   gauge("lagging_connections", "Connections with unsent bytes at the last sweep.", () => sendBuffers.lagging);
-  gauge("cluster_instances", "Known instances, including this one.", () => parts.cluster()?.nodeCount ?? 1);
+  gauge(
+    "cluster_instances",
+    "Known instances, including this one.",
+    () => parts.cluster()?.instanceCount ?? 1,
+  );
   gauge(
     "cluster_users",
     "Users online on all instances.",

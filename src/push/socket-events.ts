@@ -78,7 +78,7 @@ export class SocketEvents {
     const { data } = socket;
     const { admission, connections, counters, hub, presence } = this.#parts;
     if (data.rejection || !connections.remove(socket)) return;
-    admission.release();
+    admission.release(data.userId);
     hub.remove(socket);
     countClose(counters, code);
     if (this.#isDebug) this.#logClosed(data, code);

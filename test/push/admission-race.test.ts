@@ -101,6 +101,7 @@ describe("a place is reserved before any waiting", () => {
     const admission = new Admission(
       { maxConnections: 5000, maxConnectionsPerUser: 0, maxPendingVerifications: 1000 },
       {
+        instance: null,
         isRefusing: () => false,
         hasReachedBus: () => true,
         isAllowedOrigin: () => true,
@@ -110,7 +111,7 @@ describe("a place is reserved before any waiting", () => {
         counters: newPushCounters(),
       },
     );
-    const attempt = { address: "", origin: null, code: "x", asksTemporary: false };
+    const attempt = { address: "", rateKey: "", origin: null, code: "x", asksTemporary: false };
     const waiting = Array.from({ length: 1000 }, () => admission.admit(attempt));
     expect(await admission.admit(attempt)).toBe("verify_unavailable");
     expect([admission.pending, admission.placesTaken]).toEqual([1000, 1000]);

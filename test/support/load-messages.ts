@@ -6,6 +6,8 @@ export interface LoadConnection {
   userId: string;
   channel: string;
   isTemporary: boolean;
+  /** Speaks `slipway.v1`, and resumes after each lost connection. Absent: a raw connection. */
+  resumes?: boolean;
 }
 
 /** A message of a load. Numbers increase within a target in the order of publishing. */
@@ -38,6 +40,9 @@ export interface LoadCounts {
   open: number;
   closed: number;
   received: number;
+  /** Resumed connections, and those among them that may have missed messages. */
+  resumed: number;
+  unrecovered: number;
 }
 
 export function dataOf(number: number): string {

@@ -80,14 +80,30 @@ export class LoadPublisher {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     (status === 200 ? this.confirmed : this.refused).push(message);
   }
+
+  /** Repeats with an Idempotency-Key until it is confirmed, as a caller whose connection was lost does. */
+  async publishUntilConfirmed(url: string, target: Omit<LoadMessage, "number">): Promise<void> {
+    const message: LoadMessage = { number: ++this.#number, ...target };
+    const key = { "idempotency-key": `load ${message.number}` };
+    for (let status = 0; status !== 200; ) {
+      ({ status } = await post(url, message, key));
+      this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+      if (status !== 200) await Bun.sleep(20);
+    }
+    this.confirmed.push(message);
+  }
 }
 
-async function post(url: string, { number, targetType, target }: LoadMessage): Promise<Answered> {
+async function post(
+  url: string,
+  { number, targetType, target }: LoadMessage,
+  headers: Record<string, string> = {},
+): Promise<Answered> {
   const startedAt = performance.now();
   try {
     const answer = await fetch(`${url}/feign/publish`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify({ targetType, target, data: dataOf(number) }),
     });
     await answer.arrayBuffer();

@@ -10,6 +10,7 @@ export interface PushProcess {
   readonly url: string;
   readonly pid: number;
   isRunning(): boolean;
+  exitCode(): number | null;
   /** The end of its output. */
   output(): string;
   isReady(): Promise<boolean>;
@@ -57,6 +58,7 @@ export async function startPushProcess(
       const answer = await fetch(`http://${address}/readyz`).catch(() => null);
       return answer?.status === 200;
     },
+    exitCode: () => child.exitCode,
     async start() {
       child = Bun.spawn(
         [

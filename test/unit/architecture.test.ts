@@ -25,6 +25,7 @@ const everyPart = [
   "account",
   "store",
   "bus",
+  "workers",
   "runner",
   "git",
 ];
@@ -66,6 +67,13 @@ const parts: Part[] = [
   { name: "store", files: /^src\/store\//, imports: ["model", "git rules", "base"] },
   { name: "bus interface", files: /^src\/bus\/bus\.ts$/, imports: ["base"] },
   { name: "bus", files: /^src\/bus\//, imports: ["bus interface", "base"] },
+  // The processes of a gateway with several, and their supervisor.
+  {
+    name: "workers",
+    files: /^src\/workers\//,
+    imports: ["push", "bus", "bus interface", "base"],
+    types: ["config"],
+  },
   { name: "runner protocol", files: /^src\/runner\/protocol\.ts$/, imports: ["git rules", "base"] },
   { name: "runner", files: /^src\/runner\//, imports: ["runner protocol", "git", "git rules", "base"] },
   // How git is run for a repository: the poll of the server and the checkout of a runner have the same rules.
@@ -93,6 +101,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   "src/store": [".", "maintenance", "sqlite", "postgres", "keepers", "migrations", "query"],
   "src/runner": ["run", "stage", "checkout", "server", "log", "workspace", "process", "."],
   "src/bus": ["kafka", "rabbitmq", "."],
+  "src/workers": ["supervisor", "worker", "."],
 };
 
 /** These have one file per noun; every other folder has subfolders instead of more files. */

@@ -23,6 +23,7 @@ function publisherOverSlowBroker(isConfirmed = () => true) {
     },
   };
   const publisher = new Publisher({
+    instanceKeys: null,
     bus: bus as Bus,
     hub: { deferredBytes: 0 } as Hub,
     idempotency,

@@ -6,14 +6,22 @@ import { isRefusal, type PublishRefusal, readPublish } from "../../push/message/
 import type { Published } from "../../push/publish/publisher.ts";
 import type { CallerRules } from "../caller-rules.ts";
 import { clientMessageStream } from "../client-message-stream.ts";
-import { connectionsReport } from "../connections-report.ts";
+import { type ConnectionsReport, connectionsReport } from "../connections-report.ts";
 import { addressOf } from "../request-address.ts";
 import type { Handler, Routes } from "../server.ts";
 import { readDisconnect, readGrant, readJsonText, readMembership } from "./feign-bodies.ts";
 import { fail, failUnavailable, publishSuccess, succeed, succeedForConnections } from "./feign-envelope.ts";
 import { type FeignHead, feignHeadOf } from "./feign-head.ts";
 
+/** The connections of this instance, on all of its workers. */
+export interface InstanceReports {
+  onlineUsers(): Promise<string[]>;
+  connections(userId: string | null): Promise<ConnectionsReport>;
+}
+
 export interface FeignOptions {
+  /** Null: this process has all connections. */
+  instance: InstanceReports | null;
   callers: CallerRules;
   maxMessageBytes: number;
   log: Log;
@@ -31,13 +39,17 @@ export function feignRoutes(gateway: Gateway, options: FeignOptions): Routes {
     "/feign/publish": on("POST", publishOperation(gateway, options)),
     "/feign/getOnlineUsers": on("GET", (request) => {
       const scope = addressOf(request).searchParams.get("scope");
-      const isCluster = scope === "cluster";
-      return succeed(isCluster ? gateway.onlineUsersOfCluster() : gateway.connections.onlineUsers());
+      if (scope === "cluster" && gateway.isCluster) return succeed(gateway.onlineUsersOfCluster());
+      return options.instance
+        ? options.instance.onlineUsers().then(succeed)
+        : succeed(gateway.connections.onlineUsers());
     }),
     "/feign/disconnect": on("POST", (request, head) => disconnect(gateway, options.callers, request, head)),
     "/feign/connections": on("GET", (request) => {
       const userId = addressOf(request).searchParams.get("userId");
-      return succeed(connectionsReport(gateway, userId));
+      return options.instance
+        ? options.instance.connections(userId).then(succeed)
+        : succeed(connectionsReport(gateway, userId));
     }),
     "/feign/channels/join": on("POST", (request, head) =>
       changeMembership(gateway, options.callers, "join", request, head),

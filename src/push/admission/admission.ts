@@ -14,7 +14,7 @@ export interface Handshake {
   origin: string | null;
 }
 
-export interface AdmissionRequest extends Pick<Handshake, "address" | "origin"> {
+export interface AdmissionRequest extends Pick<Handshake, "address" | "origin" | "rateKey"> {
   code: string | null;
   asksTemporary: boolean;
 }
@@ -26,7 +26,22 @@ export interface AdmissionOptions {
   maxPendingVerifications: number;
 }
 
+/** The limits of an instance with several workers, which count together. */
+export interface InstanceLimits {
+  /** Counts an attempt, and takes a place under max-connections if `takesPlace`. Null: allowed. */
+  enter(attempt: {
+    rateKey: string;
+    takesPlace: boolean;
+  }): Promise<Extract<RefusalReason, "connect_rate" | "full"> | null>;
+  /** Counts a connection of the user; false: the user has too many. */
+  confirm(userId: string): Promise<boolean>;
+  /** Gives the place back; `userId` is null if it was not confirmed. */
+  leave(userId: string | null): void;
+}
+
 export interface AdmissionParts {
+  /** Null: this process is the whole instance. */
+  instance: InstanceLimits | null;
   isRefusing: () => boolean;
   /** False until the bus is ready for the first time: earlier messages would not reach this instance. */
   hasReachedBus: () => boolean;
@@ -78,25 +93,39 @@ export class Admission {
 
   /** A verified code holds a place; a refusal holds none. */
   async admit(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
-    const refusal = isCode(request.code) ? this.#reserve() : "code_missing";
+    const hasCode = isCode(request.code);
+    const { instance } = this.#parts;
+    const { rateKey } = request;
+    const entered = instance ? await instance.enter({ rateKey, takesPlace: hasCode }) : null;
+    const refusal = entered ?? (hasCode ? this.#reserve() : "code_missing");
     const result = refusal ?? (await this.#verify(request));
     if (typeof result === "string") countAdmission(this.#parts.counters, result);
     return result;
   }
 
-  /** The last check, in the same turn as the upgrade, so that concurrent connections of one user are counted. */
-  confirm({ userId }: VerifiedCode): RefusalReason | null {
+  /**
+   * The last check. Without other workers it is in the same turn as the upgrade, so that concurrent connections of one
+   * user are counted.
+   */
+  confirm({ userId }: VerifiedCode): RefusalReason | null | Promise<RefusalReason | null> {
     const { maxConnectionsPerUser } = this.#options;
-    const { connections, counters } = this.#parts;
-    if (maxConnectionsPerUser === 0 || connections.countOfUser(userId) < maxConnectionsPerUser) return null;
-    this.release();
-    countAdmission(counters, "user_limit");
-    return "user_limit";
+    const { connections, instance } = this.#parts;
+    if (maxConnectionsPerUser === 0) return null;
+    if (instance)
+      return instance.confirm(userId).then((isAllowed) => (isAllowed ? null : this.#refuseUser()));
+    return connections.countOfUser(userId) < maxConnectionsPerUser ? null : this.#refuseUser();
   }
 
-  /** Frees a place: the connection closed, or the upgrade failed. */
-  release(): void {
+  /** Frees a place: the connection closed, or the upgrade failed. `userId` is null before it was confirmed. */
+  release(userId: string | null): void {
     this.#placesTaken--;
+    this.#parts.instance?.leave(userId);
+  }
+
+  #refuseUser(): RefusalReason {
+    this.release(null);
+    countAdmission(this.#parts.counters, "user_limit");
+    return "user_limit";
   }
 
   #check({ isUpgrade, origin, rateKey }: Handshake): RefusalReason | null {
@@ -109,10 +138,14 @@ export class Admission {
   }
 
   #reserve(): RefusalReason | null {
-    if (this.#placesTaken >= this.#options.maxConnections) return "full";
-    if (this.#pending >= this.#options.maxPendingVerifications) return "verify_unavailable";
     this.#placesTaken++;
-    return null;
+    if (this.#placesTaken <= this.#options.maxConnections) {
+      if (this.#pending < this.#options.maxPendingVerifications) return null;
+      this.release(null);
+      return "verify_unavailable";
+    }
+    this.release(null);
+    return "full";
   }
 
   async #verify(request: AdmissionRequest): Promise<VerifiedCode | RefusalReason> {
@@ -129,7 +162,7 @@ export class Admission {
       return result;
     } finally {
       this.#pending--;
-      if (typeof result === "string") this.release();
+      if (typeof result === "string") this.release(null);
     }
   }
 }

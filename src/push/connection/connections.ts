@@ -1,13 +1,26 @@
 import type { Socket } from "./connection.ts";
 
-/** The connections of this instance, by connection id and by user. */
+/** Notified when a name gets its first connection here, and when it loses the last one. */
+export interface NameWatch {
+  users(userId: string, isPresent: boolean): void;
+  /** Users with a normal connection. */
+  online(userId: string, isPresent: boolean): void;
+  channels(channel: string, isPresent: boolean): void;
+}
+
+/** The connections of this process, by connection id and by user. */
 export class Connections {
+  readonly #watch: NameWatch | null;
   readonly #byId = new Map<string, Socket>();
   /** Most users have one connection; a set is created only for more. */
   readonly #byUser = new Map<string, Socket | Set<Socket>>();
   readonly #membersOfChannel = new Map<string, number>();
   #temporary = 0;
   #v1 = 0;
+
+  constructor(watch: NameWatch | null = null) {
+    this.#watch = watch;
+  }
 
   get size(): number {
     return this.#byId.size;
@@ -71,12 +84,15 @@ export class Connections {
 
   add(socket: Socket): void {
     const { id, userId, kind, isV1 } = socket.data;
+    if (this.#watch && kind === "normal" && !this.isOnline(userId)) this.#watch.online(userId, true);
     this.#byId.set(id, socket);
     if (kind === "temporary") this.#temporary++;
     if (isV1) this.#v1++;
     const held = this.#byUser.get(userId);
-    if (held === undefined) this.#byUser.set(userId, socket);
-    else if (held instanceof Set) held.add(socket);
+    if (held === undefined) {
+      this.#byUser.set(userId, socket);
+      this.#watch?.users(userId, true);
+    } else if (held instanceof Set) held.add(socket);
     else this.#byUser.set(userId, new Set([held, socket]));
   }
 
@@ -88,22 +104,31 @@ export class Connections {
     if (isV1) this.#v1--;
     for (const channel of channels ?? []) this.countLeave(channel);
     const held = this.#byUser.get(userId);
-    if (held === socket) this.#byUser.delete(userId);
-    else if (held instanceof Set) {
+    if (held === socket) {
+      this.#byUser.delete(userId);
+      this.#watch?.users(userId, false);
+    } else if (held instanceof Set) {
       held.delete(socket);
       const [only] = held;
       if (only && held.size === 1) this.#byUser.set(userId, only);
     }
+    if (this.#watch && kind === "normal" && !this.isOnline(userId)) this.#watch.online(userId, false);
     return true;
   }
 
   countJoin(channel: string): void {
-    this.#membersOfChannel.set(channel, (this.#membersOfChannel.get(channel) ?? 0) + 1);
+    const members = this.#membersOfChannel.get(channel) ?? 0;
+    this.#membersOfChannel.set(channel, members + 1);
+    if (members === 0) this.#watch?.channels(channel, true);
   }
 
   countLeave(channel: string): void {
     const members = (this.#membersOfChannel.get(channel) ?? 0) - 1;
-    if (members > 0) this.#membersOfChannel.set(channel, members);
-    else this.#membersOfChannel.delete(channel);
+    if (members > 0) {
+      this.#membersOfChannel.set(channel, members);
+      return;
+    }
+    this.#membersOfChannel.delete(channel);
+    this.#watch?.channels(channel, false);
   }
 }

@@ -20,8 +20,10 @@ export interface HubParts {
   sendBuffers: SendBuffers;
   counters: PushCounters;
   clock: Clock;
-  /** Whether clients of other instances may resume here. */
+  /** Whether clients of other instances or workers may resume here. */
   isShared: boolean;
+  /** Called for each sent message with the number of its recipients here; null: not needed. */
+  onSent: ((id: string, receivers: number) => void) | null;
 }
 
 /** Between bursts all connections are swept this often; a sweep costs about 0.1 µs per connection. */
@@ -173,6 +175,7 @@ export class Hub {
     if (catchingUp > 0) this.#catchUp.addToBacklog(message);
     this.#lastReceivers = raw + v1 + catchingUp;
     counters.deliveries += this.#lastReceivers;
+    this.#parts.onSent?.(message.id, this.#lastReceivers);
     if (raw + v1 === 0) return;
     sendBuffers.noteFrame(frameBytes);
     this.#publishedSinceSweep = turn;

@@ -74,6 +74,12 @@ export class ResumeRing {
     this.dropOld(nowMs);
   }
 
+  /** Continues the positions of another process. Call before any message is added. */
+  startAt(position: number): void {
+    this.#start = position;
+    this.#end = position;
+  }
+
   /**
    * A message was not added, or may have been lost. All earlier messages are dropped, so that a resume from one of them
    * reports missing messages.

@@ -22,6 +22,16 @@ export interface ClusterPresenceParts {
 }
 
 export const presenceBeatMs = 5_000;
+
+/** The name of a worker of an instance, among the instances that announce their users. */
+export function workerName(instance: string, worker: number): string {
+  return `${instance}.w${worker}`;
+}
+
+function instanceOfWorker(name: string): string {
+  return name.replace(/\.w\d+$/, "");
+}
+
 /** An instance is evicted after this many beats without a note, and so within three beats of its end. */
 const beatsUntilDead = 2.5;
 const usersPerPart = 2_000;
@@ -86,6 +96,11 @@ export class ClusterPresence {
 
   get nodeCount(): number {
     return this.#view.nodes.size;
+  }
+
+  /** Workers of one instance count once. */
+  get instanceCount(): number {
+    return new Set([...this.#view.nodes.keys()].map(instanceOfWorker)).size;
   }
 
   get userCount(): number {

@@ -3,9 +3,11 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { oncePerSecond } from "../../once-per-second.ts";
 import type { Hub } from "../fanout/hub.ts";
+import type { ResumeRing } from "../fanout/resume-ring.ts";
 import type { PushCounters } from "../message/counters.ts";
 import {
   type BroadcastMessage,
+  type BroadcastRules,
   type ControlMessage,
   readBroadcast,
   readControl,
@@ -16,6 +18,8 @@ import type { LossDetector } from "./loss-detector.ts";
 export interface DistributorParts {
   bus: Bus;
   hub: Hub;
+  /** Filled with the messages that other workers keep for clients that resume; null: there are none. */
+  keptRing: ResumeRing | null;
   idempotency: Idempotency;
   counters: PushCounters;
   losses: LossDetector;
@@ -69,6 +73,7 @@ export function distribute(parts: DistributorParts): void {
       }
     },
   };
+  if (parts.keptRing) Object.assign(recall, keptRecall(parts, parts.keptRing, rules));
   bus.subscribe("broadcast", receive, () => parts.losses.reportLoss(), recall);
 
   const obey = (values: unknown[]) => {
@@ -79,6 +84,27 @@ export function distribute(parts: DistributorParts): void {
     }
   };
   bus.subscribe("control", obey, parts.controlLost);
+}
+
+/** All workers have the same messages at the same positions, so that a client can resume on each of them. */
+function keptRecall(
+  { steady }: DistributorParts,
+  ring: ResumeRing,
+  rules: BroadcastRules,
+): Pick<Recall, "handleKept" | "endKept"> {
+  let isStarted = false;
+  const startAt = (position: number) => {
+    if (!isStarted) ring.startAt(position);
+    isStarted = true;
+  };
+  return {
+    handleKept(value, { position, ageMs }) {
+      startAt(position);
+      const message = readBroadcast(value, rules);
+      if (message) ring.add(message, Buffer.byteLength(message.data), steady.now() - ageMs);
+    },
+    endKept: startAt,
+  };
 }
 
 /** Remembers the key of a message that other instances delivered before this one started consuming. */

@@ -18,11 +18,11 @@ export interface LossDetectorParts {
 export class LossDetector {
   readonly #parts: LossDetectorParts;
   readonly #gaps: SequenceGaps;
-  readonly #isLocal: boolean;
+  readonly #isLossless: boolean;
 
   constructor(parts: LossDetectorParts) {
     this.#parts = parts;
-    this.#isLocal = parts.bus.name === "local";
+    this.#isLossless = parts.bus.name === "local" || parts.bus.name === "workers";
     this.#gaps = new SequenceGaps({
       ...sequenceGapsDefaults,
       onLoss: (count) => {
@@ -37,9 +37,9 @@ export class LossDetector {
     return this.#parts.bus.state().ready && !this.#gaps.hasGaps;
   }
 
-  /** Call for every received message. The local bus cannot lose messages. */
+  /** Call for every received message. Within one instance no message is lost. */
   observe(message: BroadcastMessage): void {
-    if (!this.#isLocal) this.#gaps.observe(message, this.#parts.steady.now());
+    if (!this.#isLossless) this.#gaps.observe(message, this.#parts.steady.now());
   }
 
   /** Open connections may have missed messages; without open connections it is not counted as a loss. */

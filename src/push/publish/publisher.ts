@@ -8,7 +8,16 @@ import { type BroadcastMessage, isLongerThan, maxIdLength, orderingKey } from ".
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
 import { fingerprintOf, type Idempotency } from "./idempotency.ts";
 
+/** Idempotency keys of an instance with several workers. */
+export interface InstanceKeys {
+  /** The first publish with the key, once it is done; null: this is the first, and it must be published or released. */
+  claim(key: string, fingerprint: bigint): Promise<(Published & { fingerprint: bigint }) | null>;
+  release(key: string): void;
+}
+
 export interface PublisherParts {
+  /** Null: other workers have no part in it. */
+  instanceKeys: InstanceKeys | null;
   bus: Bus;
   hub: Hub;
   idempotency: Idempotency;
@@ -72,7 +81,9 @@ export class Publisher {
   }
 
   get successText(): string {
-    return this.#isLocal ? "publish success" : "publish success, written to the message queue";
+    return this.#isLocal || this.#parts.bus.receipts
+      ? "publish success"
+      : "publish success, written to the message queue";
   }
 
   /** Returns without a promise if the message was sent at once. Rejects with Fault "too_large" or "unavailable". */
@@ -86,7 +97,10 @@ export class Publisher {
     if (idempotencyKey === "" || idempotencyKey.length > maxIdLength)
       return refusal(400, 40005, `Idempotency-Key must have 1 to ${maxIdLength} characters.`);
     const fingerprint = fingerprintOf(request.targetType, request.target, request.data);
-    const earlier = this.#earlier(idempotencyKey);
+    const { instanceKeys } = this.#parts;
+    const earlier = instanceKeys
+      ? await this.#claim(instanceKeys, idempotencyKey, fingerprint)
+      : this.#earlier(idempotencyKey);
     if (earlier && earlier.fingerprint !== fingerprint)
       return refusal(409, 40901, "This Idempotency-Key was used with another body; use a new key.");
     if (earlier) {
@@ -105,8 +119,16 @@ export class Publisher {
       return { id, receivers };
     } catch (error) {
       this.#keyedPublishes.delete(idempotencyKey);
+      instanceKeys?.release(idempotencyKey);
       throw error;
     }
+  }
+
+  async #claim(keys: InstanceKeys, key: string, fingerprint: bigint): Promise<KeyedPublish | undefined> {
+    const first = await keys.claim(key, fingerprint);
+    if (!first) return undefined;
+    const { id, receivers } = first;
+    return { fingerprint: first.fingerprint, published: Promise.resolve({ id, receivers }) };
   }
 
   /** In cluster mode the key becomes known only when this instance reads the message back from the broker. */
@@ -175,7 +197,7 @@ export class Publisher {
     if (publishing === alreadyPublished) return { id, receivers: hub.lastReceivers };
     // Counted before the message is sent: a recipient may close when it reads it.
     const receivers = this.#isLocal ? hub.receiversOf(targetType, target) : null;
-    return publishing.then(() => ({ id, receivers }));
+    return publishing.then(() => ({ id, receivers: bus.receipts?.take(id) ?? receivers }));
   }
 }
 

@@ -1,0 +1,24 @@
+import { buildApp } from "../app.ts";
+import { systemClock } from "../clock.ts";
+import { buildLog } from "../log.ts";
+import type { WorkerStart } from "../workers/protocol.ts";
+import { WorkerLink } from "../workers/worker/worker-link.ts";
+
+/** One process of a gateway with several. It ends with its supervisor. */
+export async function runWorker(start: WorkerStart, fault: string | null): Promise<void> {
+  const { config, worker } = start;
+  const log = buildLog(config["log.level"], config["log.format"]).child({ worker });
+  if (fault !== null) log.warn({ fault }, "scripts can read the memory of this server, including its keys");
+  const link = await WorkerLink.connect(start.socket, start.secret, () => process.exit(1));
+  const app = await buildApp(config, "push", log, systemClock, { ...start, link });
+  link.onDrain(() => {
+    app.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`Stopping failed: ${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  });
+  link.serving({ url: app.url, facts: app.facts, warnings: app.warnings });
+}

@@ -1,0 +1,262 @@
+import { steadyClock, systemClock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import { originalEnvironment } from "../direct-hosts.ts";
+import { Fault } from "../errors.ts";
+import { listenOn } from "../http/server.ts";
+import type { ListenAddress } from "../listen-address.ts";
+import type { Log } from "../log.ts";
+import { buildMetrics } from "../metrics.ts";
+import { ownCommand } from "../own-command.ts";
+import { randomToken } from "../secrets.ts";
+import { type PortLock, takePortLock } from "../workers/port-lock.ts";
+import type { WorkerAnswers, WorkerServing, WorkerStart } from "../workers/protocol.ts";
+import { InstanceLimits } from "../workers/supervisor/instance-limits.ts";
+import { KeyClaims } from "../workers/supervisor/key-claims.ts";
+import { MessageOrder } from "../workers/supervisor/message-order.ts";
+import { MetricsSum, type ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
+import { createSocketFolder } from "../workers/supervisor/socket-folder.ts";
+import { Switchboard } from "../workers/supervisor/switchboard.ts";
+import { WorkerProcesses } from "../workers/supervisor/worker-processes.ts";
+import { instanceName } from "./buses.ts";
+import { checkVerifyUri, instanceMaxConnections, keyFileOf } from "./push-part.ts";
+import { workerCommand } from "./worker-count.ts";
+
+/** A running supervisor with its workers. */
+export interface SupervisedWorkers extends WorkerServing {
+  /** Drains all workers, then ends them. */
+  stop(): Promise<void>;
+}
+
+const tickMs = 1_000;
+/** A worker that does not answer within this time hangs, and is replaced. */
+const silentMs = 10_000;
+/** After this time of the supervisor's own silence, the workers' silence means nothing. */
+const sleptMs = 3 * tickMs;
+/** How long a worker may take to close after all have drained. */
+const endWithinMs = 15_000;
+
+/**
+ * Runs the gateway in several processes on one port. `onFailed` is called if the workers cannot be kept running. Resolves
+ * when all workers serve.
+ */
+export async function superviseWorkers(
+  config: Config,
+  workers: number,
+  log: Log,
+  onFailed: (reason: string) => void,
+): Promise<SupervisedWorkers> {
+  if (process.platform !== "linux")
+    throw new Fault(
+      "invalid",
+      "push.workers needs Linux, whose kernel distributes connections; set it to 1.",
+    );
+  checkVerifyUri(config);
+  const node = await instanceName(config);
+  const { lock, address } = lockAddress(config["server.listen"], log);
+  const supervisor = new Supervisor({ ...config, "server.listen": address }, workers, node, lock, log);
+  return supervisor.start(onFailed);
+}
+
+/** Listens for a moment without sharing the port, which shows whether another program listens on it. */
+function lockAddress(listen: ListenAddress, log: Log): { lock: PortLock; address: ListenAddress } {
+  const probe = () => {
+    const server = listenOn(listen, { routes: {}, fetch: () => new Response(), sharesPort: false, log });
+    const { port = 0 } = server;
+    void server.stop(true);
+    return port;
+  };
+  if (listen.port === 0) {
+    const address = { ...listen, port: probe() };
+    return { lock: takePortLock(address), address };
+  }
+  const lock = takePortLock(listen);
+  probe();
+  return { lock, address: listen };
+}
+
+class Supervisor {
+  readonly #config: Config;
+  readonly #workers: number;
+  readonly #node: string;
+  readonly #lock: PortLock;
+  readonly #log: Log;
+  readonly #bootTag = randomToken(6, "hex");
+  readonly #folder: ReturnType<typeof createSocketFolder>;
+  readonly #keys: KeyClaims;
+  readonly #order: MessageOrder;
+  readonly #switchboard: Switchboard;
+  readonly #processes: WorkerProcesses;
+  readonly #metrics = buildMetrics();
+  readonly #metricsSum = new MetricsSum(steadyClock);
+  readonly #allServe = Promise.withResolvers<WorkerServing>();
+  readonly #allDrained = Promise.withResolvers<void>();
+  #isServing = false;
+  #isDraining = false;
+  #tickedAtMs = steadyClock.now();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #onFailed: (reason: string) => void = () => {};
+
+  constructor(config: Config, workers: number, node: string, lock: PortLock, log: Log) {
+    this.#config = config;
+    this.#workers = workers;
+    this.#node = node;
+    this.#lock = lock;
+    this.#log = log;
+    this.#folder = createSocketFolder(config["server.listen"]);
+    this.#keys = new KeyClaims(keyFileOf({ config, log, clock: systemClock }, steadyClock), steadyClock);
+    this.#order = new MessageOrder({
+      maxMessages: config["push.resume.messages"],
+      // The workers count the data alone, without the rest of a message.
+      maxBytes: 2 * config["push.resume.bytes"],
+      maxAgeMs: config["push.resume.age"],
+      clock: steadyClock,
+    });
+    this.#switchboard = new Switchboard({
+      order: this.#order,
+      limits: new InstanceLimits(
+        {
+          maxConnections: instanceMaxConnections(config, workers),
+          maxConnectionsPerUser: config["push.max-connections-per-user"],
+          connectRate: config["push.connect-rate"],
+        },
+        steadyClock,
+      ),
+      keys: this.#keys,
+      metrics: (answers) => this.#metricsText(answers),
+      workers,
+      isDraining: () => this.#isDraining,
+      onServing: (worker) => this.#serves(worker),
+      onDrained: () => this.#checkDrained(),
+      clock: steadyClock,
+      log,
+    });
+    this.#processes = new WorkerProcesses({
+      command: [...ownCommand(), workerCommand],
+      env: environmentOfWorkers(),
+      inputOf: (worker) => this.#inputOf(worker),
+      onHopeless: (reason) => this.#hopeless(reason),
+      clock: steadyClock,
+      log,
+    });
+  }
+
+  async start(onFailed: (reason: string) => void): Promise<SupervisedWorkers> {
+    this.#onFailed = onFailed;
+    this.#switchboard.listen(this.#folder.socket);
+    this.#folder.protect();
+    this.#timer = setInterval(() => this.#tick(), tickMs);
+    // However the supervisor ends; after kill -9 the workers notice the end of their connection.
+    process.once("exit", () => this.#endNow());
+    this.#processes.startAll(this.#workers);
+    const serving = await this.#allServe.promise;
+    this.#isServing = true;
+    this.#log.info({ role: "push", url: serving.url, workers: this.#workers }, "listening");
+    return {
+      ...serving,
+      facts: [`workers: ${this.#workers} processes share the port`, ...serving.facts],
+      stop: () => this.#stop(),
+    };
+  }
+
+  #inputOf(worker: number): string {
+    const secret = randomToken(32);
+    this.#switchboard.expect(worker, secret);
+    const start: WorkerStart = {
+      secret,
+      socket: this.#folder.socket,
+      worker,
+      workers: this.#workers,
+      config: this.#config,
+      node: this.#node,
+      bootTag: this.#bootTag,
+    };
+    return JSON.stringify(start);
+  }
+
+  #serves(worker: number): void {
+    this.#processes.serves(worker);
+    if (this.#isDraining) this.#switchboard.sendAll({ type: "drain" });
+    const serving = [...this.#switchboard.peers].map((peer) => peer.serving).filter((each) => each !== null);
+    if (serving.length < this.#workers || !serving[0]) return;
+    this.#processes.allServe();
+    this.#allServe.resolve(serving[0]);
+  }
+
+  #hopeless(reason: string): void {
+    this.#log.error({ reason }, "the workers cannot be kept running");
+    if (this.#isServing) {
+      this.#onFailed(reason);
+      return;
+    }
+    this.#endNow();
+    this.#allServe.reject(
+      new Fault("internal", `The gateway does not start: ${reason}. Its message is above.`),
+    );
+  }
+
+  #tick(): void {
+    const nowMs = steadyClock.now();
+    const hasSlept = nowMs - this.#tickedAtMs > sleptMs;
+    this.#tickedAtMs = nowMs;
+    this.#order.dropOld();
+    this.#order.finishOverdue();
+    this.#keys.dropOld();
+    for (const peer of this.#switchboard.peers) {
+      if (hasSlept) peer.answeredAtMs = nowMs;
+      if (nowMs - peer.answeredAtMs > silentMs) {
+        this.#log.error({ worker: peer.worker }, "a worker does not answer; it is ended");
+        this.#processes.kill(peer.worker);
+      } else peer.send({ type: "ping" });
+    }
+  }
+
+  async #stop(): Promise<void> {
+    if (!this.#isDraining) {
+      this.#isDraining = true;
+      this.#processes.stopping();
+      this.#switchboard.sendAll({ type: "drain" });
+      this.#checkDrained();
+    }
+    await this.#allDrained.promise;
+    this.#switchboard.sendAll({ type: "stop" });
+    const tooLong = setTimeout(() => this.#processes.killAll(), endWithinMs);
+    await this.#processes.ended();
+    clearTimeout(tooLong);
+    clearInterval(this.#timer);
+    this.#endNow();
+    this.#log.info("stopped");
+  }
+
+  #checkDrained(): void {
+    if ([...this.#switchboard.peers].every(({ isDrained }) => isDrained)) this.#allDrained.resolve();
+  }
+
+  #endNow(): void {
+    this.#processes.stopping();
+    this.#processes.killAll();
+    this.#switchboard.close();
+    this.#folder.remove();
+    this.#lock.release();
+  }
+
+  async #metricsText({ answers, names }: WorkerAnswers) {
+    const own = { boot: "supervisor", metrics: await this.#metrics.getMetricsAsJSON() };
+    const { users, online, channels } = names;
+    return this.#metricsSum.textOf([...(answers as ProcessMetrics[]), own], {
+      slipway_push_users: users,
+      slipway_push_channels: channels,
+      ...(this.#config["push.cluster-enabled"]
+        ? {}
+        : { slipway_push_cluster_users: online, slipway_push_cluster_instances: 1 }),
+    });
+  }
+}
+
+/** Workers get their settings from the supervisor, and no secret of its environment. */
+function environmentOfWorkers(): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(originalEnvironment()).filter(
+      ([name]) => !name.startsWith("SLIPWAY_") && name !== "PGPASSWORD",
+    ),
+  );
+}

@@ -1,0 +1,42 @@
+import { connectionsReport } from "../http/connections-report.ts";
+import type { OperationsOptions } from "../http/operations.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Question } from "../workers/protocol.ts";
+import type { ProcessMetrics } from "../workers/supervisor/metrics-sum.ts";
+import type { WorkerContext } from "./part.ts";
+import type { PushPart } from "./push-part.ts";
+
+type Operations = Pick<OperationsOptions, "metrics" | "checks">;
+
+/** /metrics and /readyz of a worker answer for all workers. Its own part of these answers goes to the supervisor. */
+export function workerOperations(
+  { link, bootTag, worker }: WorkerContext,
+  { gateway }: PushPart,
+  metrics: Metrics,
+  checks: Operations["checks"],
+): Operations {
+  link.onQuestion(async (question: Question) => {
+    switch (question.about) {
+      case "online":
+        return gateway.connections.onlineUsers();
+      case "connections":
+        return connectionsReport(gateway, question.userId);
+      case "metrics":
+        return {
+          boot: `${bootTag}-${worker}-${process.pid}`,
+          metrics: await metrics.getMetricsAsJSON(),
+        } satisfies ProcessMetrics;
+      case "missing": {
+        const missing = (await Promise.all(checks.map((check) => check()))).filter((text) => text !== null);
+        return missing.length === 0 ? null : missing.join("\n");
+      }
+    }
+  });
+  return {
+    metrics: {
+      contentType: metrics.contentType,
+      metrics: async () => (await link.call("metrics", null)).text,
+    },
+    checks: [() => link.call("missing", null)],
+  };
+}

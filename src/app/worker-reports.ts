@@ -1,0 +1,17 @@
+import { type ConnectionsReport, mergedReport } from "../http/connections-report.ts";
+import type { InstanceReports } from "../http/feign/feign-routes.ts";
+import type { WorkerContext } from "./part.ts";
+
+/** Reports about the connections of all workers. */
+export function workerReports({ link, node }: WorkerContext, maxConnections: number): InstanceReports {
+  return {
+    async onlineUsers() {
+      const { answers } = await link.call("askAll", { question: { about: "online" } });
+      return [...new Set((answers as string[][]).flat())];
+    },
+    async connections(userId) {
+      const { answers, names } = await link.call("askAll", { question: { about: "connections", userId } });
+      return mergedReport(answers as ConnectionsReport[], { node, maxConnections }, names);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type { SharedTopic } from "../bus/bus.ts";
+import type { Config } from "../config/config.ts";
+
+/** What the supervisor writes to the standard input of a worker: nothing of it is in its arguments or environment. */
+export interface WorkerStart {
+  /** Admits one connection to the socket. */
+  secret: string;
+  socket: string;
+  /** From 1. */
+  worker: number;
+  workers: number;
+  /** The settings of the supervisor, also for a worker that starts after the settings file was changed. */
+  config: Config;
+  /** Name of the instance. */
+  node: string;
+  /** Identifies this start of the instance. */
+  bootTag: string;
+}
+
+/** Counts and refusals that all workers share. */
+export interface Calls {
+  /** Counts a connection attempt and takes a place under push.max-connections. */
+  enter: { args: { rateKey: string; takesPlace: boolean }; result: "connect_rate" | "full" | null };
+  /** Counts a connection of the user; false: the user has too many. */
+  confirm: { args: { userId: string }; result: boolean };
+  /** The first publish with the key, or null: this worker is the first and must publish it. */
+  claim: { args: { key: string; fingerprint: string }; result: ClaimedKey | null };
+  /** Asks every worker the same question. */
+  askAll: { args: { question: Question }; result: WorkerAnswers };
+  metrics: { args: null; result: { text: string; contentType: string } };
+  /** What is missing until all workers are ready; null: nothing. */
+  missing: { args: null; result: string | null };
+}
+export type CallName = keyof Calls;
+
+export interface ClaimedKey {
+  id: string;
+  fingerprint: string;
+  receivers: number | null;
+}
+
+export type Question =
+  | { about: "online" }
+  | { about: "connections"; userId: string | null }
+  | { about: "metrics" }
+  | { about: "missing" };
+
+export interface WorkerAnswers {
+  answers: unknown[];
+  names: InstanceNames;
+}
+
+/** Distinct names of all workers. */
+export interface InstanceNames {
+  users: number;
+  online: number;
+  channels: number;
+}
+
+/** Changes that need no answer. */
+export interface WorkerNote {
+  /** Names that got their first connection on this worker, or lost the last one, in order. */
+  users?: NameChange[];
+  /** Users with a normal connection. */
+  online?: NameChange[];
+  channels?: NameChange[];
+  /** Places that became free, each with the user that it was confirmed for, or null. */
+  left?: (string | null)[];
+  /** Keys whose publish failed, so that a repeat may publish. */
+  unclaimed?: string[];
+  /** Open streams of client messages on this worker. */
+  listeners?: number;
+}
+
+export type NameChange = [name: string, isPresent: boolean];
+
+/** Facts of a worker that serves, for the text after a start. */
+export interface WorkerServing {
+  url: string;
+  facts: string[];
+  warnings: string[];
+}
+
+export type FromWorker =
+  | { type: "hello"; secret: string }
+  /** Asks for the kept messages and for all messages from now on. */
+  | { type: "subscribe" }
+  /** The body is the message. A key was claimed before. */
+  | { type: "publish"; call: number; topic: SharedTopic; id: string; key?: string }
+  /** All messages up to `seq` were handled; `counts` has pairs of a number and its affected connections. */
+  | { type: "handled"; seq: number; counts: number[] }
+  | { type: "call"; call: number; name: CallName; args: unknown }
+  | { type: "answer"; query: number; answer: unknown }
+  | { type: "note"; note: WorkerNote }
+  /** The body is a message of a client, for listeners on other workers. */
+  | { type: "client" }
+  | { type: "serving"; serving: WorkerServing }
+  | { type: "drained" }
+  | { type: "pong" };
+
+export type ToWorker =
+  /** A kept message; the body is the message. */
+  | { type: "kept"; position: number; ageMs: number }
+  /** No more kept messages. `position` counts the broadcasts so far. */
+  | { type: "live"; position: number }
+  | { type: "message"; seq: number; topic: SharedTopic }
+  | { type: "result"; call: number; result: unknown }
+  /** The call or the publish failed. */
+  | { type: "failed"; call: number; reason: string }
+  | { type: "query"; query: number; question: Question }
+  | { type: "client" }
+  /** Streams of client messages on other workers. */
+  | { type: "listeners"; count: number }
+  | { type: "drain" }
+  /** All workers have drained. */
+  | { type: "stop" }
+  | { type: "ping" };
+
+/** A hello is short; nothing longer is read from a connection that has not shown the secret. */
+export const maxHelloBytes = 4_096;
+/** Above the largest message, whose JSON may have six bytes per byte. */
+export const maxFrameBytes = 1024 * 1024 * 1024;

@@ -1,0 +1,79 @@
+import { parseJson } from "../../json.ts";
+import type { InstanceLimits } from "../../push/admission/admission.ts";
+import type { RemoteListeners } from "../../push/client-messages.ts";
+import type { NameWatch } from "../../push/connection/connections.ts";
+import type { GatewayWorkers } from "../../push/gateway.ts";
+import type { ClientMessage } from "../../push/message/message.ts";
+import { workerName } from "../../push/presence/cluster-presence.ts";
+import type { InstanceKeys } from "../../push/publish/publisher.ts";
+import type { WorkerStart } from "../protocol.ts";
+import type { WorkerLink } from "./worker-link.ts";
+
+/** What the gateway of a worker shares with the others. `sharesKeys`: without a broker, which would carry the keys. */
+export function workerShare(
+  link: WorkerLink,
+  { node, worker }: Pick<WorkerStart, "node" | "worker">,
+  sharesKeys: boolean,
+): GatewayWorkers {
+  return {
+    limits: limitsOver(link),
+    keys: sharesKeys ? keysOver(link) : null,
+    names: namesOver(link),
+    clientMessages: listenersOver(link),
+    presenceNode: workerName(node, worker),
+  };
+}
+
+function limitsOver(link: WorkerLink): InstanceLimits {
+  return {
+    enter: (attempt) => link.call("enter", attempt),
+    confirm: (userId) => link.call("confirm", { userId }),
+    leave(userId) {
+      link.note((note) => {
+        note.left ??= [];
+        note.left.push(userId);
+      });
+    },
+  };
+}
+
+function keysOver(link: WorkerLink): InstanceKeys {
+  return {
+    async claim(key, fingerprint) {
+      const first = await link.call("claim", { key, fingerprint: String(fingerprint) });
+      return first && { ...first, fingerprint: BigInt(first.fingerprint) };
+    },
+    release(key) {
+      link.note((note) => {
+        note.unclaimed ??= [];
+        note.unclaimed.push(key);
+      });
+    },
+  };
+}
+
+function namesOver(link: WorkerLink): NameWatch {
+  const changed = (kind: "users" | "online" | "channels") => (name: string, isPresent: boolean) =>
+    link.note((note) => {
+      note[kind] ??= [];
+      note[kind].push([name, isPresent]);
+    });
+  return { users: changed("users"), online: changed("online"), channels: changed("channels") };
+}
+
+function listenersOver(link: WorkerLink): RemoteListeners {
+  return {
+    get count() {
+      return link.remoteListeners;
+    },
+    send: (message) => link.send({ type: "client" }, Buffer.from(JSON.stringify(message))),
+    onMessage(receive) {
+      link.onClientMessage((body) => receive(parseJson(body.toString()) as ClientMessage));
+    },
+    report(listeners) {
+      link.note((note) => {
+        note.listeners = listeners;
+      });
+    },
+  };
+}
