@@ -7,7 +7,7 @@ import { steadyClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError, type ConfigFault } from "../config/config-load.ts";
 import { messageOf } from "../errors.ts";
-import { workerName } from "../push/presence/cluster-presence.ts";
+import { workerName } from "../push/presence/worker-name.ts";
 import { randomToken } from "../secrets.ts";
 import { WorkerBus } from "../workers/worker/worker-bus.ts";
 import { stableInstanceId } from "./instance-id.ts";

@@ -10,8 +10,10 @@ export function workerReports({ link, node }: WorkerContext, maxConnections: num
       return [...new Set((answers as string[][]).flat())];
     },
     async connections(userId) {
-      const { answers, names } = await link.call("askAll", { question: { about: "connections", userId } });
-      return mergedReport(answers as ConnectionsReport[], { node, maxConnections }, names);
+      const { answers, names, published } = await link.call("askAll", {
+        question: { about: "connections", userId },
+      });
+      return mergedReport(answers as ConnectionsReport[], { node, maxConnections }, { ...names, published });
     },
   };
 }

@@ -24,11 +24,11 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
   };
 }
 
-/** The reports of all workers as one. `names` counts what several workers may have at the same time. */
+/** The reports of all workers as one. `names` counts what several workers have in common. */
 export function mergedReport(
   reports: readonly ConnectionsReport[],
   instance: { node: string; maxConnections: number },
-  names: { users: number; channels: number },
+  names: { users: number; channels: number; published: number },
 ): ConnectionsReport {
   const sum = (read: (report: ConnectionsReport) => number) =>
     reports.reduce((total, report) => total + read(report), 0);
@@ -42,8 +42,8 @@ export function mergedReport(
     normal: sum(({ normal }) => normal),
     temporary: sum(({ temporary }) => temporary),
     users: names.users,
-    // Every worker distributes every message.
-    published: Math.max(0, ...reports.map(({ published }) => published)),
+    // Every worker distributes every message; a new one has counted fewer.
+    published: Math.max(names.published, ...reports.map(({ published }) => published)),
     maxConnections: instance.maxConnections,
     verifying: sum(({ verifying }) => verifying),
     isDraining: reports.some(({ isDraining }) => isDraining),

@@ -48,6 +48,8 @@ export type Question =
 export interface WorkerAnswers {
   answers: unknown[];
   names: InstanceNames;
+  /** Messages that the supervisor has ordered; 0 with a broker. */
+  published: number;
 }
 
 /** Distinct names of all workers. */

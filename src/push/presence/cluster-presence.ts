@@ -4,6 +4,7 @@ import type { ControlMessage, PresenceEvent } from "../message/message.ts";
 import { ClusterView, digestOf, type NodeView } from "./cluster-view.ts";
 import { type PresenceNote, readPresenceNote } from "./presence-note.ts";
 import { endInTime, Reporter } from "./reporter.ts";
+import { instanceOfWorker } from "./worker-name.ts";
 
 export interface ClusterPresenceParts {
   bus: Bus;
@@ -22,15 +23,6 @@ export interface ClusterPresenceParts {
 }
 
 export const presenceBeatMs = 5_000;
-
-/** The name of a worker of an instance, among the instances that announce their users. */
-export function workerName(instance: string, worker: number): string {
-  return `${instance}.w${worker}`;
-}
-
-function instanceOfWorker(name: string): string {
-  return name.replace(/\.w\d+$/, "");
-}
 
 /** An instance is evicted after this many beats without a note, and so within three beats of its end. */
 const beatsUntilDead = 2.5;

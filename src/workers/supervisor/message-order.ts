@@ -52,6 +52,10 @@ export class MessageOrder {
     this.#options = options;
   }
 
+  get broadcasts(): number {
+    return this.#broadcasts;
+  }
+
   get unfinished(): number {
     return this.#unfinished.length;
   }

@@ -289,6 +289,7 @@ export class Switchboard {
         online: this.#names.online.size,
         channels: this.#names.channels.size,
       },
+      published: this.#parts.order.broadcasts,
     };
   }
 

@@ -4,7 +4,7 @@ import type { RemoteListeners } from "../../push/client-messages.ts";
 import type { NameWatch } from "../../push/connection/connections.ts";
 import type { GatewayWorkers } from "../../push/gateway.ts";
 import type { ClientMessage } from "../../push/message/message.ts";
-import { workerName } from "../../push/presence/cluster-presence.ts";
+import { workerName } from "../../push/presence/worker-name.ts";
 import type { InstanceKeys } from "../../push/publish/publisher.ts";
 import type { WorkerStart } from "../protocol.ts";
 import type { WorkerLink } from "./worker-link.ts";
