@@ -1,6 +1,8 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
+import { tell } from "./act.ts";
 import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
+import { t } from "./text/text.ts";
 
 /** How often pages ask for news while the live connection is away. */
 const pollMs = 4000;
@@ -95,6 +97,10 @@ export class Live {
 
   #receive(channel: string, data: string): void {
     const parsed = parse(data);
+    if (isRequest(parsed)) {
+      this.refresh("tasks", "overview", "notices");
+      tell(t("approval.requested", { id: parsed.task.id, project: parsed.project }));
+    }
     for (const listener of this.#listeners.get(channel) ?? []) listener(parsed);
   }
 
@@ -103,6 +109,11 @@ export class Live {
     if (type === "task") this.refresh("tasks", "task", "projects", "project", "overview");
     if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
   }
+}
+
+/** A message to the user's own connections: a deploy waits for an approval. */
+function isRequest(data: unknown): data is { project: string; task: { id: number } } {
+  return typeof data === "object" && data !== null && "type" in data && data.type === "approval";
 }
 
 function parse(text: string): unknown {

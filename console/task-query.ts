@@ -18,16 +18,6 @@ export const waitingTasksQuery = queryOptions({
   refetchInterval: 60_000,
 });
 
-export function useAnswerApproval(id: number) {
-  return useAct(
-    (act: "approve" | "reject") => answerOf(api.tasks[":id"][act].$post({ param: { id }, json: {} })),
-    {
-      done: (task) => (task.state === "canceled" ? `Task ${id} is rejected.` : `Task ${id} is approved.`),
-      refresh: ["task", "tasks", "overview"],
-    },
-  );
-}
-
 export interface RunOrder {
   ref?: string;
   commit?: string;

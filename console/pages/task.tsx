@@ -2,6 +2,7 @@ import { Alert, Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { Link } from "wouter";
+import { ApprovalAnswer } from "../components/approval-answer.tsx";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { Icon } from "../components/icon.tsx";
 import { LogView } from "../components/log-view.tsx";
@@ -15,7 +16,7 @@ import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
 import { outputQuery, useRollback } from "../release-query.ts";
 import type { Task } from "../shapes.ts";
-import { taskQuery, useAnswerApproval, useCancelTask, useRerunTask } from "../task-query.ts";
+import { taskQuery, useCancelTask, useRerunTask } from "../task-query.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
@@ -153,31 +154,7 @@ function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
   const cancel = useCancelTask(task.id);
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
-  const answer = useAnswerApproval(task.id);
-  if (task.state === "waiting") {
-    return (
-      <>
-        <ConfirmButton
-          label="Approve"
-          title={`Deploy ${shortCommit(task.commit ?? "")}?`}
-          confirm="Approve the deploy"
-          onConfirm={() => answer.mutateAsync("approve")}
-        >
-          The built files are deployed with the scripts, the environment and the image that the project had
-          when they were built. Later changes of the project do not apply.
-        </ConfirmButton>
-        <ConfirmButton
-          label="Reject"
-          title={`Reject task ${task.id}?`}
-          confirm="Reject the deploy"
-          isDanger
-          onConfirm={() => answer.mutateAsync("reject")}
-        >
-          The task is canceled. Nothing was deployed.
-        </ConfirmButton>
-      </>
-    );
-  }
+  if (task.state === "waiting") return <ApprovalAnswer task={task} />;
   if (!isFinished) {
     return (
       <ConfirmButton

@@ -1,5 +1,6 @@
 import { account } from "./en/account.ts";
 import { app } from "./en/app.ts";
+import { approval } from "./en/approval.ts";
 import { audit } from "./en/audit.ts";
 import { deliveries } from "./en/deliveries.ts";
 import { gateway } from "./en/gateway.ts";
@@ -21,6 +22,7 @@ import { words } from "./en/words.ts";
 export const en = {
   account,
   app,
+  approval,
   audit,
   deliveries,
   gateway,

@@ -2,6 +2,7 @@ import type { en } from "./en.ts";
 import type { Translated } from "./message.ts";
 import { account } from "./zh-cn/account.ts";
 import { app } from "./zh-cn/app.ts";
+import { approval } from "./zh-cn/approval.ts";
 import { audit } from "./zh-cn/audit.ts";
 import { deliveries } from "./zh-cn/deliveries.ts";
 import { gateway } from "./zh-cn/gateway.ts";
@@ -23,6 +24,7 @@ import { words } from "./zh-cn/words.ts";
 export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } = {
   account,
   app,
+  approval,
   audit,
   deliveries,
   gateway,
