@@ -145,6 +145,7 @@ async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
     sharedLimit: null,
     countsPlace: false,
     tips: { pushedAt: null },
+    projectVersion: null,
   };
   const lock = { name: `webhook ${projectId}`, waitMs: 5_000 };
   return store.run(acceptDelivery, delivery, lock);

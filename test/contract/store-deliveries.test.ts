@@ -147,6 +147,13 @@ describe.each(await availableDatabases())("projects and deliveries on $name", as
     );
     expect(await failureOf(failure)).toMatchObject({ code: "not_found" });
     expect((await store.deliveries.list({ projectId: gone }, { page: 1, pageSize: 1 })).total).toBe(0);
+
+    // Numbers are not given again, neither after a failure nor after the newest delivery was deleted.
+    await store.deliveries.deleteOfProject(projectId, 100);
+    const next = await store.deliveries.createWithTask(delivery, sampleTask({ projectId }));
+    expect(next.id).toBeGreaterThan(id);
+    expect(await store.tasks.byId(next.task.id)).toMatchObject({ deliveryId: next.id });
+    expect(await store.deliveries.byId(next.id)).toMatchObject({ task_id: next.task.id });
   });
 
   test("the list is newest first and filtered by project, group, status, code, time, search and view", async () => {

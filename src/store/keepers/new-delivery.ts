@@ -6,7 +6,7 @@ import { fixedQuery, onlyOne } from "../query/fixed-query.ts";
 import type { DeliveryTable, TaskTable } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 import { deliveryShape } from "./delivery-shape.ts";
-import { insertTask, nameDelivery, newTaskColumns } from "./new-task.ts";
+import { newTaskColumns } from "./new-task.ts";
 import { type TipRow, tipNames, tipRowOf, upsertTip } from "./ref-tip.ts";
 
 /** The partial index requires this condition, and a database uses the index only if the query states it. */
@@ -83,6 +83,13 @@ export function newRowOf(delivery: NewDelivery) {
 
 type NewTaskRow = Insertable<TaskTable>;
 
+/** SQLite numbers the delivery that follows in the same transaction with the next number, and has one writer. */
+const nextDeliveryId = sql<number>`(select coalesce(max(seq), 0) + 1 from sqlite_sequence where name = 'deliveries')`;
+
+const insertTaskOfNext = fixedQuery(newTaskColumns, (db, row: NewTaskRow) =>
+  db.insertInto("tasks").values({ ...row, delivery_id: nextDeliveryId }),
+);
+
 /** A delivery and its task: each row contains the other's id. */
 export async function insertWithTask(
   scope: Scope,
@@ -97,10 +104,9 @@ export async function insertWithTask(
       : insertBothWithTip(scope, { ...rows, ...tipRowOf(tip) }));
     return { id: ids?.delivery_id ?? 0, taskId: ids?.task_id ?? 0 };
   }
-  const taskId = await insertTask.newId(scope, task);
+  const taskId = await insertTaskOfNext.newId(scope, task);
   if (tip !== null) await storeTip(scope, { ...tipRowOf(tip), ...tipKeysOf(delivery), task_id: taskId });
   const id = await insertDelivery.newId(scope, Object.assign(delivery, { task_id: taskId }));
-  await nameDelivery(scope, { id: taskId, delivery_id: id });
   return { id, taskId };
 }
 

@@ -35,13 +35,6 @@ export const insertTask = fixedQuery(newTaskColumns, (db, row: Insertable<TaskTa
     .$if(!tellsNewIds, (insert) => insert.returning("id")),
 );
 
-/** Names the delivery that made a task. */
-export const nameDelivery = fixedQuery(
-  ["id", "delivery_id"],
-  (db, { id, delivery_id }: { id: number; delivery_id: number }) =>
-    db.updateTable("tasks").set({ delivery_id }).where("id", "=", id),
-);
-
 export function noProject({ projectId }: NewTask): { missing: string } {
   return { missing: `Project ${projectId} does not exist.` };
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { BoundedMap } from "../../bounded-map.ts";
 import {
   type DeliveryCode,
   type RateBucket,
@@ -8,12 +9,14 @@ import {
   uncountedCodes,
   unlistedCodes,
 } from "../../model/delivery.ts";
+import type { Project } from "../../model/project.ts";
 import { seenWithinMs } from "../../model/runner.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { TaskState } from "../../model/task.ts";
 import { clockSlackMs } from "../query/clock-slack.ts";
 import type { Dialect } from "../query/dialect.ts";
 import { type FixedQuery, fixedQuery } from "../query/fixed-query.ts";
+import type { StoredRow } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 import { projectShape } from "./project-shape.ts";
 import { othersAhead, ownAhead, waitingProjects } from "./queue-order.ts";
@@ -126,10 +129,32 @@ export async function situationOf(scope: Scope, request: SituationRequest): Prom
   return row === undefined ? null : read(row);
 }
 
+interface KnownProject {
+  row: StoredRow;
+  project: Project;
+  version: string;
+}
+
+const maxKnownProjects = 1_000;
+const knownProjects = new BoundedMap<number, KnownProject>(maxKnownProjects);
+
+/** A project seldom changes, and to parse its row takes longer than to read it. */
+function projectOf(row: StoredRow): KnownProject {
+  const id = Number(row["id"]);
+  const known = knownProjects.get(id);
+  if (known !== undefined && projectShape.columns.every((column) => known.row[column] === row[column]))
+    return known;
+  const read = { row, project: projectShape.read(row), version: crypto.randomUUID() };
+  knownProjects.set(id, read);
+  return read;
+}
+
 function read(row: Row): Situation {
   const { window_task_id, unfinished_id, unfinished_state, config_updated_at, oldest = null } = row;
+  const { project, version } = projectOf(row as object as StoredRow);
   return {
-    project: projectShape.read(row),
+    project,
+    projectVersion: version,
     hasStatusToken: row.status_tokens > 0,
     configUpdatedAt: config_updated_at === null ? null : new Date(config_updated_at),
     counted: { count: row.counted ?? 0, oldest: oldest === null ? null : new Date(oldest) },

@@ -21,7 +21,8 @@ export function encode(value: unknown): Message {
   return message;
 }
 
-function packed(value: unknown, message: Message): Tree {
+/** The value as JSON can hold it. What JSON holds as it is, is not copied: that would cost more than to write it. */
+function packed(value: unknown, message: Message): unknown {
   switch (typeof value) {
     case "string":
       if (value.length >= minLongText) {
@@ -31,8 +32,10 @@ function packed(value: unknown, message: Message): Tree {
       return value.charCodeAt(0) === markCode ? mark + value : value;
     case "object":
       if (value === null) return null;
-      if (Array.isArray(value)) return value.map((item) => packed(item, message));
-      return value instanceof Date ? dateMark + value.getTime() : packedObject(value, message);
+      if (Array.isArray(value)) return packedList(value, message);
+      return value instanceof Date
+        ? dateMark + value.getTime()
+        : packedObject(value as { [name: string]: unknown }, message);
     case "undefined":
       return missing;
     case "number":
@@ -43,11 +46,29 @@ function packed(value: unknown, message: Message): Tree {
   }
 }
 
-function packedObject(value: object, message: Message): Tree {
-  const tree: { [name: string]: Tree } = {};
-  for (const [name, item] of Object.entries(value))
-    if (item !== undefined) tree[name] = packed(item, message);
-  return tree;
+function packedList(list: readonly unknown[], message: Message): readonly unknown[] {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < list.length; index++) {
+    const item = packed(list[index], message);
+    if (item === list[index]) continue;
+    copy ??= [...list];
+    copy[index] = item;
+  }
+  return copy ?? list;
+}
+
+/** JSON leaves out a member that is undefined. */
+function packedObject(value: { [name: string]: unknown }, message: Message): object {
+  let copy: { [name: string]: unknown } | null = null;
+  for (const name in value) {
+    const given = value[name];
+    if (given === undefined) continue;
+    const item = packed(given, message);
+    if (item === given) continue;
+    copy ??= { ...value };
+    copy[name] = item;
+  }
+  return copy ?? value;
 }
 
 export function decode(message: Message): unknown {

@@ -6,6 +6,7 @@ import type {
   SituationRequest,
   TraceStep,
 } from "../../model/delivery.ts";
+import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
@@ -40,6 +41,8 @@ export interface ArrivedDelivery {
   /** Whether the task's place in the queue must be counted. */
   countsPlace: boolean;
   tips: TipRules | null;
+  /** The version of the project that the caller has; null: it has none. */
+  projectVersion: string | null;
 }
 
 /** The result of the hook's filters. */
@@ -54,6 +57,9 @@ export interface Filtered {
 }
 
 export interface Accepted extends Written {
+  projectVersion: string;
+  /** Null: the caller has it. To hand it to another thread costs as much as the rest of the result. */
+  project: Project | null;
   /** The count so far for the limit over all instances; null: it was not counted. */
   counted: ({ bucket: RateBucket } & Situation["counted"]) | null;
 }
@@ -89,7 +95,12 @@ export const acceptDelivery = operation(
       if (written !== null && filtered.outcome?.code === "ref_deleted")
         await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, way, tips));
       if (written !== null)
-        return { ...written, counted: sharedLimit && { bucket: sharedLimit.bucket, ...situation.counted } };
+        return {
+          ...written,
+          projectVersion: situation.projectVersion,
+          project: situation.projectVersion === arrived.projectVersion ? null : situation.project,
+          counted: sharedLimit && { bucket: sharedLimit.bucket, ...situation.counted },
+        };
     }
     throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);
   },
@@ -145,7 +156,14 @@ function withAside(decision: Decision, aside: string): Decision {
 
 /** Only the data that the decision depends on. */
 export function requestOf(
-  { way, rules, filtered, sharedLimit, countsPlace, tips }: Omit<ArrivedDelivery, "known" | "steps">,
+  {
+    way,
+    rules,
+    filtered,
+    sharedLimit,
+    countsPlace,
+    tips,
+  }: Omit<ArrivedDelivery, "known" | "steps" | "projectVersion">,
   now: Date,
 ): SituationRequest {
   const { event } = filtered;

@@ -1,9 +1,11 @@
+import { BoundedMap } from "../../bounded-map.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault, messageOf as textOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
+import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
-import type { TaskAnnouncer } from "../../task/queue/queue.ts";
+import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { providerOf } from "../host/providers.ts";
 import { type ArrivedDelivery, acceptDelivery, decide, type Filtered, requestOf } from "./accept-delivery.ts";
@@ -78,11 +80,13 @@ export interface PipelineOptions {
 export const lockWaitMs = 5_000;
 /** A delivery is decided again if its hook was changed meanwhile. */
 const maxAttempts = 3;
+const maxProjects = 1_000;
 
 export function buildPipeline(options: PipelineOptions): Pipeline {
   const { store, hooks, clock, log, metrics, announcer, onDelivery, limitPerMinute } = options;
   const places = buildQueuePlaces();
   const sharedCounts = buildSharedCounts(limitPerMinute);
+  const projects = new BoundedMap<number, { version: string; project: Project }>(maxProjects);
 
   async function accept(first: Arrived): Promise<Answer> {
     let arrived = first;
@@ -91,13 +95,15 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       const refusal = refusalOf(arrived, first);
       if (refusal) return refuse(known, refusal);
       const lock = { name: `webhook ${hook.config.projectId}`, waitMs: options.lockWaitMs };
-      const written = await store.run(acceptDelivery, asData(arrived), lock);
+      const kept = projects.get(known.projectId);
+      const written = await store.run(acceptDelivery, asData(arrived, kept?.version ?? null), lock);
       if (written === "timeout") return refuse(known, lockTimeout(options.lockWaitMs));
       if (written === "overtaken") return answerOf(overtaken, 0);
       if (written !== "changed") {
-        const { counted } = written;
+        const { counted, project, projectVersion } = written;
         if (counted) sharedCounts.counted(known.projectId, counted.bucket, counted.count);
-        return answerTo(written);
+        if (project) projects.set(known.projectId, { version: projectVersion, project });
+        return answerTo(written, project ?? kept?.project ?? hook.project);
       }
       const current = await hooks.current(hook);
       if (current === null) return refuseGone(arrived);
@@ -109,7 +115,10 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     );
   }
 
-  function asData({ way, hook, known, problem, tips = { pushedAt: null } }: Arrived): ArrivedDelivery {
+  function asData(
+    { way, hook, known, problem, tips = { pushedAt: null } }: Arrived,
+    projectVersion: string | null,
+  ): ArrivedDelivery {
     const { event, trace, ...rest } = known;
     const { projectId } = rest;
     const bucket = bucketOf(event, hook.rules);
@@ -123,21 +132,22 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       sharedLimit: isCounted ? { bucket, perMinute: limitPerMinute } : null,
       tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
       countsPlace: way.task && places.mustCount(projectId, store.now()),
+      projectVersion,
     };
   }
 
-  async function answerTo(written: Written): Promise<Answer> {
+  async function answerTo(written: Written, project: Project): Promise<Answer> {
     const { id, outcome, enqueued, place = null } = written;
-    notify(written);
+    notify(written, enqueued && { ...enqueued, project });
     if (!enqueued) return answerOf(outcome, id, effectsOf(written, null, null));
-    const { project, task } = enqueued;
+    const { task } = enqueued;
     const now = store.now();
     // The task is on disk, whatever the result of this query is.
     const waiting = await options.waitingOf(store, project, now).catch(() => null);
     return answerOf(outcome, id, effectsOf(written, places.placeOf(task.projectId, place, now), waiting));
   }
 
-  function notify({ id, record, enqueued, moved, replacedBy = null }: Written): void {
+  function notify({ id, record, moved, replacedBy = null }: Written, enqueued?: Enqueued): void {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
     if (moved) announcer.moved(moved.task, moved.from);

@@ -36,13 +36,15 @@ export function otherRepository(
   { git }: Pick<Project, "git">,
 ): string | null {
   const own = placeOf(git.url);
-  const named = repository.filter((address) => placeOf(address) !== null);
-  if (own === null || named.length === 0) return null;
-  const isSame = named.some((address) => {
+  if (own === null) return null;
+  let other: string | null = null;
+  for (const address of repository) {
     const place = placeOf(address);
-    return place !== null && place.path === own.path && isSameHost(place.host, own.host);
-  });
-  return isSame ? null : (named[0] ?? null);
+    if (place === null) continue;
+    if (place.path === own.path && isSameHost(place.host, own.host)) return null;
+    other ??= address;
+  }
+  return other;
 }
 
 /** A name inside a private network is often an alias of the same server, so it never counts as different. */

@@ -14,7 +14,7 @@ export interface Written {
   id: number;
   record: Omit<DeliverySummary, "id" | "repeat_of" | "replaced_by">;
   outcome: Outcome;
-  enqueued?: Enqueued;
+  enqueued?: Omit<Enqueued, "project">;
   /** The place of a new task; null: it was not counted. */
   place?: QueuePlace | null;
   /** The delivery that the task builds instead of this one. */
@@ -44,7 +44,7 @@ export async function carryOut(
     id,
     record: { ...summaryOf(record), task_id: task.id },
     outcome,
-    enqueued: { task, project, superseded, hasStatusToken },
+    enqueued: { task, superseded, hasStatusToken },
     place: start.place,
   };
 }
