@@ -6,10 +6,12 @@ import { ApiProblem, onSignedOut } from "./api.ts";
 import { Boundary } from "./components/boundary.tsx";
 import { LeaveQuestion } from "./components/leave-question.tsx";
 import { Empty, PageHead, Problem, Rows } from "./components/page.tsx";
+import { SaveBar } from "./components/save-bar.tsx";
 import { Shell } from "./components/shell.tsx";
 import { live } from "./live.ts";
 import { askBeforeLeaving, useConsoleLocation, useConsoleSearch } from "./location.ts";
 import { Overview } from "./pages/overview.tsx";
+import { isSettingsSection } from "./pages/settings/sections.ts";
 import { SignIn } from "./pages/sign-in.tsx";
 import { forgetSession, meQuery } from "./session.ts";
 import { rich } from "./text/rich.ts";
@@ -30,7 +32,8 @@ const Tokens = lazy(() => import("./pages/tokens.tsx"));
 const Audit = lazy(() => import("./pages/audit.tsx"));
 const Account = lazy(() => import("./pages/account.tsx"));
 
-const projectTabs = ["tasks", "releases", "webhook", "deliveries", "settings"];
+const settingsTab = "settings";
+const projectTabs = ["tasks", "releases", "webhook", "deliveries", settingsTab];
 
 export function App() {
   return (
@@ -59,6 +62,7 @@ function Console() {
           <Suspense fallback={<Rows count={8} />}>
             <Pages />
           </Suspense>
+          <SaveBar />
         </Boundary>
       </Shell>
     );
@@ -78,9 +82,22 @@ function Pages() {
     <Switch>
       <Route path="/" component={Overview} />
       <Route path="/projects" component={Projects} />
+      <Route path="/projects/:id/settings/:section">
+        {({ id, section }) =>
+          isSettingsSection(section) ? (
+            byId(id, (number) => <Project id={number} tab={settingsTab} section={section} />)
+          ) : (
+            <NotFound />
+          )
+        }
+      </Route>
       <Route path="/projects/:id/:tab?">
         {({ id, tab = "tasks" }) =>
-          projectTabs.includes(tab) ? byId(id, (number) => <Project id={number} tab={tab} />) : <NotFound />
+          projectTabs.includes(tab) ? (
+            byId(id, (number) => <Project id={number} tab={tab} section="general" />)
+          ) : (
+            <NotFound />
+          )
         }
       </Route>
       <Route path="/tasks" component={Tasks} />

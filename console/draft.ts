@@ -1,7 +1,8 @@
 import { type ChangeEvent, type FormEvent, useState } from "react";
-import { useAct } from "./act.ts";
+import { tell, useAct } from "./act.ts";
 import { ApiProblem, isChangedMeanwhile } from "./api.ts";
-import { useUnsaved } from "./unsaved.ts";
+import { tellWithUndo } from "./tell-undo.tsx";
+import { t } from "./text/text.ts";
 
 /** Typed values, and the values that the server had in those fields when editing began. */
 interface Edits<T> {
@@ -43,20 +44,23 @@ export function useDraft<Source extends { revision: string }, T extends object>(
   save,
   done,
   refresh,
+  isUndoable = true,
 }: {
   source: Source;
   /** The fields of the form. */
   select: (source: Source) => T;
   reread: () => Promise<Source>;
-  save: (changes: Partial<T>, revision: string) => Promise<unknown>;
+  save: (changes: Partial<T>, revision: string) => Promise<{ revision: string }>;
   done: string;
   refresh: string[];
+  /** False: the earlier values cannot be restored, because they contain what the server does not show. */
+  isUndoable?: boolean;
 }) {
   const [edits, setEdits] = useState<Edits<T>>({ typed: {}, base: {} });
   const stored = select(source);
   const changes = changesOf(stored, edits);
-  const isChanged = Object.keys(changes).length > 0;
-  useUnsaved(isChanged);
+  const changeCount = Object.keys(changes).length;
+  const isChanged = changeCount > 0;
   const act = useAct(
     async (sent: Edits<T>) => {
       let current = source;
@@ -64,14 +68,20 @@ export function useDraft<Source extends { revision: string }, T extends object>(
         const fields = select(current);
         if (conflictsOf(fields, sent).length > 0) throw conflict();
         try {
-          return await save(changesOf(fields, sent), current.revision);
+          const changed = changesOf(fields, sent);
+          const { revision } = await save(changed, current.revision);
+          return { revision, before: valuesOf(fields, changed) };
         } catch (thrown) {
           if (!isChangedMeanwhile(thrown) || tries === maxTries) throw thrown;
           current = await reread();
         }
       }
     },
-    { done, refresh },
+    { refresh },
+  );
+  const undo = useAct(
+    ({ before, revision }: { before: Partial<T>; revision: string }) => save(before, revision),
+    { done: t("form.undone"), refresh },
   );
   const reset = () => {
     setEdits({ typed: {}, base: {} });
@@ -79,7 +89,11 @@ export function useDraft<Source extends { revision: string }, T extends object>(
   };
   const send = (sent: Edits<T>) =>
     act.mutateAsync(sent).then(
-      () => setEdits((now) => withoutSent(now, sent)),
+      (saved) => {
+        setEdits((now) => withoutSent(now, sent));
+        if (isUndoable) tellWithUndo(done, () => undo.mutate(saved));
+        else tell(done);
+      },
       // What was refused is shown by the form; the text stays for another try.
       () => {},
     );
@@ -91,6 +105,7 @@ export function useDraft<Source extends { revision: string }, T extends object>(
   return {
     value,
     isChanged,
+    changeCount,
     isPending,
     error,
     refused,
@@ -122,7 +137,7 @@ export function useDraft<Source extends { revision: string }, T extends object>(
 }
 
 function conflict(): ApiProblem {
-  return new ApiProblem(412, "changed_meanwhile", "Another user saved a different value meanwhile.");
+  return new ApiProblem(412, "changed_meanwhile", t("form.conflict"));
 }
 
 function isSame(one: unknown, other: unknown): boolean {
@@ -143,6 +158,12 @@ function withoutSent<T extends object>(now: Edits<T>, sent: Edits<T>): Edits<T> 
   const pick = (from: Partial<T>) =>
     Object.fromEntries(later.map((name) => [name, from[name]])) as Partial<T>;
   return { typed: pick(now.typed), base: pick({ ...now.base, ...sent.typed }) };
+}
+
+/** The fields of `from` that `names` has. */
+function valuesOf<T extends object>(from: T, names: Partial<T>): Partial<T> {
+  const keys = Object.keys(names) as (keyof T)[];
+  return Object.fromEntries(keys.map((name) => [name, from[name]])) as Partial<T>;
 }
 
 /** The typed values that differ from the stored ones. */

@@ -8,6 +8,7 @@ import "./task.css";
 import "./webhook.css";
 import "./overview.css";
 import "./log.css";
+import "./settings.css";
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";

@@ -4,6 +4,7 @@ import { warn } from "./act.ts";
 import { answerOf, api, ifMatch, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Project } from "./shapes.ts";
+import { t } from "./text/text.ts";
 
 export function projectQuery(id: number) {
   return queryOptions({
@@ -26,6 +27,7 @@ export function useProjectDraft<T extends object>(
   project: Project,
   select: (project: Project) => T,
   changeOf: (changes: Partial<T>) => ProjectChange,
+  { isUndoable = true } = {},
 ) {
   const { id } = project;
   return useDraft({
@@ -40,7 +42,8 @@ export function useProjectDraft<T extends object>(
       for (const warning of saved.warnings) warn(warning);
       return saved;
     },
-    done: "Saved.",
+    done: t("form.saved"),
     refresh: ["project", "projects"],
+    isUndoable,
   });
 }

@@ -1,7 +1,34 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 
-/** Forms on the page with unsaved changes. */
-const forms = new Set<symbol>();
+/** A form whose changes the bar at the bottom of the page saves and discards. */
+export interface UnsavedForm {
+  /** Number of changed fields. */
+  count: number;
+  isSaving: boolean;
+  save: () => void;
+  discard: () => void;
+}
+
+/** Forms on the page with unsaved changes. Null: a form with its own buttons, such as a dialog. */
+let forms: ReadonlyMap<symbol, UnsavedForm | null> = new Map();
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function announce(): void {
+  for (const listener of listeners) listener();
+}
+
+function setForm(key: symbol, form: UnsavedForm | null | undefined): void {
+  const next = new Map(forms);
+  if (form === undefined) next.delete(key);
+  else next.set(key, form);
+  forms = next;
+  announce();
+}
 
 export function hasUnsaved(): boolean {
   return forms.size > 0;
@@ -11,19 +38,43 @@ export function hasUnsaved(): boolean {
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;
-    const form = Symbol("form");
-    forms.add(form);
-    return () => void forms.delete(form);
+    const key = Symbol("form");
+    setForm(key, null);
+    return () => setForm(key, undefined);
   }, [isUnsaved]);
+}
+
+/** The same for a form without buttons of its own: the bar of the page saves and discards its changes. */
+export function useUnsavedForm({ count, isSaving, save, discard }: UnsavedForm): void {
+  const latest = useRef({ save, discard });
+  useEffect(() => {
+    latest.current = { save, discard };
+  });
+  useEffect(() => {
+    if (count === 0) return;
+    const key = Symbol("form");
+    setForm(key, {
+      count,
+      isSaving,
+      save: () => latest.current.save(),
+      discard: () => latest.current.discard(),
+    });
+    return () => setForm(key, undefined);
+  }, [count, isSaving]);
+}
+
+/** The forms that the bar of the page saves and discards. */
+export function useUnsavedForms(): UnsavedForm[] {
+  const current = useSyncExternalStore(subscribe, () => forms);
+  return [...current.values()].filter((form) => form !== null);
 }
 
 /** The navigation that waits for a confirmation; null: none. */
 let pending: (() => void) | null = null;
-const listeners = new Set<() => void>();
 
 function setPending(leave: (() => void) | null): void {
   pending = leave;
-  for (const listener of listeners) listener();
+  announce();
 }
 
 /** Calls `leave` at once, or after a confirmation if there are unsaved changes. */
@@ -33,20 +84,15 @@ export function leaving(leave: () => void): void {
 }
 
 /** Calls `leave` without a confirmation and forgets unsaved changes. */
-export function leavingFreely(leave: () => void): void {
-  forms.clear();
+function leavingFreely(leave: () => void): void {
+  forms = new Map();
+  announce();
   leave();
 }
 
 /** State of the confirmation dialog. */
 export function useLeaveQuestion(): { isAsked: boolean; stay: () => void; leave: () => void } {
-  const asked = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => pending,
-  );
+  const asked = useSyncExternalStore(subscribe, () => pending);
   return {
     isAsked: asked !== null,
     stay: () => setPending(null),

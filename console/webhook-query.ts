@@ -4,6 +4,7 @@ import { useAct } from "./act.ts";
 import { answerOf, api, ifMatch, queryClient } from "./api.ts";
 import { useDraft } from "./draft.ts";
 import type { Webhook } from "./shapes.ts";
+import { t } from "./text/text.ts";
 
 export function webhookQuery(projectId: number) {
   return queryOptions({
@@ -40,7 +41,7 @@ export const unsignedWebhooksQuery = queryOptions({
   refetchInterval: 60_000,
 });
 
-export function useSaveWebhook(projectId: number, done = "Saved.") {
+export function useSaveWebhook(projectId: number, done = t("form.saved")) {
   return useAct(
     ({ json, revision = null }: { json: WebhookChange; revision?: string | null }) =>
       saveWebhook(projectId, json, revision),
@@ -52,7 +53,7 @@ export function useSaveWebhook(projectId: number, done = "Saved.") {
 export function useWebhookDraft<T extends WebhookChange>(
   webhook: Webhook,
   select: (webhook: Webhook) => T,
-  done = "Saved.",
+  done = t("form.saved"),
 ) {
   const { projectId } = webhook;
   return useDraft({

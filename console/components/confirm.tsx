@@ -1,11 +1,12 @@
-import { Button, type ButtonProps, Group, Modal, Text } from "@mantine/core";
+import { Button, type ButtonProps, Group, Modal, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { messageOf } from "../api.ts";
+import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 
-/** A button whose act is asked about first: what it does, and what cannot be undone. */
+/** A button that asks for confirmation: what the action does, and what cannot be undone. */
 export function ConfirmButton({
   label,
   title,
@@ -13,33 +14,22 @@ export function ConfirmButton({
   confirm,
   onConfirm,
   isDanger = false,
+  typed,
   "aria-label": name,
   ...button
 }: {
   label: ReactNode;
   title: string;
   children: ReactNode;
-  /** Words of the button that does it: "Reset the key". */
+  /** Label of the button that acts: "Reset the key". */
   confirm: string;
   onConfirm: () => Promise<unknown>;
   isDanger?: boolean;
+  /** Text that the user types to confirm. */
+  typed?: string;
   "aria-label"?: string;
 } & Omit<ButtonProps, "children">) {
   const [isOpen, { open, close }] = useDisclosure(false);
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
-  const act = async () => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      await onConfirm();
-      close();
-    } catch (thrown) {
-      setProblem(messageOf(thrown));
-    } finally {
-      setBusy(false);
-    }
-  };
   return (
     <>
       <Button
@@ -52,19 +42,86 @@ export function ConfirmButton({
         {label}
       </Button>
       <Modal opened={isOpen} onClose={close} title={<Text fw={620}>{visible(title)}</Text>}>
-        <Text size="sm" component="div">
+        <Question {...{ confirm, onConfirm, isDanger, typed }} onClose={close}>
           {children}
-        </Text>
-        {problem !== null && <Problem problem={problem} />}
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={close} data-autofocus>
-            Cancel
-          </Button>
-          <Button {...(isDanger ? { color: "red.8" } : {})} loading={isBusy} onClick={act}>
-            {confirm}
-          </Button>
-        </Group>
+        </Question>
       </Modal>
     </>
+  );
+}
+
+/** Mounted while the dialog is open, so that it starts empty each time. */
+function Question({
+  children,
+  confirm,
+  onConfirm,
+  isDanger,
+  typed,
+  onClose,
+}: {
+  children: ReactNode;
+  confirm: string;
+  onConfirm: () => Promise<unknown>;
+  isDanger: boolean;
+  typed: string | undefined;
+  onClose: () => void;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [text, setText] = useState("");
+  const isConfirmed = typed === undefined || [typed, visible(typed)].includes(text.trim());
+  const act = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (thrown) {
+      setProblem(messageOf(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // The dialog may be opened from within a form.
+    event.stopPropagation();
+    if (isConfirmed && !isBusy) void act();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Text size="sm" component="div">
+        {children}
+      </Text>
+      {typed !== undefined && (
+        <TextInput
+          mt="md"
+          label={t("form.typeToConfirm", { text: visible(typed) })}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      )}
+      {problem !== null && <Problem title={t("form.actionFailed", { action: confirm })} problem={problem} />}
+      <Group justify="flex-end" mt="lg">
+        <Button
+          variant="default"
+          onClick={onClose}
+          {...(typed === undefined ? { "data-autofocus": true } : {})}
+        >
+          {t("form.cancel")}
+        </Button>
+        <Button
+          type="submit"
+          disabled={!isConfirmed}
+          {...(isDanger ? { color: "red.8" } : {})}
+          loading={isBusy}
+        >
+          {confirm}
+        </Button>
+      </Group>
+    </form>
   );
 }

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useLayoutEffect, useState } from "react";
 import { ApiProblem, isChangedMeanwhile, queryClient } from "../api.ts";
 import type { TextName, TextProps } from "../draft.ts";
+import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
@@ -119,10 +120,12 @@ function ModalForm<T extends object>({
       <Stack gap="md">
         {fields}
         {isConflict && <Conflict isPending={isBusy} onReload={reload} onOverwrite={() => void send(true)} />}
-        {problem !== null && !isConflict && !isSaidThere && <Problem problem={problem} />}
+        {problem !== null && !isConflict && !isSaidThere && (
+          <Problem title={t("form.actionFailed", { action: submit })} problem={problem} />
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {t("form.cancel")}
           </Button>
           <Button type="submit" loading={isBusy}>
             {submit}

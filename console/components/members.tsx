@@ -3,8 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useAct } from "../act.ts";
 import { answerOf, api } from "../api.ts";
+import { tellWithUndo } from "../tell-undo.tsx";
+import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
+import { ConfirmButton } from "./confirm.tsx";
 import { ForManagers } from "./permission.tsx";
 import { Loaded } from "./query.tsx";
 
@@ -32,8 +35,11 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
     { done: "The member was saved.", refresh: ["members", "runners"] },
   );
   const remove = useAct(
-    (member: number) => answerOf(endpoint[":userId"].$delete({ param: { id, userId: member } })),
-    { done: "The member was removed.", refresh: ["members", "runners"] },
+    async (member: { userId: number; permission: Permission }) => {
+      await answerOf(endpoint[":userId"].$delete({ param: { id, userId: member.userId } }));
+      tellWithUndo(t("members.removed"), () => set.mutate(member));
+    },
+    { refresh: ["members", "runners"] },
   );
   const add = useAct(async () => {
     const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));
@@ -75,14 +81,17 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
                     </Table.Td>
                     <Table.Td w={90}>
                       <ForManagers>
-                        <Button
+                        <ConfirmButton
                           size="compact-sm"
-                          variant="default"
-                          aria-label={`Remove ${visible(member.username)}`}
-                          onClick={() => remove.mutate(member.userId)}
+                          label={t("members.remove")}
+                          aria-label={t("members.removeNamed", { name: visible(member.username) })}
+                          title={t("members.removeQuestion", { name: member.username })}
+                          confirm={t("members.removeConfirm")}
+                          isDanger
+                          onConfirm={() => remove.mutateAsync(member)}
                         >
-                          Remove
-                        </Button>
+                          {of === "projects" ? t("members.removeFromProject") : t("members.removeFromGroup")}
+                        </ConfirmButton>
                       </ForManagers>
                     </Table.Td>
                   </Table.Tr>

@@ -34,13 +34,18 @@ export function Permitted({
   return (
     <MayManage value={mayManage}>
       <MantineThemeProvider inherit theme={mayManage ? {} : viewersTheme}>
-        {children}
+        {mayManage ? children : <div className="read-only">{children}</div>}
       </MantineThemeProvider>
     </MayManage>
   );
 }
 
+/** Whether the user may change what the surrounding part of the page shows. */
+export function useMayManage(): boolean {
+  return useContext(MayManage);
+}
+
 /** What the server would refuse to everybody else is not offered to them. */
 export function ForManagers({ children }: { children: ReactNode }) {
-  return useContext(MayManage) ? children : null;
+  return useMayManage() ? children : null;
 }

@@ -1,12 +1,15 @@
 import { Alert, Button, Group, Text } from "@mantine/core";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { FieldConflict } from "../draft.ts";
+import { t } from "../text/text.ts";
+import { useUnsavedForm, useUnsavedForms } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Problem } from "./page.tsx";
 import { ForManagers } from "./permission.tsx";
 
 /** The parts of a draft that the footer of a form uses. */
 interface Saved {
-  isChanged: boolean;
+  changeCount: number;
   isPending: boolean;
   error: unknown;
   conflicts: FieldConflict[];
@@ -14,35 +17,88 @@ interface Saved {
   overwrite: () => void;
 }
 
-/** Footer of a settings form: saves changes, and shows what the server refused. */
-export function SaveBar({ draft }: { draft: Saved }) {
-  const { isChanged, isPending, error, conflicts, reset, overwrite } = draft;
+/**
+ * Last element of a settings form. Shows what the server refused, and connects the form with the bar of the page, which
+ * has the buttons.
+ */
+export function FormFoot({
+  draft,
+  failure,
+  labels,
+}: {
+  draft: Saved;
+  /** What failed: "Couldn't save the stages". */
+  failure: string;
+  /** Names of the fields, for conflicts. */
+  labels: Readonly<Record<string, string>>;
+}) {
+  const { changeCount, isPending, error, conflicts, reset, overwrite } = draft;
+  const submit = useRef<HTMLInputElement>(null);
   const isConflict = conflicts.length > 0;
+  useUnsavedForm({
+    count: changeCount,
+    isSaving: isPending,
+    save: () => submit.current?.form?.requestSubmit(),
+    discard: reset,
+  });
+  useEffect(() => {
+    if (error !== null) submit.current?.form && showFault(submit.current.form);
+  }, [error]);
   return (
     <ForManagers>
+      {/* With it, Enter in a text field saves. */}
+      <input ref={submit} type="submit" hidden />
       {isConflict && (
         <Conflict isPending={isPending} onReload={reset} onOverwrite={overwrite}>
           {conflicts.map(({ name, theirs }) => (
             <div key={name}>
-              {wordsOf(name)} is now <code className="foreign">{theirText(theirs)}</code>
+              {t("form.theirValue", { field: labels[name] ?? name })}{" "}
+              <code className="foreign">{theirText(theirs)}</code>
             </div>
           ))}
         </Conflict>
       )}
-      {error !== null && !isConflict && <Problem problem={error} />}
-      {!isConflict && (
-        <Group gap="sm">
-          <Button type="submit" disabled={!isChanged} loading={isPending}>
-            Save
-          </Button>
-          {isChanged && (
-            <Button variant="subtle" onClick={reset}>
-              Discard the changes
-            </Button>
-          )}
-        </Group>
-      )}
+      {error !== null && !isConflict && <Problem title={failure} problem={error} />}
     </ForManagers>
+  );
+}
+
+/** Leads to the refused field or, if there is none, to the message. */
+function showFault(form: HTMLFormElement): void {
+  const field = form.querySelector<HTMLElement>("[aria-invalid=true]");
+  if (field) field.focus();
+  else form.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });
+}
+
+/** Bar at the bottom of the page: saves or discards the changes of all forms on it. */
+export function SaveBar() {
+  const forms = useUnsavedForms();
+  if (forms.length === 0) return null;
+  const count = forms.reduce((sum, form) => sum + form.count, 0);
+  return (
+    <section className="save-bar" aria-label={t("form.unsavedChanges")}>
+      <Text size="sm" fw={600} role="status">
+        {t("form.unsaved", { count })}
+      </Text>
+      <Group gap="xs" wrap="nowrap">
+        <Button
+          variant="default"
+          onClick={() => {
+            for (const form of forms) form.discard();
+          }}
+        >
+          {t("form.discard")}
+        </Button>
+        <Button
+          loading={forms.some(({ isSaving }) => isSaving)}
+          onClick={() => {
+            for (const form of forms) form.save();
+          }}
+        >
+          {t("form.save")}
+        </Button>
+      </Group>
+    </section>
   );
 }
 
@@ -56,33 +112,28 @@ export function Conflict({
   isPending: boolean;
   onReload: () => void;
   onOverwrite: () => void;
-  children?: React.ReactNode;
+  children?: ReactNode;
 }) {
   return (
-    <Alert color="lamp" variant="light" title="Somebody else saved this meanwhile" role="alert">
+    <Alert color="lamp" variant="light" title={t("form.conflict")} role="alert">
       <Text size="sm" component="div">
-        Your changes are not saved. {children}
+        {t("form.conflictHint")} {children}
       </Text>
       <Group gap="sm" mt="sm">
         <Button variant="default" onClick={onReload}>
-          Reload: drop my changes
+          {t("form.takeTheirs")}
         </Button>
         <Button color="red.8" loading={isPending} onClick={onOverwrite}>
-          Overwrite with mine
+          {t("form.overwrite")}
         </Button>
       </Group>
     </Alert>
   );
 }
 
-/** `branchFilter` → `branch filter`. */
-function wordsOf(name: string): string {
-  return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
-}
-
 const maxTextLength = 200;
 
 function theirText(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return visible(text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text) || "empty";
+  return visible(text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text) || t("form.empty");
 }

@@ -47,7 +47,7 @@ export function AddProject({
       initial={initial}
       onSubmit={async (fields) => {
         const project = await add.mutateAsync(fields);
-        go(`/projects/${project.id}/settings#stages`);
+        go(`/projects/${project.id}/settings/stages`);
       }}
     >
       {({ value, set, text, errorOf }) => (

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Tabs, Text, TextInput } from "@mantine/core";
+import { Alert, Group, Tabs, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import { given } from "../address.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -12,26 +13,36 @@ import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
 import { taskQuery, useRunProject } from "../task-query.ts";
+import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { DeliveryList } from "./deliveries.tsx";
 import { Releases } from "./releases.tsx";
+import type { SettingsSection } from "./settings/sections.ts";
 import { ProjectSettings } from "./settings/settings.tsx";
 import { TaskList } from "./tasks.tsx";
 import { WebhookPage } from "./webhook/webhook.tsx";
 
-export default function ProjectPage({ id, tab }: { id: number; tab: string }) {
+export default function ProjectPage({
+  id,
+  tab,
+  section,
+}: {
+  id: number;
+  tab: string;
+  section: SettingsSection;
+}) {
   useLiveProjects([id]);
   const refetchInterval = usePolling();
   const project = useQuery({ ...projectQuery(id), refetchInterval });
   return (
     <LoadedPage query={project} title={`Project ${id}`} list={{ href: "/projects", label: "All projects" }}>
-      {(loaded) => <ProjectView project={loaded} tab={tab} />}
+      {(loaded) => <ProjectView project={loaded} tab={tab} section={section} />}
     </LoadedPage>
   );
 }
 
-function ProjectView({ project, tab }: { project: Project; tab: string }) {
+function ProjectView({ project, tab, section }: { project: Project; tab: string; section: SettingsSection }) {
   const [, go] = useLocation();
   return (
     <>
@@ -51,7 +62,7 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
       {Object.values(project.stages).every(({ script }) => script === "") && tab !== "settings" && (
         <Text size="sm" className="note">
           No stage has a script yet: a run would check the code out, and that is all.{" "}
-          <Link href={`/projects/${project.id}/settings#stages`}>Say what its stages do.</Link>
+          <Link href={`/projects/${project.id}/settings/stages`}>Say what its stages do.</Link>
         </Text>
       )}
       {project.liveNote !== "" && (
@@ -62,7 +73,7 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
       {project.permission === "manage" &&
         project.warnings.map((warning) => (
           <Text key={warning} size="sm" className="note">
-            {visible(warning)} <Link href={`/projects/${project.id}/settings#stages`}>To its settings.</Link>
+            {visible(warning)} <Link href={`/projects/${project.id}/settings/stages`}>To its settings.</Link>
           </Text>
         ))}
       {project.sample && (
@@ -99,7 +110,7 @@ function ProjectView({ project, tab }: { project: Project; tab: string }) {
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <Permitted permission={project.permission}>
-            <ProjectSettings project={project} />
+            <ProjectSettings project={project} section={section} />
           </Permitted>
         </Tabs.Panel>
       </Tabs>
@@ -136,13 +147,16 @@ function RunButton({ project }: { project: Project }) {
   const run = useRunProject(project.id);
   return (
     <Group gap={6}>
-      <Button
+      <ConfirmButton
+        variant="filled"
+        label={`Run ${visible(shortRef(project.git.ref))}`}
         leftSection={<Icon name="play" size={14} />}
-        loading={run.isPending}
-        onClick={() => run.mutate({})}
+        title={t("form.deployQuestion", { project: project.name })}
+        confirm={t("form.deployConfirm")}
+        onConfirm={() => run.mutateAsync({})}
       >
-        Run {visible(shortRef(project.git.ref))}
-      </Button>
+        {t("form.deployHint", { ref: visible(shortRef(project.git.ref)) })}
+      </ConfirmButton>
       <FormButton
         title="Run another version"
         submit="Run it"

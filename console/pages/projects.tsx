@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
+import { ConfirmButton } from "../components/confirm.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -15,6 +16,7 @@ import { untilFilled, useLiveProjects, usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
 import type { Group, Project, Task } from "../shapes.ts";
 import { useRunProject } from "../task-query.ts";
+import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { AddProject } from "./add-project.tsx";
@@ -175,15 +177,16 @@ function LiveTask({ task }: { task: Task | null }) {
 function Run({ project }: { project: Project }) {
   const run = useRunProject(project.id);
   return (
-    <Button
+    <ConfirmButton
       size="compact-sm"
-      variant="default"
+      label="Run"
       leftSection={<Icon name="play" size={12} />}
-      loading={run.isPending}
       aria-label={`Run ${visible(project.name)}`}
-      onClick={() => run.mutate({})}
+      title={t("form.deployQuestion", { project: project.name })}
+      confirm={t("form.deployConfirm")}
+      onConfirm={() => run.mutateAsync({})}
     >
-      Run
-    </Button>
+      {t("form.deployHint", { ref: visible(shortRef(project.git.ref)) })}
+    </ConfirmButton>
   );
 }

@@ -3,19 +3,28 @@ import { app } from "./en/app.ts";
 import { approval } from "./en/approval.ts";
 import { audit } from "./en/audit.ts";
 import { deliveries } from "./en/deliveries.ts";
+import { execution } from "./en/execution.ts";
+import { form } from "./en/form.ts";
 import { gateway } from "./en/gateway.ts";
 import { groups } from "./en/groups.ts";
+import { hosts } from "./en/hosts.ts";
 import { live } from "./en/live.ts";
+import { members } from "./en/members.ts";
+import { notify } from "./en/notify.ts";
 import { push } from "./en/push.ts";
 import { runners } from "./en/runners.ts";
+import { settings } from "./en/settings.ts";
 import { signIn } from "./en/sign-in.ts";
+import { stages } from "./en/stages.ts";
 import { state } from "./en/state.ts";
 import { time } from "./en/time.ts";
 import { tokens } from "./en/tokens.ts";
 import { trace } from "./en/trace.ts";
 import { tryIt } from "./en/try-it.ts";
 import { users } from "./en/users.ts";
+import { variables } from "./en/variables.ts";
 import { warning } from "./en/warning.ts";
+import { webhook } from "./en/webhook.ts";
 import { words } from "./en/words.ts";
 
 /** English: the reference for the keys of all languages. */
@@ -25,18 +34,27 @@ export const en = {
   approval,
   audit,
   deliveries,
+  execution,
+  form,
   gateway,
   groups,
+  hosts,
   live,
+  members,
+  notify,
   push,
   runners,
+  settings,
   signIn,
+  stages,
   state,
   time,
   tokens,
   trace,
   tryIt,
   users,
+  variables,
   warning,
+  webhook,
   words,
 };

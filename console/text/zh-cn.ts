@@ -5,19 +5,28 @@ import { app } from "./zh-cn/app.ts";
 import { approval } from "./zh-cn/approval.ts";
 import { audit } from "./zh-cn/audit.ts";
 import { deliveries } from "./zh-cn/deliveries.ts";
+import { execution } from "./zh-cn/execution.ts";
+import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
+import { hosts } from "./zh-cn/hosts.ts";
 import { live } from "./zh-cn/live.ts";
+import { members } from "./zh-cn/members.ts";
+import { notify } from "./zh-cn/notify.ts";
 import { push } from "./zh-cn/push.ts";
 import { runners } from "./zh-cn/runners.ts";
+import { settings } from "./zh-cn/settings.ts";
 import { signIn } from "./zh-cn/sign-in.ts";
+import { stages } from "./zh-cn/stages.ts";
 import { state } from "./zh-cn/state.ts";
 import { time } from "./zh-cn/time.ts";
 import { tokens } from "./zh-cn/tokens.ts";
 import { trace } from "./zh-cn/trace.ts";
 import { tryIt } from "./zh-cn/try-it.ts";
 import { users } from "./zh-cn/users.ts";
+import { variables } from "./zh-cn/variables.ts";
 import { warning } from "./zh-cn/warning.ts";
+import { webhook } from "./zh-cn/webhook.ts";
 import { words } from "./zh-cn/words.ts";
 
 /** Simplified Chinese. */
@@ -27,18 +36,27 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   approval,
   audit,
   deliveries,
+  execution,
+  form,
   gateway,
   groups,
+  hosts,
   live,
+  members,
+  notify,
   push,
   runners,
+  settings,
   signIn,
+  stages,
   state,
   time,
   tokens,
   trace,
   tryIt,
   users,
+  variables,
   warning,
+  webhook,
   words,
 };

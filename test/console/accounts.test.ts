@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { openConsole } from "../support/console-page.ts";
+import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -65,27 +65,28 @@ test("a project is added, its stages, environment, secrets and notifications are
   await form.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
   await form.getByLabel("Clone address").fill("https://git.example.com/shop.git");
   await form.getByRole("button", { name: "Add the project" }).click();
-  await page.waitForURL("**/settings#stages");
+  await page.waitForURL("**/settings/stages");
 
   const panel = (title: string) =>
     page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
-  const saved = () => page.getByText("Saved.").first();
-  await panel("Stages").getByLabel("build").first().fill("make");
-  await panel("Stages").getByRole("button", { name: "Save" }).click();
-  await saved().waitFor();
-  await panel("Environment").getByRole("button", { name: "Add a variable" }).click();
-  await panel("Environment").getByLabel("Name").fill("NODE_ENV");
-  await panel("Environment").getByLabel("Value of NODE_ENV").fill("production");
-  await panel("Environment").getByRole("button", { name: "Save" }).click();
-  await panel("Environment").getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  const section = (name: string) =>
+    page.getByRole("navigation", { name: "Settings" }).getByRole("link", { name }).click();
+  await page.getByRole("textbox", { name: "build", exact: true }).fill("make");
+  await saveForms(page);
+  await page.getByText("Saved.").first().waitFor();
+  await section("Variables");
+  await panel("Environment variables").getByRole("button", { name: "Add a variable" }).click();
+  await panel("Environment variables").getByLabel("Name").fill("NODE_ENV");
+  await panel("Environment variables").getByLabel("Value of NODE_ENV").fill("production");
+  await saveForms(page);
   await panel("Secrets").getByLabel("Name").fill("DEPLOY_TOKEN");
   await panel("Secrets").getByLabel("Value").first().fill("hunter2hunter2");
   await panel("Secrets").getByRole("button", { name: "Store the secret" }).click();
   await panel("Secrets").getByRole("button", { name: "Delete DEPLOY_TOKEN" }).waitFor();
+  await section("Notifications");
   await panel("Notifications").getByRole("button", { name: "Add an address" }).click();
   await panel("Notifications").getByLabel("Address", { exact: true }).fill("https://chat.example.com/hook");
-  await panel("Notifications").getByRole("button", { name: "Save" }).click();
-  await panel("Notifications").getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  await saveForms(page);
 
   const { items } = await server.admin.expect<{ items: Record<string, unknown>[] }>(
     200,
@@ -105,12 +106,13 @@ test("storing a credential in the settings does not save other edited fields", a
   const { page, go } = view;
   await go("/projects/1/settings");
   await page.getByLabel("Name").first().fill("half a na");
-  await page.getByRole("button", { name: "Add one" }).click();
+  await page.getByRole("button", { name: "Add a credential" }).click();
   const form = page.getByRole("dialog");
   await form.getByLabel("Token", { exact: false }).last().fill("a token of the host");
   await form.getByRole("button", { name: "Store the credential" }).click();
-  await page.getByRole("button", { name: "Forget it" }).waitFor();
-  await page.getByRole("button", { name: "Discard the changes" }).click();
+  await page.getByRole("button", { name: "Delete the credential" }).waitFor();
+  await saveBar(page).getByText("1 unsaved change").waitFor();
+  await saveBar(page).getByRole("button", { name: "Discard" }).click();
   expect(await page.getByLabel("Name").first().inputValue()).toBe("shop");
   const { name } = await server.admin.expect<{ name: string }>(200, "GET", "/api/projects/1");
   expect(name).toBe("shop");
@@ -118,22 +120,17 @@ test("storing a credential in the settings does not save other edited fields", a
 
 test("only changed fields of a project are saved: changes of other users stay", async () => {
   const { page, go } = view;
-  await go("/projects/1/settings");
-  const panel = (title: string) =>
-    page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
-  const saved = (title: string) =>
-    panel(title).getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
-  await panel("Repository").getByLabel("Clone submodules too").check();
-  await panel("Stages").getByLabel("build").first().fill("make all");
+  await go("/projects/1/settings/stages");
+  await page.getByRole("textbox", { name: "build", exact: true }).fill("make all");
   await server.admin.expect(200, "PATCH", "/api/projects/1", {
-    supersede: "queued",
     git: { ref: "next" },
     stages: { build: { timeout: 60 }, deploy: { script: "make deploy" } },
   });
-  await panel("Repository").getByRole("button", { name: "Save" }).click();
-  await saved("Repository");
-  await panel("Stages").getByRole("button", { name: "Save" }).click();
-  await saved("Stages");
+  await saveForms(page);
+  await go("/projects/1/settings/general");
+  await page.getByLabel("Clone submodules too").check();
+  await server.admin.expect(200, "PATCH", "/api/projects/1", { supersede: "queued" });
+  await saveForms(page);
   expect(await server.admin.expect(200, "GET", "/api/projects/1")).toMatchObject({
     name: "shop",
     supersede: "queued",
@@ -148,7 +145,7 @@ test("a dialog that is opened again is empty", async () => {
   const form = page.getByRole("dialog");
   const token = form.getByLabel(/^Token/);
   const openAndType = async () => {
-    await page.getByRole("button", { name: "Replace it" }).first().click();
+    await page.getByRole("button", { name: "Replace the credential" }).click();
     expect(await token.inputValue()).toBe("");
     expect(await token.getAttribute("type")).toBe("password");
     await token.fill("another token of the host");

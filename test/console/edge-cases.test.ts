@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { adminPassword } from "../support/api-server.ts";
 import { collectFaults, plainHost } from "../support/browser.ts";
-import { openConsole, wide } from "../support/console-page.ts";
+import { openConsole, saveForms, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -52,8 +52,7 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   await note.waitFor();
   await page.getByRole("link", { name: "Say what its stages do." }).click();
   await build.fill("make");
-  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved.").waitFor();
+  await saveForms(page);
   await page.getByRole("tab", { name: "Tasks" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   expect(await note.count()).toBe(0);

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { openConsole } from "../support/console-page.ts";
+import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -16,7 +16,7 @@ test("image, network, isolation, cache and limits of a project are set in its se
     git: { url: "https://git.example.com/boxed.git" },
     stages: { build: { script: "make" } },
   });
-  await go(`/projects/${id}/settings`);
+  await go(`/projects/${id}/settings/execution`);
   const panel = page.locator("#execution");
   await panel.getByLabel("Container image").fill("node:22 --privileged");
   await panel.getByLabel("Image of build").fill("alpine:3");
@@ -26,10 +26,10 @@ test("image, network, isolation, cache and limits of a project are set in its se
   await panel.getByLabel("Cache folders").fill(".npm");
   await panel.getByLabel("Cache folders").press("Enter");
   await panel.getByLabel("Memory").fill("512");
-  await panel.getByRole("button", { name: /Save/ }).click();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
   await panel.getByText("must be an image such as node:22").first().waitFor();
   await panel.getByLabel("Container image").fill("node:22");
-  await panel.getByRole("button", { name: /Save/ }).click();
+  await saveForms(page);
   const project = () => server.admin.expect<{ image: string }>(200, "GET", `/api/projects/${id}`);
   await eventually("it is saved", async () => (await project()).image === "node:22");
   expect(await project()).toMatchObject({

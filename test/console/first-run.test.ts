@@ -43,8 +43,14 @@ test("with the keyboard alone a new user signs in, tries the sample, watches its
   await page.getByRole("tab", { name: "Tasks" }).focus();
   for (let step = 0; step < 4; step++) await keyboard.press("ArrowRight");
   await page.waitForURL("**/settings");
+  await page
+    .getByRole("navigation", { name: "Settings" })
+    .getByRole("link", { name: "Delete" })
+    .press("Enter");
   await page.getByRole("button", { name: "Delete the project" }).press("Enter");
-  await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).press("Enter");
+  await page.getByRole("dialog").getByRole("textbox").waitFor();
+  await keyboard.type((await page.getByRole("heading", { level: 1 }).textContent()) ?? "");
+  await keyboard.press("Enter");
   await page.waitForURL("**/projects");
   await page.getByRole("button", { name: "Try the sample" }).waitFor();
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { startChatServices } from "../support/chat-services.ts";
-import { openConsole } from "../support/console-page.ts";
+import { openConsole, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 const { browser, server } = await setUpConsole();
@@ -19,7 +19,7 @@ interface Read {
 test("a chat target is added, tested, shown without its address, and kept when other fields are saved", async () => {
   const { page, go } = view;
   const id = await server.project("https://git.example.com/shop.git", { build: "true" }, { name: "chatty" });
-  await go(`/projects/${id}/settings`);
+  await go(`/projects/${id}/settings/notifications`);
   const panel = page
     .locator("section, .panel")
     .filter({ has: page.getByRole("heading", { name: "Notifications" }) });
@@ -27,22 +27,21 @@ test("a chat target is added, tested, shown without its address, and kept when o
   await panel.getByRole("combobox", { name: "Format" }).or(panel.getByLabel("Format")).first().click();
   await page.getByRole("option", { name: "DingTalk" }).click();
   await panel.getByLabel("Address", { exact: true }).fill(services.addressOf("dingtalk"));
-  await panel.getByLabel("Signing secret").first().fill("SEC0123456789abcdef");
-  await panel.getByRole("button", { name: "Save" }).first().click();
+  await panel.getByLabel("signing secret").first().fill("SEC0123456789abcdef");
+  await saveForms(page);
   await panel.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test message was delivered.").waitFor();
   await services.message("dingtalk", "test message");
   expect(services.problems).toEqual([]);
   await panel.getByRole("table", { name: "Last attempts" }).getByText("delivered").first().waitFor();
 
-  await go(`/projects/${id}/settings`);
+  await go(`/projects/${id}/settings/notifications`);
   const address = panel.getByLabel("Address", { exact: true });
   await address.waitFor();
   expect(await address.inputValue()).toBe(`${new URL(services.addressOf("dingtalk")).origin}/…cdef`);
   expect(await page.content()).not.toContain("0123456789abcdef");
   await panel.getByLabel("Log lines").fill("7");
-  await panel.getByRole("button", { name: "Save" }).first().click();
-  await panel.getByRole("button", { name: "Discard" }).first().waitFor({ state: "detached" });
+  await saveForms(page);
   const { notify } = await server.admin.expect<Read>(200, "GET", `/api/projects/${id}`);
   expect(notify).toMatchObject([{ format: "dingtalk", secretSet: true, logLines: 7 }]);
   const path = `/api/projects/${id}/notify/${notify[0]?.id}/test`;
@@ -59,12 +58,13 @@ test("a refused test message and a shared context are shown", async () => {
   const two = await server.project(git, { build: "true" }, { name: "mono two", commitStatus });
   for (const id of [one, two])
     await server.admin.expect(204, "PUT", `/api/projects/${id}/keys/status-token`, { value: "t0ken" });
-  await go(`/projects/${one}/settings`);
-  await page.getByRole("note", { name: "Commit status" }).getByText("mono two").waitFor();
+  await go(`/projects/${one}/settings/notifications`);
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test message was not delivered: errcode 40058").waitFor();
+  await go(`/projects/${one}/settings/commit-status`);
+  await page.getByRole("note", { name: "Commit status" }).getByText("mono two").waitFor();
   await page.getByLabel("Context of commit statuses").fill("slipway/mono one");
-  await page.getByRole("button", { name: "Save" }).last().click();
+  await saveForms(page);
   await page
     .getByRole("note", { name: "Commit status" })
     .getByText("mono two")

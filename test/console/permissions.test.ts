@@ -30,6 +30,23 @@ function changeable(page: Page): Promise<string[]> {
     .evaluateAll((fields) => fields.map((field) => field.outerHTML));
 }
 
+/** Fields with the frame of an input, and the arrows of lists and numbers. */
+function looksEditable(page: Page): Promise<string[]> {
+  return page
+    .locator("main :is(input:not([type=checkbox]), textarea, .mantine-PillsInput-input, .script-editor)")
+    .or(page.locator("main .mantine-Input-section"))
+    .evaluateAll((fields) =>
+      fields
+        .filter((field) => field.checkVisibility())
+        .filter((field) => {
+          const { borderTopWidth, borderTopColor } = getComputedStyle(field);
+          const isFramed = borderTopWidth !== "0px" && borderTopColor !== "rgba(0, 0, 0, 0)";
+          return isFramed || field.classList.contains("mantine-Input-section");
+        })
+        .map((field) => field.outerHTML.slice(0, 200)),
+    );
+}
+
 test("a viewer of a project sees its settings and its webhook, without buttons that the server would refuse", async () => {
   const id = await server.project(
     "https://git.example.com/shop.git",
@@ -58,20 +75,35 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
   await page.getByRole("link", { name: "shop" }).waitFor();
   expect(await offered(page)).toEqual([]);
 
+  const settings: Record<string, () => Promise<unknown>> = {
+    general: () => page.getByText("You may look at this project.").waitFor(),
+    stages: async () =>
+      expect(await page.getByRole("textbox", { name: "build", exact: true }).inputValue()).toBe("make"),
+    variables: async () => {
+      await page.getByRole("cell", { name: "DEPLOY_TOKEN" }).waitFor();
+      expect(await page.getByLabel("Value of NODE_ENV").inputValue()).toBe("production");
+    },
+    execution: () => page.getByLabel("Container image").waitFor(),
+    members: () => page.getByRole("table", { name: "Members of the project" }).getByText("vera").waitFor(),
+    notifications: () => page.getByText("No signing key is stored").waitFor(),
+    "commit-status": () => page.getByText("No token is stored").waitFor(),
+  };
+  for (const [section, shows] of Object.entries(settings)) {
+    await go(`/projects/${id}/settings/${section}`);
+    await page.locator(".panel").first().waitFor();
+    await shows();
+    expect(await offered(page)).toEqual([]);
+    expect(await changeable(page)).toEqual([]);
+    expect(await looksEditable(page)).toEqual([]);
+  }
   await go(`/projects/${id}/settings`);
-  await page.getByText("You may look at this project.").waitFor();
-  await page.getByRole("cell", { name: "DEPLOY_TOKEN" }).waitFor();
-  await page.getByText("No signing key is set").waitFor();
-  await page.getByRole("table", { name: "Members of the project" }).getByText("vera").waitFor();
-  expect(await page.getByLabel("build").first().inputValue()).toBe("make");
-  expect(await page.getByLabel("Value of NODE_ENV").inputValue()).toBe("production");
-  expect(await offered(page)).toEqual([]);
-  expect(await changeable(page)).toEqual([]);
+  expect(await page.getByRole("link", { name: "Delete" }).count()).toBe(0);
 
   await go(`/projects/${id}/webhook`);
   await page.getByText("What starts a deploy").waitFor();
   expect(await offered(page)).toEqual(["Copy the address", "Copy the command"]);
   expect(await changeable(page)).toEqual([]);
+  expect(await looksEditable(page)).toEqual([]);
 
   await go(`/tasks/${task.id}`);
   await page.getByRole("link", { name: "shop" }).waitFor();
@@ -81,6 +113,7 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
   await server.admin.expect(200, "PUT", `${project}/members/2`, { permission: "manage" });
   await go(`/projects/${id}/settings`);
   await page.getByRole("button", { name: "Run main" }).waitFor();
+  await page.getByRole("link", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete the project" }).waitFor();
   expect(await page.getByText("You may look at this project.").count()).toBe(0);
   expect(faults).toEqual([]);
@@ -118,7 +151,7 @@ test("the manager of a group can add a project to it; other users have no such b
   expect((await page.getByRole("option").allTextContents()).sort()).toEqual(["Mobile", "Storefront"]);
   await page.getByRole("option", { name: "Mobile" }).click();
   await submit.click();
-  await page.waitForURL("**/settings#stages");
+  await page.waitForURL("**/settings/stages");
   const { items } = await server.admin.expect<{ items: object[] }>(200, "GET", "/api/projects?search=app");
   expect(items).toMatchObject([{ name: "app", groupId: mobileId }]);
   expect(faults).toEqual([]);

@@ -61,7 +61,7 @@ test("as soon as a user who is not an admin may manage a project, every page war
     git: { url: "https://git.example.com/shared.git" },
   });
   await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: userPassword });
-  await go(`/projects/${id}/settings`);
+  await go(`/projects/${id}/settings/members`);
   await page.getByPlaceholder("username").fill("ann");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   const permission = page.getByRole("combobox", { name: "Permission of ann" });
@@ -79,8 +79,9 @@ test("as soon as a user who is not an admin may manage a project, every page war
   await ann.page.getByRole("link", { name: "shared" }).waitFor();
   expect(await notice(ann.page).count()).toBe(0);
   await ann.close();
-  await go(`/projects/${id}/settings`);
+  await go(`/projects/${id}/settings/members`);
   await page.getByRole("button", { name: "Remove ann" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove the member" }).click();
   await notice(page).waitFor({ state: "detached" });
 }, 90_000);
 
@@ -102,10 +103,10 @@ test("labels of a runner that another user changed meanwhile are not overwritten
   // The list behind the dialog is polled; the form still compares with the revision that it opened.
   await page.waitForTimeout(6000);
   await dialog.getByRole("button", { name: "Save the runner" }).click();
-  const conflict = dialog.getByRole("alert").filter({ hasText: "Somebody else saved this meanwhile" });
+  const conflict = dialog.getByRole("alert").filter({ hasText: "Another user saved this first" });
   await conflict.waitFor();
   expect(await labels()).toEqual(["theirs"]);
-  await conflict.getByRole("button", { name: "Reload" }).click();
+  await conflict.getByRole("button", { name: "Use the saved values" }).click();
   await dialog.getByText("theirs", { exact: true }).waitFor();
   await field.fill("mine");
   await field.press("Enter");

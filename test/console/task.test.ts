@@ -43,6 +43,7 @@ test("the log of a running task appears line by line, and a run by hand leads to
   await go(`/projects/${projectId}`);
   await becomesLive(page);
   await page.getByRole("button", { name: "Run main" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Start the deploy" }).click();
   await page.waitForURL("**/tasks/*");
   for (let step = 0; step < 4; step++) {
     expect(await line(page, `line ${step}`).count()).toBe(0);

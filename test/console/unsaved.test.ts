@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { type ConsolePage, openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 
 let path: string;
@@ -21,9 +21,11 @@ beforeEach(async () => {
 const saved = <T = Record<string, unknown>>(of = "") =>
   server.admin.expect<T>(200, "GET", `/api${path}${of}`);
 const question = (page: Page) => page.getByRole("dialog").filter({ hasText: "Leave without saving?" });
-const conflict = (page: Page) =>
-  page.getByRole("alert").filter({ hasText: "Somebody else saved this meanwhile" });
+const conflict = (page: Page) => page.getByRole("alert").filter({ hasText: "Another user saved this first" });
 const build = (page: Page) => page.getByRole("textbox", { name: "build", exact: true });
+
+const section = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Settings" }).getByRole("link", { name, exact: true }).click();
 
 async function stay(page: Page): Promise<void> {
   await question(page).getByRole("button", { name: "Stay on this page" }).click();
@@ -34,9 +36,11 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
   const { page, go } = view;
   await go(path);
   await page.getByRole("tab", { name: "Settings" }).click();
+  await section(page, "Stages");
   await build(page).fill("make everything");
   const ways: (() => Promise<unknown>)[] = [
     () => page.getByRole("tab", { name: "Webhook" }).click(),
+    () => section(page, "Variables"),
     () => page.locator(".side").getByRole("link", { name: "Tasks" }).click(),
     () => page.goBack(),
     async () => {
@@ -48,13 +52,13 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
     await leave();
     await question(page).waitFor();
     await stay(page);
-    expect(new URL(page.url()).pathname).toBe(`${path}/settings`);
+    expect(new URL(page.url()).pathname).toBe(`${path}/settings/stages`);
     expect(await build(page).inputValue()).toBe("make everything");
   }
   await page.goBack();
   await question(page).getByRole("button", { name: "Leave without saving" }).click();
-  await page.getByText("Nothing has run yet").waitFor();
-  expect(new URL(page.url()).pathname).toBe(path);
+  await page.getByLabel("Clone URL").waitFor();
+  expect(new URL(page.url()).pathname).toBe(`${path}/settings`);
   await page.goForward();
   await build(page).waitFor();
   expect(await build(page).inputValue()).toBe("");
@@ -62,7 +66,7 @@ test("a tab, a link, the Back button and signing out ask before unsaved changes 
 
 test("a reload asks with the browser's own dialog, and only while there are unsaved changes", async () => {
   const { page, go } = view;
-  await go(`${path}/settings`);
+  await go(`${path}/settings/stages`);
   const asked: string[] = [];
   const dismiss = (dialog: { type(): string; dismiss(): Promise<void> }) => {
     asked.push(dialog.type());
@@ -74,9 +78,7 @@ test("a reload asks with the browser's own dialog, and only while there are unsa
   await page.waitForTimeout(700);
   expect(asked).toEqual(["beforeunload"]);
   expect(await build(page).inputValue()).toBe("make");
-  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved.", { exact: true }).first().waitFor();
-  await page.getByRole("button", { name: "Discard the changes" }).waitFor({ state: "detached" });
+  await saveForms(page);
   await page.reload();
   await build(page).waitFor();
   expect([asked.length, await build(page).inputValue()]).toEqual([1, "make"]);
@@ -85,14 +87,15 @@ test("a reload asks with the browser's own dialog, and only while there are unsa
 
 test("there is no question after a change was undone, discarded or saved", async () => {
   const { page, go } = view;
-  await go(`${path}/settings`);
+  await go(`${path}/settings/stages`);
   await build(page).fill("make");
   await build(page).fill("");
   await page.getByRole("tab", { name: "Tasks" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   await page.getByRole("tab", { name: "Settings" }).click();
+  await section(page, "Stages");
   await build(page).fill("make");
-  await page.locator("#stages").getByRole("button", { name: "Discard the changes" }).click();
+  await saveBar(page).getByRole("button", { name: "Discard" }).click();
   await page.getByRole("tab", { name: "Tasks" }).click();
   await page.getByText("Nothing has run yet").waitFor();
   expect(await question(page).count()).toBe(0);
@@ -101,10 +104,10 @@ test("there is no question after a change was undone, discarded or saved", async
 test("every other form asks too: secrets, keys, members, passwords, dialogs, and secrets that are shown once", async () => {
   const { page, go } = view;
   const forms: [string, (page: Page) => Promise<unknown>][] = [
-    [`${path}/settings`, (at) => at.locator("input[type=password]").first().fill("hush")],
-    [`${path}/settings`, (at) => at.locator("input[type=password]").last().fill("hush")],
-    [`${path}/settings`, (at) => at.getByPlaceholder("username").fill("ann")],
-    [`${path}/settings`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
+    [`${path}/settings/variables`, (at) => at.locator("input[type=password]").fill("hush")],
+    [`${path}/settings/commit-status`, (at) => at.locator("input[type=password]").fill("hush")],
+    [`${path}/settings/members`, (at) => at.getByPlaceholder("username").fill("ann")],
+    [`${path}/settings/variables`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
     [`${path}/webhook`, (at) => at.getByRole("button", { name: "Generate a secret" }).click()],
     [`${path}/webhook`, (at) => at.getByLabel("Skip keyword").fill("[no]")],
     ["/account", (at) => at.locator("input[type=password]").last().fill("hush")],
@@ -137,21 +140,10 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
   await page.getByRole("heading", { name: "Groups" }).waitFor();
 }, 120_000);
 
-test("deleting a project discards its unsaved changes without a question", async () => {
-  const { page, go } = view;
-  await go(`${path}/settings`);
-  await build(page).fill("make");
-  await page.getByRole("button", { name: "Delete the project" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete the project" }).click();
-  await page.waitForURL("**/projects");
-  expect(await question(page).count()).toBe(0);
-}, 60_000);
-
 /** Two tabs of one form; the first saves, then the second tries to. */
 async function race(
   address: string,
   edit: (page: Page, text: string) => Promise<unknown>,
-  form: (page: Page) => ReturnType<Page["locator"]>,
   done: string,
 ): Promise<{ second: ConsolePage }> {
   const first = await openConsole(browser, server.url);
@@ -160,9 +152,9 @@ async function race(
   await second.go(address);
   await edit(first.page, "first");
   await edit(second.page, "second");
-  await form(first.page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveForms(first.page);
   await first.page.getByText(done, { exact: true }).first().waitFor();
-  await form(second.page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveBar(second.page).getByRole("button", { name: "Save" }).click();
   await conflict(second.page).waitFor();
   expect(await second.page.getByText(done, { exact: true }).count()).toBe(0);
   await first.close();
@@ -172,21 +164,20 @@ async function race(
 test("when two tabs change the same script, the second shows a conflict and may reload or overwrite", async () => {
   const script = async () => (await saved<{ stages: { build: { script: string } } }>()).stages.build.script;
   const edit = (page: Page, text: string) => build(page).fill(text);
-  const form = (page: Page) => page.locator("#stages");
-  const { second } = await race(`${path}/settings`, edit, form, "Saved.");
+  const { second } = await race(`${path}/settings/stages`, edit, "Saved.");
   const { page } = second;
   expect(await script()).toBe("first");
-  await conflict(page).getByText("build script is now first").waitFor();
+  await conflict(page).getByText("Script of build is now first").waitFor();
   expect(await build(page).inputValue()).toBe("second");
-  await conflict(page).getByRole("button", { name: "Overwrite with mine" }).click();
+  await conflict(page).getByRole("button", { name: "Overwrite with my changes" }).click();
   await page.getByText("Saved.", { exact: true }).waitFor();
   expect(await script()).toBe("second");
   await conflict(page).waitFor({ state: "detached" });
 
   await build(page).fill("third");
   await server.admin.expect(200, "PATCH", `/api${path}`, { stages: { build: { script: "theirs" } } });
-  await form(page).getByRole("button", { name: "Save", exact: true }).click();
-  await conflict(page).getByRole("button", { name: "Reload: drop my changes" }).click();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await conflict(page).getByRole("button", { name: "Use the saved values" }).click();
   await page.waitForFunction(() =>
     [...document.querySelectorAll("textarea")].some(({ value }) => value === "theirs"),
   );
@@ -199,14 +190,11 @@ test("lists and the rules of the webhook are not overwritten either", async () =
     await page.getByRole("button", { name: "Add a variable" }).click();
     await page.getByPlaceholder("NODE_ENV").last().fill(text.toUpperCase());
   };
-  const environment = (page: Page) =>
-    page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });
-  const { second } = await race(`${path}/settings`, addVariable, environment, "Saved.");
+  const { second } = await race(`${path}/settings/variables`, addVariable, "Saved.");
   expect(await saved()).toMatchObject({ env: { FIRST: "" } });
   await second.close();
-  const rules = (page: Page) => page.locator(".rules form");
   const edit = (page: Page, text: string) => page.getByLabel("Skip keyword").fill(`[${text}]`);
-  const other = await race(`${path}/webhook`, edit, rules, "The rules are saved.");
+  const other = await race(`${path}/webhook`, edit, "The rules are saved.");
   expect(await saved("/webhook")).toMatchObject({ skipCiKeyword: "[first]" });
   await other.second.close();
 }, 90_000);
@@ -218,21 +206,20 @@ test("a secret that another user saved meanwhile is overwritten only on request"
   await server.admin.expect(200, "PUT", `/api${path}/webhook`, { secret: "theirs and long enough" });
   await page.getByRole("button", { name: "Save the secret" }).click();
   await conflict(page).waitFor();
-  await conflict(page).getByRole("button", { name: "Overwrite with mine" }).click();
+  await conflict(page).getByRole("button", { name: "Overwrite with my changes" }).click();
   await page.getByText("The secret is saved.", { exact: true }).waitFor();
-  await page.getByText("One is set, stored encrypted").waitFor();
+  await page.getByText("A secret is stored, encrypted").waitFor();
 }, 60_000);
 
 test("changes of different fields in two tabs are both kept, without a question", async () => {
   const { page, go } = view;
-  await go(`${path}/settings`);
+  await go(`${path}/settings/stages`);
   await build(page).fill("make");
   await server.admin.expect(200, "PATCH", `/api${path}`, {
     stages: { deploy: { script: "cp" } },
     labels: ["linux"],
   });
-  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved.", { exact: true }).first().waitFor();
+  await saveForms(page);
   expect(await saved()).toMatchObject({
     stages: { build: { script: "make" }, deploy: { script: "cp" } },
     labels: ["linux"],
@@ -241,7 +228,7 @@ test("changes of different fields in two tabs are both kept, without a question"
 
 test("text typed during a save is kept when the response arrives", async () => {
   const { page, go } = view;
-  await go(`${path}/settings`);
+  await go(`${path}/settings/stages`);
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -252,7 +239,7 @@ test("text typed during a save is kept when the response arrives", async () => {
     await route.continue();
   });
   await build(page).fill("make");
-  await page.locator("#stages").getByRole("button", { name: "Save" }).click();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
   await build(page).fill("make install");
   release();
   await page.getByText("Saved.", { exact: true }).first().waitFor();
@@ -260,19 +247,19 @@ test("text typed during a save is kept when the response arrives", async () => {
   expect(await build(page).inputValue()).toBe("make install");
   expect(await conflict(page).count()).toBe(0);
   await page.unroute(slow);
-  await page.locator("#stages").getByRole("button", { name: "Discard the changes" }).click();
+  await saveBar(page).getByRole("button", { name: "Discard" }).click();
   expect(await build(page).inputValue()).toBe("make");
 }, 60_000);
 
 test("a value without a name and a duplicate name are errors at their field, and nothing is saved", async () => {
   const { page, go } = view;
-  await go(`${path}/settings`);
+  await go(`${path}/settings/variables`);
   const form = page.locator("form", { has: page.getByRole("button", { name: "Add a variable" }) });
   const names = form.getByPlaceholder("NODE_ENV");
   await form.getByRole("button", { name: "Add a variable" }).click();
   await form.getByLabel("Value of the variable").fill("production");
-  await form.getByRole("button", { name: "Save", exact: true }).click();
-  await form.getByText("Give the value a name, or remove the row.").waitFor();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await form.getByText("Enter a name, or remove the row.").waitFor();
   expect([await page.getByText("Saved.", { exact: true }).count(), await saved()]).toMatchObject([
     0,
     { env: {} },
@@ -280,14 +267,14 @@ test("a value without a name and a duplicate name are errors at their field, and
   await names.fill("NODE_ENV");
   await form.getByRole("button", { name: "Add a variable" }).click();
   await names.last().fill("NODE_ENV");
-  await form.getByRole("button", { name: "Save", exact: true }).click();
-  await form.getByText("Another row has this name.").waitFor();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await form.getByText("Another row has the same name.").waitFor();
   expect(await saved()).toMatchObject({ env: {} });
   await names.last().fill("1ST");
-  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
   await form.getByText("not start with a digit").first().waitFor();
   await names.last().fill("FIRST");
-  await form.getByRole("button", { name: "Save", exact: true }).click();
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.", { exact: true }).first().waitFor();
   expect(await saved()).toMatchObject({ env: { NODE_ENV: "production", FIRST: "" } });
 }, 60_000);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { becomesLive, openConsole } from "../support/console-page.ts";
+import { becomesLive, openConsole, saveForms } from "../support/console-page.ts";
 import { setUpScene } from "../support/console-setup.ts";
 import { makeHook, sha } from "../support/hook.ts";
 
@@ -53,10 +53,10 @@ test("a webhook enabled without a secret shows a red warning, which goes when a 
   const command = page.locator("pre", { hasText: "curl -X POST" });
   await command.waitFor();
   expect(await command.textContent()).not.toContain("SECRET");
-  await page.getByText("reachable from this machine only").waitFor();
+  await page.getByText("Only this machine can reach this address").waitFor();
   await page.getByText("Waiting for the first delivery").waitFor();
   await page.getByRole("button", { name: "Generate a secret" }).click();
-  await page.getByText("Copy it to your Git host now").waitFor();
+  await page.getByText("Copy the secret to your Git host now").waitFor();
   await page.getByRole("button", { name: "Save the secret" }).click();
   await warning.waitFor({ state: "detached" });
   await command.filter({ hasText: "X-CICD-Token: $SECRET" }).waitFor();
@@ -72,13 +72,12 @@ test("a change of the filters is evaluated on past deliveries before it is saved
   const { page, go } = view;
   await go(`/projects/${scene.shopId}/webhook`);
   const answer = page.getByLabel("Effect on past deliveries");
-  await answer.getByText("Change a rule").waitFor();
+  await answer.getByText("When you change a rule").waitFor();
   await page.getByRole("combobox", { name: "Branches" }).fill("try-*");
   await page.keyboard.press("Enter");
   await answer.getByText("would change").waitFor();
   await answer.getByText("try-new-cart", { exact: false }).first().waitFor();
-  const rules = page.locator(".rules form");
-  await rules.getByRole("button", { name: "Save", exact: true }).click();
+  await saveForms(page);
   await page.getByText("The rules are saved.").waitFor();
   const saved = await scene.server.admin.expect<{ branchFilter: string[] }>(
     200,
@@ -94,7 +93,7 @@ test("saving one rule keeps the changes of other users and shows them", async ()
   await go(`/projects/${scene.shopId}/webhook`);
   await page.getByLabel("Skip keyword").fill("[no deploy]");
   await scene.server.admin.expect(200, "PUT", path, { tagFilter: ["v*"] });
-  await page.locator(".rules form").getByRole("button", { name: "Save", exact: true }).click();
+  await saveForms(page);
   await page.getByText("The rules are saved.").first().waitFor();
   expect(await scene.server.admin.expect(200, "GET", path)).toMatchObject({
     skipCiKeyword: "[no deploy]",
@@ -107,7 +106,7 @@ test("the test button answers with the trace, without a record", async () => {
   const { page, go } = view;
   await go(`/projects/${scene.shopId}/webhook`);
   await page.locator("form").last().getByLabel("Branch or tag").fill("nowhere");
-  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByRole("button", { name: "Simulate a push" }).click();
   const trace = page.getByLabel("Steps of the decision");
   await trace.getByText("stopped here").waitFor();
   await page.getByText("nowhere matches none of", { exact: false }).first().waitFor();

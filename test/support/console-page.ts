@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { adminPassword } from "./api-server.ts";
 import { collectFaults } from "./browser.ts";
 
@@ -43,4 +43,15 @@ export async function openConsole(
 /** Waits until the page shows that its live connection is open. */
 export async function becomesLive(page: Page): Promise<void> {
   await page.locator('.side .live-state[data-state="open"]').waitFor();
+}
+
+/** The bar with the number of unsaved changes and the buttons Save and Discard. */
+export function saveBar(page: Page): Locator {
+  return page.getByRole("region", { name: "Unsaved changes" });
+}
+
+/** Saves the forms of the page and waits until the bar is gone. */
+export async function saveForms(page: Page): Promise<void> {
+  await saveBar(page).getByRole("button", { name: "Save", exact: true }).click();
+  await saveBar(page).waitFor({ state: "detached" });
 }

@@ -2,9 +2,10 @@ import { Alert, Checkbox, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
+import { FormFoot } from "../../components/save-bar.tsx";
 import { useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import { ProjectKey } from "./project-key.tsx";
 
@@ -21,30 +22,39 @@ export function CommitStatusSettings({ project }: { project: Project }) {
   );
   const warnings = [
     ...(status.data?.warnings ?? []),
-    ...(status.data?.tokenSet && !status.data.supported
-      ? ["The Git host of this repository has no known API for commit statuses: nothing is reported."]
-      : []),
+    ...(status.data?.tokenSet && !status.data.supported ? [t("settings.statusUnsupported")] : []),
   ];
   return (
-    <Panel title="Commit status" about="The state of a task beside its commit at the Git host.">
+    <Panel title={t("settings.commitStatus")} about={t("settings.statusAbout")}>
       {warnings.map((warning) => (
-        <Alert key={warning} color="lamp" variant="light" role="note" aria-label="Commit status" mb="md">
+        <Alert
+          key={warning}
+          color="lamp"
+          variant="light"
+          role="note"
+          aria-label={t("settings.commitStatus")}
+          mb="md"
+        >
           <span className="foreign">{visible(warning)}</span>
         </Alert>
       ))}
       <form className="form" onSubmit={draft.submit}>
         <TextInput
-          label="Context of commit statuses"
-          description="Statuses of one commit with the same context replace each other: projects of one repository need different ones."
+          label={t("settings.statusContext")}
+          description={t("settings.statusContextHint")}
           required
           {...draft.text("context", "commitStatus.context")}
         />
         <Checkbox
-          label="Report excluded pushes as skipped"
-          description="Only where the commit has no status of this context yet."
+          label={t("settings.statusSkipped")}
+          description={t("settings.statusSkippedHint")}
           {...draft.flag("skipped")}
         />
-        <SaveBar draft={draft} />
+        <FormFoot
+          draft={draft}
+          failure={t("settings.statusNotSaved")}
+          labels={{ context: t("settings.statusContext"), skipped: t("settings.statusSkipped") }}
+        />
       </form>
       <ProjectKey projectId={project.id} kind="status-token" />
     </Panel>

@@ -1,8 +1,9 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, TextInput } from "@mantine/core";
 import { Panel } from "../../components/page.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
+import { FormFoot } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 
 const stageNames = ["build", "deploy", "start"] as const;
 type StageName = (typeof stageNames)[number];
@@ -39,33 +40,47 @@ function changeOf(changes: Partial<Fields>): ProjectChange {
   };
 }
 
-const isolations = [
-  { value: "none", label: "any runner" },
-  { value: "user", label: "a runner whose scripts run as another user, or in containers" },
-  { value: "container", label: "a runner that runs every script in a container" },
-];
+const imageExample = "node:22";
 
 const bounds = [
-  { field: "memoryMb", label: "Memory", suffix: " MiB", min: 16 },
-  { field: "cpus", label: "Processors (containers only)", suffix: "", min: 0.01 },
-  { field: "processes", label: "Processes", suffix: "", min: 8 },
+  { field: "memoryMb", suffix: " MiB", min: 16 },
+  { field: "cpus", suffix: "", min: 0.01 },
+  { field: "processes", suffix: "", min: 8 },
 ] as const;
+
+/** Names of the fields. */
+function labelsOf(): Record<keyof Fields, string> {
+  const image = (stage: string) => t("execution.imageOf", { stage });
+  const offline = (stage: string) => t("execution.offlineOf", { stage });
+  return {
+    image: t("execution.image"),
+    isolation: t("execution.isolation"),
+    cache: t("execution.cache"),
+    memoryMb: t("execution.memory"),
+    cpus: t("execution.cpus"),
+    processes: t("execution.processes"),
+    nice: t("execution.nice"),
+    buildImage: image(t("stages.build")),
+    deployImage: image(t("stages.deploy")),
+    startImage: image(t("stages.start")),
+    buildIsOffline: offline(t("stages.build")),
+    deployIsOffline: offline(t("stages.deploy")),
+    startIsOffline: offline(t("stages.start")),
+  };
+}
 
 /** Where and how scripts run: containers, isolation, caches, limits. */
 export function ExecutionSettings({ project }: { project: Project }) {
   const draft = useProjectDraft(project, fieldsOf, changeOf);
   const { value, set, text, refused } = draft;
+  const labels = labelsOf();
   return (
-    <Panel
-      id="execution"
-      title="Execution"
-      about="With an image, scripts run in a container on a runner that has podman or docker. The workspace and the cache folders are mounted; the container ends with its script."
-    >
+    <Panel id="execution" title={t("settings.execution")} about={t("execution.about")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         <TextInput
-          label="Container image"
-          description="For all stages; empty: no container, unless a stage names an image."
-          placeholder="node:22"
+          label={labels.image}
+          description={t("execution.imageHint")}
+          placeholder={imageExample}
           {...text("image")}
         />
         {stageNames.map((name) => (
@@ -73,41 +88,45 @@ export function ExecutionSettings({ project }: { project: Project }) {
             <TextInput
               size="xs"
               style={{ flex: "1 1 220px" }}
-              label={`Image of ${name}`}
-              placeholder="that of the project"
+              label={labels[`${name}Image`]}
+              placeholder={t("execution.imageOfProject")}
               {...text(`${name}Image`, `stages.${name}.image`)}
             />
             <Checkbox
               size="xs"
               mb={6}
-              label="without network"
-              aria-label={`${name} without network`}
+              label={t("execution.offline")}
+              aria-label={labels[`${name}IsOffline`]}
               {...draft.flag(`${name}IsOffline`)}
             />
           </Group>
         ))}
         <Select
-          label="Run on"
-          description="Tasks wait while no such runner may run them."
-          data={isolations}
+          label={labels.isolation}
+          description={t("execution.isolationHint")}
+          data={[
+            { value: "none", label: t("execution.isolationNone") },
+            { value: "user", label: t("execution.isolationUser") },
+            { value: "container", label: t("execution.isolationContainer") },
+          ]}
           allowDeselect={false}
           value={value.isolation}
           onChange={(isolation) => set({ isolation: (isolation ?? "none") as Fields["isolation"] })}
         />
         <TagsInput
-          label="Cache folders"
-          description="Folders of the workspace that are kept for the next task, such as .npm. Press Enter after each."
+          label={labels.cache}
+          description={t("execution.cacheHint")}
           value={value.cache}
           error={refused?.about("cache")}
           onChange={(cache) => set({ cache })}
         />
         <Group gap={8}>
-          {bounds.map(({ field, label, suffix, min }) => (
+          {bounds.map(({ field, suffix, min }) => (
             <NumberInput
               key={field}
               style={{ flex: "1 1 180px" }}
-              label={label}
-              placeholder="no limit"
+              label={labels[field]}
+              placeholder={t("execution.noLimit")}
               suffix={suffix}
               min={min}
               value={value[field] ?? ""}
@@ -117,7 +136,7 @@ export function ExecutionSettings({ project }: { project: Project }) {
           ))}
           <NumberInput
             style={{ flex: "1 1 180px" }}
-            label="Niceness (0 to 19)"
+            label={labels.nice}
             min={0}
             max={19}
             value={value.nice}
@@ -125,7 +144,7 @@ export function ExecutionSettings({ project }: { project: Project }) {
             onChange={(nice) => set({ nice: Number(nice) })}
           />
         </Group>
-        <SaveBar draft={draft} />
+        <FormFoot draft={draft} failure={t("execution.notSaved")} labels={labels} />
       </form>
     </Panel>
   );

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answerOf, api } from "../../api.ts";
 import { Moment } from "../../components/moment.tsx";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 
 const refreshMs = 10_000;
@@ -18,17 +19,17 @@ export function NotificationAttempts({ project }: { project: Project }) {
   if (data.items.length === 0)
     return (
       <Text size="sm" mt="lg" c="dimmed">
-        Nothing was sent yet. The last 50 attempts will be listed here.
+        {t("notify.noAttempts")}
       </Text>
     );
   return (
-    <Table aria-label="Last attempts" className="list-table" mt="lg">
+    <Table aria-label={t("notify.attempts")} className="list-table" mt="lg">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>When</Table.Th>
-          <Table.Th>What</Table.Th>
-          <Table.Th>Receiver</Table.Th>
-          <Table.Th>Result</Table.Th>
+          <Table.Th>{t("notify.when")}</Table.Th>
+          <Table.Th>{t("notify.what")}</Table.Th>
+          <Table.Th>{t("notify.receiver")}</Table.Th>
+          <Table.Th>{t("notify.result")}</Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
@@ -38,12 +39,12 @@ export function NotificationAttempts({ project }: { project: Project }) {
               <Moment at={at} />
             </Table.Td>
             <Table.Td>
-              {kind === "commit status" ? `commit status ${event}` : event}
-              {attempt > 1 && `, attempt ${attempt}`}
+              {kind === "commit status" ? t("notify.statusEvent", { event }) : event}
+              {attempt > 1 && t("notify.attemptNumber", { number: attempt })}
             </Table.Td>
             <Table.Td className="mono">{visible(host)}</Table.Td>
             <Table.Td>
-              {delivered ? "delivered" : `not delivered: ${visible(fault)}`}
+              {delivered ? t("notify.delivered") : t("notify.notDelivered", { fault: visible(fault) })}
               {status !== null && ` (${status})`}
               {response !== "" && (
                 <Text size="xs" c="dimmed" className="foreign mono">

@@ -4,6 +4,7 @@ import { answerOf, api } from "../../api.ts";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 import { NotificationAttempts } from "./notification-attempts.tsx";
 import { ProjectKey } from "./project-key.tsx";
 import { RowsForm } from "./rows-form.tsx";
@@ -27,16 +28,17 @@ const events: Target["events"] = [
   "runner.gone",
 ];
 
-const formats: { value: Target["format"]; label: string; address: string }[] = [
-  { value: "slipway", label: "Signed webhook", address: "https://example.com/hooks/deploys" },
-  { value: "slack", label: "Slack", address: "https://hooks.slack.com/services/…" },
-  { value: "discord", label: "Discord", address: "https://discord.com/api/webhooks/…" },
-  { value: "dingtalk", label: "DingTalk", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
-  { value: "feishu", label: "Feishu", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
-  { value: "wecom", label: "WeCom", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
+/** Names of services are not translated. */
+const formats: { value: Target["format"]; name: string; address: string }[] = [
+  { value: "slipway", name: "", address: "https://example.com/hooks/deploys" },
+  { value: "slack", name: "Slack", address: "https://hooks.slack.com/services/…" },
+  { value: "discord", name: "Discord", address: "https://discord.com/api/webhooks/…" },
+  { value: "dingtalk", name: "DingTalk", address: "https://oapi.dingtalk.com/robot/send?access_token=…" },
+  { value: "feishu", name: "Feishu", address: "https://open.feishu.cn/open-apis/bot/v2/hook/…" },
+  { value: "wecom", name: "WeCom", address: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…" },
   {
     value: "telegram",
-    label: "Telegram",
+    name: "Telegram",
     address: "https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>",
   },
 ];
@@ -48,10 +50,7 @@ const maxLogLines = 50;
 /** Messages about tasks, deliveries and runners. */
 export function NotificationSettings({ project }: { project: Project }) {
   return (
-    <Panel
-      title="Notifications"
-      about="Addresses that receive what happens to tasks. An address is a credential: after it is saved, only its host and its last four characters are shown."
-    >
+    <Panel title={t("settings.notifications")} about={t("notify.about")}>
       <RowsForm<Row>
         project={project}
         rowsOf={({ notify }) => notify}
@@ -60,8 +59,11 @@ export function NotificationSettings({ project }: { project: Project }) {
         faultOf={(_, index, refused) =>
           ["url", "secret", "id"].map((field) => refused?.about(`notify.${index}.${field}`)).find(Boolean)
         }
-        addLabel="Add an address"
-        removeLabelOf={() => "Remove the address"}
+        addLabel={t("notify.add")}
+        removeLabelOf={() => t("notify.remove")}
+        failure={t("notify.notSaved")}
+        label={t("notify.targets")}
+        isUndoable={false}
         isWide
       >
         {(target, change, fault) => (
@@ -95,10 +97,10 @@ function TargetFields({
   return (
     <>
       <Select
-        aria-label="Format"
+        aria-label={t("notify.format")}
         allowDeselect={false}
         style={{ flex: "0 1 150px" }}
-        data={formats}
+        data={formats.map(({ value, name }) => ({ value, label: name || t("notify.signedWebhook") }))}
         value={target.format}
         onChange={(chosen) =>
           change({
@@ -108,7 +110,7 @@ function TargetFields({
         }
       />
       <TextInput
-        aria-label="Address"
+        aria-label={t("notify.address")}
         placeholder={format?.address ?? ""}
         required
         style={{ flex: "1 1 260px" }}
@@ -117,28 +119,28 @@ function TargetFields({
         onChange={(event) => change({ ...target, url: event.currentTarget.value })}
       />
       <MultiSelect
-        aria-label="Events"
-        placeholder={target.events.length === 0 ? "all task events" : ""}
+        aria-label={t("notify.events")}
+        placeholder={target.events.length === 0 ? t("notify.allEvents") : ""}
         style={{ flex: "1 1 260px" }}
         data={events}
         value={target.events}
         onChange={(chosen) => change({ ...target, events: events.filter((event) => chosen.includes(event)) })}
       />
       <NumberInput
-        aria-label="Log lines"
-        title="How many of the last log lines a message has"
+        aria-label={t("notify.logLines")}
+        title={t("notify.logLinesHint")}
         style={{ flex: "0 1 110px" }}
         min={0}
         max={maxLogLines}
-        suffix=" log lines"
+        suffix={t("notify.logLinesUnit")}
         value={target.logLines}
         onChange={(lines) => change({ ...target, logLines: Number(lines) || 0 })}
       />
       <ForManagers>
         {(target.format === "dingtalk" || target.format === "feishu") && (
           <PasswordInput
-            aria-label="Signing secret"
-            placeholder={target.secretSet ? "signing secret is set" : "signing secret"}
+            aria-label={t("notify.secret")}
+            placeholder={target.secretSet ? t("notify.secretSet") : t("notify.secret")}
             style={{ flex: "0 1 200px" }}
             autoComplete="off"
             value={target.secret ?? ""}
@@ -160,13 +162,13 @@ function TestButton({ projectId, targetId }: { projectId: number; targetId: stri
   const send = () =>
     test.mutate(undefined, {
       onSuccess({ delivered, fault, response }) {
-        if (delivered) tell("The test message was delivered.");
-        else warn(`The test message was not delivered: ${fault}. ${response}`);
+        if (delivered) tell(t("notify.tested"));
+        else warn(t("notify.testFailed", { fault, response }));
       },
     });
   return (
-    <Button variant="default" title="Sends to the saved address" loading={test.isPending} onClick={send}>
-      Send a test
+    <Button variant="default" title={t("notify.testHint")} loading={test.isPending} onClick={send}>
+      {t("notify.test")}
     </Button>
   );
 }

@@ -4,36 +4,40 @@ import { type FormEvent, useState } from "react";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ForManagers } from "../../components/permission.tsx";
+import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 
-const keyKinds = {
-  "notify-key": {
-    field: "notifyKeySet",
-    label: "Signing key",
-    set: "A signing key is set: receivers of signed webhooks can check where they come from.",
-    unset: "No signing key is set: receivers of signed webhooks cannot check where they come from.",
-  },
-  "status-token": {
-    field: "statusTokenSet",
-    label: "Commit status token",
-    set: "A token is set: the outcome of a task is reported to the commit at the Git host.",
-    unset: "No token is set: the outcome of a task is not reported to the Git host.",
-  },
-} as const;
+function textsOf(kind: "notify-key" | "status-token") {
+  return kind === "notify-key"
+    ? ({
+        field: "notifyKeySet",
+        label: t("notify.signingKey"),
+        set: t("notify.signingKeySet"),
+        unset: t("notify.signingKeyUnset"),
+        done: t("notify.signingKeyStored"),
+      } as const)
+    : ({
+        field: "statusTokenSet",
+        label: t("settings.statusToken"),
+        set: t("settings.statusTokenSet"),
+        unset: t("settings.statusTokenUnset"),
+        done: t("settings.statusTokenStored"),
+      } as const);
+}
 
 /** A key of a project that can be stored and replaced, but not read. */
-export function ProjectKey({ projectId, kind }: { projectId: number; kind: keyof typeof keyKinds }) {
+export function ProjectKey({ projectId, kind }: { projectId: number; kind: Parameters<typeof textsOf>[0] }) {
   const keys = useQuery({
     queryKey: ["project", projectId, "keys"],
     queryFn: () => answerOf(api.projects[":id"].keys.$get({ param: { id: projectId } })),
   });
-  const about = keyKinds[kind];
+  const about = textsOf(kind);
   const isSet = keys.data?.[about.field] ?? false;
   const [value, setValue] = useState("");
   useUnsaved(value !== "");
   const param = { id: projectId, kind };
   const set = useAct(() => answerOf(api.projects[":id"].keys[":kind"].$put({ param, json: { value } })), {
-    done: `The ${about.label.toLowerCase()} is stored.`,
+    done: about.done,
     refresh: ["project"],
   });
   const submit = (event: FormEvent) => {
@@ -56,7 +60,7 @@ export function ProjectKey({ projectId, kind }: { projectId: number; kind: keyof
             onChange={(event) => setValue(event.currentTarget.value)}
           />
           <Button type="submit" variant="default" loading={set.isPending}>
-            {isSet ? "Replace it" : "Store it"}
+            {isSet ? t("settings.replace") : t("settings.store")}
           </Button>
         </Group>
       </ForManagers>

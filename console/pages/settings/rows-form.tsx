@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import type { ApiProblem } from "../../api.ts";
 import { Icon } from "../../components/icon.tsx";
 import { ForManagers } from "../../components/permission.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
+import { FormFoot } from "../../components/save-bar.tsx";
 import { type ProjectChange, useProjectDraft } from "../../project-query.ts";
 import type { Project } from "../../shapes.ts";
 
@@ -16,7 +16,11 @@ export function RowsForm<Row>({
   faultOf,
   addLabel,
   removeLabelOf,
+  failure,
+  label,
   isWide = false,
+  isUndoable = true,
+  extra,
   children,
 }: {
   project: Project;
@@ -28,14 +32,23 @@ export function RowsForm<Row>({
   faultOf: (rows: Row[], index: number, refused: ApiProblem | null) => string | undefined;
   addLabel: string;
   removeLabelOf: (row: Row) => string;
+  /** What failed, if a save is refused. */
+  failure: string;
+  /** Name of the list, for conflicts. */
+  label: string;
   /** A row takes much room, and wraps where there is too little. */
   isWide?: boolean;
+  /** False: removed rows cannot be restored. */
+  isUndoable?: boolean;
+  /** Next to the button that adds a row. */
+  extra?: (rows: Row[], replace: (rows: Row[]) => void) => ReactNode;
   children: (row: Row, change: (row: Row) => void, fault: string | undefined) => ReactNode;
 }) {
   const draft = useProjectDraft(
     project,
     (read) => ({ list: rowsOf(read).map((row, key) => ({ key, row })) }),
     ({ list = [] }) => changeOf(list.map(({ row }) => row)),
+    { isUndoable },
   );
   // An unfinished row is not an error while the user is typing.
   const [isTried, setTried] = useState(false);
@@ -44,8 +57,10 @@ export function RowsForm<Row>({
   const rows = list.map(({ row }) => row);
   const change = (key: number, row: Row) =>
     draft.set({ list: list.map((each) => (each.key === key ? { key, row } : each)) });
-  const add = () =>
-    draft.set({ list: [...list, { key: Math.max(-1, ...list.map(({ key }) => key)) + 1, row: fresh }] });
+  const nextKey = Math.max(-1, ...list.map(({ key }) => key)) + 1;
+  const add = () => draft.set({ list: [...list, { key: nextKey, row: fresh }] });
+  const replace = (rows: Row[]) =>
+    draft.set({ list: rows.map((row, index) => ({ key: nextKey + index, row })) });
   const submit = (event: FormEvent) => {
     const isFaulty = rows.some((_, index) => faultOf(rows, index, null) !== undefined);
     setTried(isFaulty);
@@ -76,7 +91,7 @@ export function RowsForm<Row>({
           </Group>
         ))}
         <ForManagers>
-          <div>
+          <Group gap="xs">
             <Button
               variant="default"
               size="compact-sm"
@@ -85,10 +100,11 @@ export function RowsForm<Row>({
             >
               {addLabel}
             </Button>
-          </div>
+            {extra?.(rows, replace)}
+          </Group>
         </ForManagers>
       </Stack>
-      <SaveBar draft={draft} />
+      <FormFoot draft={draft} failure={failure} labels={{ list: label }} />
     </form>
   );
 }

@@ -1,61 +1,120 @@
-import { useLocation } from "wouter";
+import { type ReactNode, useEffect } from "react";
+import { Link, useLocation } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Members } from "../../components/members.tsx";
 import { Panel } from "../../components/page.tsx";
-import { ForManagers } from "../../components/permission.tsx";
+import { ForManagers, useMayManage } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
-import { leavingFreely } from "../../unsaved.ts";
+import { t } from "../../text/text.ts";
 import { CommitStatusSettings } from "./commit-status.tsx";
 import { ExecutionSettings } from "./execution.tsx";
 import { NotificationSettings } from "./notifications.tsx";
 import { RepositorySettings } from "./repository.tsx";
+import { isSettingsSection, type SettingsSection, settingsSections } from "./sections.ts";
 import { StageSettings } from "./stages.tsx";
 import { EnvironmentSettings, SecretSettings } from "./variables.tsx";
 
-export function ProjectSettings({ project }: { project: Project }) {
+export function ProjectSettings({ project, section }: { project: Project; section: SettingsSection }) {
+  useFormerAddress(project.id);
+  const mayManage = useMayManage();
+  const shown = settingsSections.filter((name) => mayManage || name !== "delete");
+  const titles = sectionTitles();
   return (
-    <div className="stack">
-      <RepositorySettings project={project} />
-      <StageSettings project={project} />
-      <ExecutionSettings project={project} />
-      <EnvironmentSettings project={project} />
-      <SecretSettings project={project} />
-      <Panel title="Members" about="Who may look at the project, and who may change and deploy it.">
-        <Members of="projects" id={project.id} />
-      </Panel>
-      <NotificationSettings project={project} />
-      <CommitStatusSettings project={project} />
-      <ForManagers>
-        <DeleteProject project={project} />
-      </ForManagers>
+    <div className="settings">
+      <nav className="settings-nav" aria-label={t("settings.sections")}>
+        {shown.map((name) => (
+          <Link
+            key={name}
+            href={`/projects/${project.id}/settings/${name}`}
+            {...(name === section ? { "aria-current": "page" as const } : {})}
+          >
+            {titles[name]}
+          </Link>
+        ))}
+      </nav>
+      <div className="stack">{contentOf(section, project)}</div>
     </div>
   );
+}
+
+function sectionTitles(): Record<SettingsSection, string> {
+  return {
+    general: t("settings.general"),
+    stages: t("settings.stages"),
+    variables: t("settings.variables"),
+    execution: t("settings.execution"),
+    members: t("settings.members"),
+    notifications: t("settings.notifications"),
+    "commit-status": t("settings.commitStatus"),
+    delete: t("settings.delete"),
+  };
+}
+
+function contentOf(section: SettingsSection, project: Project): ReactNode {
+  switch (section) {
+    case "general":
+      return <RepositorySettings project={project} />;
+    case "stages":
+      return <StageSettings project={project} />;
+    case "variables":
+      return (
+        <>
+          <EnvironmentSettings project={project} />
+          <SecretSettings project={project} />
+        </>
+      );
+    case "execution":
+      return <ExecutionSettings project={project} />;
+    case "members":
+      return (
+        <Panel title={t("settings.members")} about={t("settings.membersAbout")}>
+          <Members of="projects" id={project.id} />
+        </Panel>
+      );
+    case "notifications":
+      return <NotificationSettings project={project} />;
+    case "commit-status":
+      return <CommitStatusSettings project={project} />;
+    case "delete":
+      return (
+        <ForManagers>
+          <DeleteProject project={project} />
+        </ForManagers>
+      );
+  }
+}
+
+/** Earlier versions had one page for all sections, with `#stages` in the address. */
+function useFormerAddress(projectId: number): void {
+  const [, go] = useLocation();
+  useEffect(() => {
+    const name = location.hash.slice(1);
+    if (isSettingsSection(name)) go(`/projects/${projectId}/settings/${name}`, { replace: true });
+  }, [go, projectId]);
 }
 
 function DeleteProject({ project }: { project: Project }) {
   const [, go] = useLocation();
   const remove = useAct(() => answerOf(api.projects[":id"].$delete({ param: { id: project.id } })), {
-    done: `The project ${project.name} was deleted.`,
+    done: t("settings.deleted", { name: project.name }),
     refresh: ["projects", "unsigned-webhooks"],
   });
   return (
-    <Panel
-      title="Delete"
-      about="With its webhook, tasks, logs, secrets and members. Its deliveries stay as history."
-    >
+    <Panel title={t("settings.delete")} about={t("settings.deleteAbout")}>
       <ConfirmButton
-        label="Delete the project"
-        title={`Delete ${project.name}?`}
-        confirm="Delete the project"
+        label={t("settings.deleteProject")}
+        title={t("settings.deleteQuestion", { name: project.name })}
+        confirm={t("settings.deleteProject")}
         isDanger
+        typed={project.name}
         onConfirm={async () => {
           await remove.mutateAsync(undefined);
-          leavingFreely(() => go("/projects"));
+          go("/projects");
         }}
       >
-        Its webhook address stops working at once. This cannot be undone.
+        {t("settings.deleteHint")}
       </ConfirmButton>
     </Panel>
   );

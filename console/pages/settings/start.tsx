@@ -1,21 +1,28 @@
-import { NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { NumberInput, Select, TextInput } from "@mantine/core";
 import type { ApiProblem } from "../../api.ts";
+import { ScriptEditor } from "../../components/script-editor.tsx";
 import type { TextName, TextProps } from "../../draft.ts";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 
 /** The fields of the start stage that the other stages do not have. */
 export type StartFields = Pick<Project["stages"]["start"], "previous" | "settleSeconds" | "log" | "switch">;
 
-const choices: { value: StartFields["previous"]; label: string }[] = [
-  { value: "stop-first", label: "ends before the start script runs" },
-  { value: "stop-after-healthy", label: "ends when the new one is healthy" },
-  { value: "keep", label: "is left to the start script" },
-];
+function choices(): { value: StartFields["previous"]; label: string; about: string }[] {
+  return [
+    { value: "stop-first", label: t("stages.stopFirst"), about: t("stages.stopFirstHint") },
+    {
+      value: "stop-after-healthy",
+      label: t("stages.stopAfterHealthy"),
+      about: t("stages.stopAfterHealthyHint"),
+    },
+    { value: "keep", label: t("stages.keep"), about: t("stages.keepHint") },
+  ];
+}
 
-const about: Record<StartFields["previous"], string> = {
-  "stop-first": "For a service on a fixed port. It is away for as long as the new one takes to start.",
-  "stop-after-healthy": "Both run for a while: the runner chooses a free port, $PORT, for the new one.",
-  keep: "For services that systemd, compose or pm2 manage.",
+const examples = {
+  switch: 'sed "s/@PORT@/$PORT/" upstream.conf >/etc/nginx/conf.d/shop.conf\nsudo nginx -s reload',
+  log: "log/production.log",
 };
 
 interface StartDraft {
@@ -29,9 +36,9 @@ export function StartSettings({ draft: { value, set, text, refused } }: { draft:
   return (
     <>
       <Select
-        label="The service of the previous release"
-        description={about[value.previous]}
-        data={choices}
+        label={t("stages.previous")}
+        description={choices().find((choice) => choice.value === value.previous)?.about}
+        data={choices()}
         allowDeselect={false}
         value={value.previous}
         error={refused?.about("stages.start.previous")}
@@ -43,21 +50,16 @@ export function StartSettings({ draft: { value, set, text, refused } }: { draft:
         }
       />
       {value.previous === "stop-after-healthy" && (
-        <Textarea
-          label="Switch script"
-          description="Points your proxy to 127.0.0.1:$PORT; after it the previous service ends."
-          placeholder={
-            'sed "s/@PORT@/$PORT/" upstream.conf >/etc/nginx/conf.d/shop.conf\nsudo nginx -s reload'
-          }
-          className="script"
-          autosize
-          minRows={2}
-          spellCheck={false}
+        <ScriptEditor
+          label={t("stages.switch")}
+          description={t("stages.switchHint")}
+          placeholder={examples.switch}
+          minLines={2}
           {...text("switch", "stages.start.switch")}
         />
       )}
       <NumberInput
-        label="Without a health check, it must run for"
+        label={t("stages.settle")}
         suffix=" s"
         min={0}
         max={600}
@@ -67,9 +69,9 @@ export function StartSettings({ draft: { value, set, text, refused } }: { draft:
         onChange={(seconds) => set({ settleSeconds: Number(seconds) })}
       />
       <TextInput
-        label="Log file"
-        description="If the service writes to a file in its folder. What it prints is shown in any case."
-        placeholder="log/production.log"
+        label={t("stages.log")}
+        description={t("stages.logHint")}
+        placeholder={examples.log}
         maw={420}
         {...text("log", "stages.start.log")}
       />

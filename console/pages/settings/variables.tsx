@@ -6,9 +6,13 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { visible } from "../../visible.ts";
+import { DotEnvButton } from "./dot-env-button.tsx";
 import { RowsForm } from "./rows-form.tsx";
+
+const examples = { variable: "NODE_ENV", secret: "DEPLOY_TOKEN" };
 
 interface Variable {
   name: string;
@@ -28,15 +32,15 @@ function isEmpty({ name, value }: Variable): boolean {
 function faultOf(rows: Variable[], index: number, refused: ApiProblem | null): string | undefined {
   const row = rows[index];
   if (row === undefined || isEmpty(row)) return undefined;
-  if (row.name === "") return "Give the value a name, or remove the row.";
-  if (rows.findIndex(({ name }) => name === row.name) < index) return "Another row has this name.";
+  if (row.name === "") return t("variables.nameMissing");
+  if (rows.findIndex(({ name }) => name === row.name) < index) return t("variables.nameTaken");
   return refused?.about(`env.${row.name}`);
 }
 
 /** Plain variables of the scripts, saved as a whole. */
 export function EnvironmentSettings({ project }: { project: Project }) {
   return (
-    <Panel title="Environment" about="Variables that every script gets. What must stay secret belongs below.">
+    <Panel title={t("variables.title")} about={t("variables.about")}>
       <RowsForm
         project={project}
         rowsOf={variablesOf}
@@ -47,14 +51,21 @@ export function EnvironmentSettings({ project }: { project: Project }) {
           ),
         })}
         faultOf={faultOf}
-        addLabel="Add a variable"
-        removeLabelOf={({ name }) => `Remove ${visible(name) || "the variable"}`}
+        addLabel={t("variables.add")}
+        removeLabelOf={({ name }) =>
+          t("variables.remove", { name: visible(name) || t("variables.theVariable") })
+        }
+        failure={t("variables.notSaved")}
+        label={t("variables.title")}
+        extra={(rows, replace) => (
+          <DotEnvButton rows={rows.filter((row) => !isEmpty(row))} onRead={replace} />
+        )}
       >
         {(row, change, fault) => (
           <>
             <TextInput
-              aria-label="Name"
-              placeholder="NODE_ENV"
+              aria-label={t("variables.name")}
+              placeholder={examples.variable}
               className="script"
               style={{ flex: "0 1 220px" }}
               value={row.name}
@@ -62,7 +73,7 @@ export function EnvironmentSettings({ project }: { project: Project }) {
               onChange={(event) => change({ ...row, name: event.currentTarget.value })}
             />
             <TextInput
-              aria-label={`Value of ${visible(row.name) || "the variable"}`}
+              aria-label={t("variables.valueOf", { name: visible(row.name) || t("variables.theVariable") })}
               style={{ flex: "1 1 140px" }}
               value={row.value}
               onChange={(event) => change({ ...row, value: event.currentTarget.value })}
@@ -84,7 +95,7 @@ export function SecretSettings({ project }: { project: Project }) {
       answerOf(
         api.projects[":id"].secrets[":name"].$put({ param: { id: project.id, name }, json: { value } }),
       ),
-    { done: `${name} is stored.`, refresh: ["project"] },
+    { done: t("variables.secretStored", { name }), refresh: ["project"] },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -96,16 +107,13 @@ export function SecretSettings({ project }: { project: Project }) {
     });
   };
   return (
-    <Panel
-      title="Secrets"
-      about="Variables whose values are stored encrypted, never shown again, and masked in logs."
-    >
+    <Panel title={t("variables.secrets")} about={t("variables.secretsAbout")}>
       {project.secretNames.length === 0 ? (
         <Text size="sm" c="dimmed">
-          None yet.
+          {t("variables.noSecrets")}
         </Text>
       ) : (
-        <Table aria-label="Secrets" maw={640}>
+        <Table aria-label={t("variables.secrets")} maw={640}>
           <Table.Tbody>
             {project.secretNames.map((secret) => (
               <SecretRow key={secret} projectId={project.id} name={secret} />
@@ -117,14 +125,14 @@ export function SecretSettings({ project }: { project: Project }) {
         <form onSubmit={submit}>
           <Group align="flex-end" mt="md" gap="sm">
             <TextInput
-              label="Name"
-              placeholder="DEPLOY_TOKEN"
+              label={t("variables.name")}
+              placeholder={examples.secret}
               required
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <PasswordInput
-              label="Value"
+              label={t("variables.value")}
               required
               w={220}
               autoComplete="off"
@@ -132,7 +140,7 @@ export function SecretSettings({ project }: { project: Project }) {
               onChange={(event) => setValue(event.currentTarget.value)}
             />
             <Button type="submit" loading={set.isPending}>
-              {project.secretNames.includes(name) ? "Replace the secret" : "Store the secret"}
+              {project.secretNames.includes(name) ? t("variables.replaceSecret") : t("variables.storeSecret")}
             </Button>
           </Group>
         </form>
@@ -144,7 +152,7 @@ export function SecretSettings({ project }: { project: Project }) {
 function SecretRow({ projectId, name }: { projectId: number; name: string }) {
   const remove = useAct(
     () => answerOf(api.projects[":id"].secrets[":name"].$delete({ param: { id: projectId, name } })),
-    { done: `${name} was deleted.`, refresh: ["project"] },
+    { done: t("variables.secretDeleted", { name }), refresh: ["project"] },
   );
   return (
     <Table.Tr>
@@ -154,15 +162,15 @@ function SecretRow({ projectId, name }: { projectId: number; name: string }) {
       <Table.Td ta="right">
         <ForManagers>
           <ConfirmButton
-            label="Delete"
-            aria-label={`Delete ${name}`}
+            label={t("variables.deleteSecretShort")}
+            aria-label={t("variables.deleteNamed", { name })}
             size="compact-sm"
-            title={`Delete the secret ${name}?`}
-            confirm="Delete the secret"
+            title={t("variables.deleteQuestion", { name })}
+            confirm={t("variables.deleteSecret")}
             isDanger
             onConfirm={() => remove.mutateAsync(undefined)}
           >
-            Scripts that use it get nothing from the next task on.
+            {t("variables.deleteHint")}
           </ConfirmButton>
         </ForManagers>
       </Table.Td>

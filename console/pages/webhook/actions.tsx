@@ -1,5 +1,6 @@
 import { Checkbox, Group, Text } from "@mantine/core";
 import type { Webhook } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 
 type Actions = Webhook["actions"];
 
@@ -12,7 +13,7 @@ const stages = ["build", "deploy", "start"] as const;
 export function ActionFields({
   value,
   onChange,
-  label = "Stages that run",
+  label = t("webhook.actions"),
 }: {
   value: Actions;
   onChange: (actions: Actions) => void;

@@ -4,22 +4,22 @@ import { Moment } from "../../components/moment.tsx";
 import { deliveriesQuery } from "../../delivery-query.ts";
 import { usePolling } from "../../live.ts";
 import type { DeliverySummary } from "../../shapes.ts";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 
-/** Tells, while somebody fills in the host's form next door, whether what the host sends arrives. */
+/** Shows whether deliveries of the host arrive. It changes by itself while the user fills in the form of the host. */
 export function Arrival({ projectId }: { projectId: number }) {
   const refetchInterval = usePolling();
   const filters = { projectId: String(projectId), status: "", code: "", from: "", to: "", search: "" };
   const query = useQuery({ ...deliveriesQuery(filters, 1), refetchInterval });
-  if (query.data === undefined) return <div className="arrival">&nbsp;</div>;
+  if (query.data === undefined) return <div className="arrival">{"\u00a0"}</div>;
   const last = query.data.items.find(({ remote_ip: from }) => from !== "test" && from !== "replay");
   if (last === undefined) {
     return (
       <div className="arrival" data-tone="waiting" role="status">
         <span className="arrival-lamp" aria-hidden="true" />
-        <span>
-          Waiting for the first delivery. It appears here as soon as your Git host sends a ping or a push.
-        </span>
+        <span>{t("webhook.waiting")}</span>
       </div>
     );
   }
@@ -32,8 +32,9 @@ function Arrived({ delivery }: { delivery: DeliverySummary }) {
     <div className="arrival" data-tone={isRefused ? "failed" : "success"} role="status">
       <span className="arrival-lamp" aria-hidden="true" />
       <span>
-        {isRefused ? "A delivery arrived, but was refused" : "Deliveries arrive"}: the last{" "}
-        <Moment at={delivery.created_at} />.{" "}
+        {rich(isRefused ? "webhook.arrivedRefused" : "webhook.arrived", {
+          when: <Moment at={delivery.created_at} />,
+        })}{" "}
         <Link href={`/deliveries/${delivery.id}`}>{visible(delivery.reason)}</Link>
       </span>
     </div>

@@ -1,23 +1,24 @@
 import { List, Select, Text, TextInput } from "@mantine/core";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
+import { FormFoot } from "../../components/save-bar.tsx";
 import type { TextName, TextProps } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
 import { useWebhookDraft } from "../../webhook-query.ts";
 import { hostChoices, hosts, isHostName } from "./hosts.ts";
 import { sendCommand } from "./send-command.ts";
 
-/** Which host delivers, what to fill in there, and how it proves itself. */
+/** The Git host, the steps to take there, and how its deliveries are verified. */
 export function HostPanel({ webhook }: { webhook: Webhook }) {
   const draft = useWebhookDraft(webhook, proofOf);
-  const host = hosts[draft.value.provider];
+  const host = hosts()[draft.value.provider];
   return (
-    <Panel title="Git host" about="Decides how signatures are checked and payloads are read.">
+    <Panel title={t("webhook.host")} about={t("webhook.hostAbout")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={draft.submit}>
         <Select
-          label="Host"
-          data={hostChoices}
+          label={t("webhook.hostLabel")}
+          data={hostChoices()}
           searchable
           allowDeselect={false}
           maw={340}
@@ -26,7 +27,7 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
         />
         <div className="instructions">
           <Text size="sm" fw={600} mb={4}>
-            {host.heading ?? `At ${host.label}`}
+            {host.heading ?? t("webhook.hostSteps", { host: host.name })}
           </Text>
           <List type="ordered" size="sm" spacing={4}>
             {host.steps.map((step) => (
@@ -35,7 +36,7 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
           </List>
           {draft.value.provider !== "generic" && (
             <Text size="sm" c="dimmed" mt={6}>
-              It proves itself by {host.proof}.
+              {t("webhook.hostProof", { proof: host.proof })}
             </Text>
           )}
         </div>
@@ -44,14 +45,25 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
             <GenericFields {...draft} />
             {webhook.url !== null && (
               <CopyBlock
-                title="From a shell"
+                title={t("webhook.fromShell")}
                 value={sendCommand(webhook.url, { ...webhook, ...draft.value })}
-                label="the command"
+                label={t("webhook.theCommand")}
               />
             )}
           </>
         )}
-        <SaveBar draft={draft} />
+        <FormFoot
+          draft={draft}
+          failure={t("webhook.hostNotSaved")}
+          labels={{
+            provider: t("webhook.hostLabel"),
+            secretHeader: t("webhook.secretHeader"),
+            secretQuery: t("webhook.secretQuery"),
+            verifyMode: t("webhook.proof"),
+            signaturePrefix: t("webhook.prefix"),
+            signatureEncoding: t("webhook.encoding"),
+          }}
+        />
       </form>
     </Panel>
   );
@@ -67,14 +79,16 @@ function proofOf(webhook: Webhook): Proof {
   return { provider, secretHeader, secretQuery, verifyMode, signaturePrefix, signatureEncoding };
 }
 
-const proofChoices: { value: Proof["verifyMode"]; label: string }[] = [
-  { value: "token", label: "the secret itself" },
-  { value: "hmac", label: "HMAC-SHA256 of the body" },
-  { value: "standard", label: "a signature of Standard Webhooks" },
-];
+function proofChoices(): { value: Proof["verifyMode"]; label: string }[] {
+  return [
+    { value: "token", label: t("webhook.proofToken") },
+    { value: "hmac", label: t("webhook.proofHmac") },
+    { value: "standard", label: t("webhook.proofStandard") },
+  ];
+}
 
 function verifyModeOf(chosen: string | null): Proof["verifyMode"] {
-  return proofChoices.find(({ value }) => value === chosen)?.value ?? "token";
+  return proofChoices().find(({ value }) => value === chosen)?.value ?? "token";
 }
 
 function GenericFields({
@@ -89,8 +103,8 @@ function GenericFields({
   return (
     <>
       <Select
-        label="What the sender proves itself with"
-        data={proofChoices}
+        label={t("webhook.proof")}
+        data={proofChoices()}
         allowDeselect={false}
         maw={340}
         value={value.verifyMode}
@@ -98,10 +112,10 @@ function GenericFields({
       />
       {value.verifyMode !== "standard" && (
         <>
-          <TextInput label="Header of the secret" maw={340} {...text("secretHeader")} />
+          <TextInput label={t("webhook.secretHeader")} maw={340} {...text("secretHeader")} />
           <TextInput
-            label="Query parameter of the secret"
-            description="Asked when the header is missing."
+            label={t("webhook.secretQuery")}
+            description={t("webhook.secretQueryHint")}
             maw={340}
             {...text("secretQuery")}
           />
@@ -110,13 +124,13 @@ function GenericFields({
       {value.verifyMode === "hmac" && (
         <>
           <TextInput
-            label="Prefix"
-            description="Removed before comparing, for example sha256="
+            label={t("webhook.prefix")}
+            description={t("webhook.prefixHint")}
             maw={340}
             {...text("signaturePrefix")}
           />
           <Select
-            label="Encoding"
+            label={t("webhook.encoding")}
             data={["hex", "base64"]}
             allowDeselect={false}
             maw={340}

@@ -1,22 +1,23 @@
 import { Checkbox, Group, NumberInput, Select, TagsInput, Text, TextInput } from "@mantine/core";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
-import { SaveBar } from "../../components/save-bar.tsx";
+import { FormFoot } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { ruleNames, useWebhookDraft, type WebhookRules } from "../../webhook-query.ts";
 import { ActionFields, buildOnly, everyStage } from "./actions.tsx";
 import { WhatIf } from "./what-if.tsx";
 
-const eventChoices = [
-  { value: "push", label: "pushes to branches" },
-  { value: "tag", label: "tags" },
-  { value: "merge_request", label: "merge requests" },
-] as const;
-
-/** Which deliveries start a deploy, with the answer of the past to every change before it is saved. */
+/** Which deliveries start a deploy, with the effect of unsaved changes on past deliveries. */
 export function RulesPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {
-  const draft = useWebhookDraft(webhook, rulesOf, "The rules are saved.");
+  const draft = useWebhookDraft(webhook, rulesOf, t("webhook.rulesSaved"));
   const { value, set, refused } = draft;
+  const eventChoices = [
+    { value: "push" as const, label: t("webhook.eventPush") },
+    { value: "tag" as const, label: t("webhook.eventTag") },
+    { value: "merge_request" as const, label: t("webhook.eventMergeRequest") },
+  ];
   const globs = (name: "branchFilter" | "tagFilter" | "pathFilter", label: string, placeholder: string) => (
     <TagsInput
       label={label}
@@ -27,14 +28,11 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
     />
   );
   return (
-    <Panel
-      title="What starts a deploy"
-      about="A delivery passes these from top to bottom; the first that does not fit ignores it."
-    >
+    <Panel title={t("webhook.rules")} about={t("webhook.rulesAbout")}>
       <div className="rules">
         <form className="form" onSubmit={draft.submit}>
           <Checkbox.Group
-            label="Events"
+            label={t("webhook.events")}
             value={value.events}
             onChange={(chosen) =>
               set({
@@ -49,26 +47,22 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
             </Group>
           </Checkbox.Group>
           <Text size="sm" c="dimmed">
-            In the three lists below: <code>*</code> within a level, <code>**</code> across levels,{" "}
-            <code>?</code> one character. Press Enter after each. Empty: no restriction.
+            {rich("webhook.globs", { star: <code>*</code>, stars: <code>**</code>, mark: <code>?</code> })}
           </Text>
-          {globs("branchFilter", "Branches", "main, release/**")}
-          {globs("tagFilter", "Tags", "v*")}
-          {globs("pathFilter", "Changed files", "src/**, package.json")}
+          {globs("branchFilter", t("webhook.branches"), "main, release/**")}
+          {globs("tagFilter", t("webhook.tags"), "v*")}
+          {globs("pathFilter", t("webhook.paths"), "src/**, package.json")}
           <TextInput
-            label="Skip keyword"
-            description="A commit message that contains it is skipped. Empty: [skip ci]."
+            label={t("webhook.skipKeyword")}
+            description={t("webhook.skipKeywordHint")}
             {...draft.text("skipCiKeyword")}
           />
-          <Checkbox
-            label="Also merge requests from forks (their authors can run code here)"
-            {...draft.flag("allowForks")}
-          />
+          <Checkbox label={t("webhook.allowForks")} {...draft.flag("allowForks")} />
           <Select
-            label="Builds"
+            label={t("webhook.refSource")}
             data={[
-              { value: "webhook", label: "what was pushed" },
-              { value: "project", label: "the project's own branch" },
+              { value: "webhook", label: t("webhook.refSourceWebhook") },
+              { value: "project", label: t("webhook.refSourceProject") },
             ]}
             allowDeselect={false}
             value={value.refSource}
@@ -76,10 +70,10 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           />
           <ActionFields value={value.actions} onChange={(actions) => set({ actions })} />
           <Select
-            label="Merge requests run"
+            label={t("webhook.mergeRequests")}
             data={[
-              { value: "same", label: "the same stages" },
-              { value: "own", label: "stages of their own" },
+              { value: "same", label: t("webhook.mergeRequestsSame") },
+              { value: "own", label: t("webhook.mergeRequestsOwn") },
             ]}
             allowDeselect={false}
             value={value.mergeRequestActions === null ? "same" : "own"}
@@ -87,26 +81,26 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           />
           {value.mergeRequestActions !== null && (
             <ActionFields
-              label="Stages that run for merge requests"
+              label={t("webhook.mergeRequestActions")}
               value={value.mergeRequestActions}
               onChange={(actions) => set({ mergeRequestActions: actions ?? everyStage })}
             />
           )}
           <Select
-            label="A delivery about another repository"
+            label={t("webhook.otherRepository")}
             data={[
-              { value: "warn", label: "is noted in its trace" },
-              { value: "enforce", label: "is ignored" },
+              { value: "warn", label: t("webhook.otherRepositoryWarn") },
+              { value: "enforce", label: t("webhook.otherRepositoryEnforce") },
             ]}
             allowDeselect={false}
             value={value.repositoryCheck}
             onChange={(check) => set({ repositoryCheck: check === "enforce" ? "enforce" : "warn" })}
           />
           <Select
-            label="While another task of the project is unfinished"
+            label={t("webhook.queue")}
             data={[
-              { value: "always", label: "wait in the queue" },
-              { value: "skip", label: "ignore the delivery" },
+              { value: "always", label: t("webhook.queueAlways") },
+              { value: "skip", label: t("webhook.queueSkip") },
             ]}
             allowDeselect={false}
             value={value.queuePolicy}
@@ -114,9 +108,9 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
           />
           <Group gap="md" align="flex-start" grow>
             <NumberInput
-              label="Debounce"
-              description="Pushes inside it make one task. 0: off."
-              placeholder={`${webhook.effectiveDebounceSeconds} (default)`}
+              label={t("webhook.debounce")}
+              description={t("webhook.debounceHint")}
+              placeholder={t("webhook.debounceDefault", { seconds: webhook.effectiveDebounceSeconds })}
               suffix=" s"
               min={0}
               max={86_400}
@@ -125,18 +119,18 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
               onChange={(seconds) => set({ debounceSeconds: seconds === "" ? null : Number(seconds) })}
             />
             <Select
-              label="Debounce together"
-              description="What shares one such window."
+              label={t("webhook.debounceScope")}
+              description={t("webhook.debounceScopeHint")}
               data={[
-                { value: "project", label: "all pushes of the project" },
-                { value: "ref", label: "pushes of one branch or tag" },
+                { value: "project", label: t("webhook.debounceScopeProject") },
+                { value: "ref", label: t("webhook.debounceScopeRef") },
               ]}
               allowDeselect={false}
               value={value.debounceScope}
               onChange={(scope) => set({ debounceScope: scope === "ref" ? "ref" : "project" })}
             />
           </Group>
-          <SaveBar draft={draft} />
+          <FormFoot draft={draft} failure={t("webhook.rulesNotSaved")} labels={labelsOf()} />
         </form>
         <ForManagers>
           <WhatIf projectId={projectId} rules={value} isChanged={draft.isChanged} />
@@ -148,4 +142,23 @@ export function RulesPanel({ projectId, webhook }: { projectId: number; webhook:
 
 function rulesOf(webhook: Webhook): WebhookRules {
   return Object.fromEntries(ruleNames.map((name) => [name, webhook[name]])) as WebhookRules;
+}
+
+/** Names of the fields, for conflicts. */
+function labelsOf(): Record<keyof WebhookRules, string> {
+  return {
+    events: t("webhook.events"),
+    branchFilter: t("webhook.branches"),
+    tagFilter: t("webhook.tags"),
+    pathFilter: t("webhook.paths"),
+    skipCiKeyword: t("webhook.skipKeyword"),
+    refSource: t("webhook.refSource"),
+    queuePolicy: t("webhook.queue"),
+    debounceSeconds: t("webhook.debounce"),
+    debounceScope: t("webhook.debounceScope"),
+    allowForks: t("webhook.allowForks"),
+    actions: t("webhook.actions"),
+    mergeRequestActions: t("webhook.mergeRequestActions"),
+    repositoryCheck: t("webhook.otherRepository"),
+  };
 }

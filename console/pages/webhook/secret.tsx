@@ -9,12 +9,14 @@ import { Panel, Problem } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Conflict } from "../../components/save-bar.tsx";
 import type { Webhook } from "../../shapes.ts";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";
 
 const overlapMs = 24 * 3600 * 1000;
 
-/** What signs as Standard Webhooks describes it wants its key written as `whsec_…`; that text is a good token too. */
+/** Standard Webhooks requires keys of the form `whsec_…`; such a text works as a token too. */
 function formatFor({ provider, verifyMode }: Webhook): "whsec" | "base64url" {
   const isStandard = provider === "gitlab" || (provider === "generic" && verifyMode === "standard");
   return isStandard ? "whsec" : "base64url";
@@ -35,7 +37,7 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
       ),
     {},
   );
-  const save = useSaveWebhook(projectId, "The secret is saved.");
+  const save = useSaveWebhook(projectId, t("webhook.secretSaved"));
   useUnsaved(secret !== "");
   const forget = () => {
     setSecret("");
@@ -60,16 +62,12 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
   return (
     <Panel
       id="secret"
-      title="Secret"
-      about={
-        webhook.secretSet
-          ? "One is set, stored encrypted and never shown. Deliveries that do not prove it are refused."
-          : "None is set: deliveries are not verified."
-      }
+      title={t("webhook.secret")}
+      about={webhook.secretSet ? t("webhook.secretSet") : t("webhook.secretUnset")}
     >
       {webhook.secondSecretSet && webhook.secondSecretUntil !== null && (
         <Text size="sm" mb="sm">
-          The secret before is accepted too; that ends <Moment at={webhook.secondSecretUntil} />.
+          {rich("webhook.secretOverlap", { when: <Moment at={webhook.secondSecretUntil} /> })}
         </Text>
       )}
       <ForManagers>
@@ -87,20 +85,20 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
                 })
               }
             >
-              Generate a secret
+              {t("webhook.generate")}
             </Button>
           </div>
           {generated !== null && (
-            <Alert color="tide" variant="light" title="Copy it to your Git host now">
+            <Alert color="tide" variant="light" title={t("webhook.generated")}>
               <Text size="sm" mb={8}>
-                It is shown this once. It protects you only after you have saved it here, too.
+                {t("webhook.generatedHint")}
               </Text>
-              <CopyText value={generated} label="the secret" />
+              <CopyText value={generated} label={t("webhook.secretLabel")} />
             </Alert>
           )}
           <PasswordInput
-            label={webhook.secretSet ? "New secret" : "Secret"}
-            description="Generated above, or one that your host already has."
+            label={webhook.secretSet ? t("webhook.secretNew") : t("webhook.secret")}
+            description={t("webhook.secretHint")}
             required
             autoComplete="off"
             value={secret}
@@ -108,30 +106,32 @@ export function SecretPanel({ projectId, webhook }: { projectId: number; webhook
           />
           {webhook.secretSet && (
             <Checkbox
-              label="Accept the old secret for another 24 hours, until the host has the new one"
+              label={t("webhook.keepOld")}
               checked={keepsOld}
               onChange={(event) => setKeepsOld(event.currentTarget.checked)}
             />
           )}
           {isConflict && (
             <Conflict isPending={save.isPending} onReload={reload} onOverwrite={() => send({})}>
-              The webhook, possibly its secret, was changed after this page was loaded.
+              {t("webhook.secretChanged")}
             </Conflict>
           )}
-          {save.isError && !isConflict && <Problem problem={save.error} />}
+          {save.isError && !isConflict && (
+            <Problem title={t("webhook.secretNotSaved")} problem={save.error} />
+          )}
           <Group gap="sm">
             <Button type="submit" disabled={secret === ""} loading={save.isPending}>
-              Save the secret
+              {t("webhook.saveSecret")}
             </Button>
             {webhook.secretSet && (
               <ConfirmButton
-                label="Remove it"
-                title="Remove the secret?"
-                confirm="Remove the secret"
+                label={t("webhook.removeSecret")}
+                title={t("webhook.removeSecretQuestion")}
+                confirm={t("webhook.removeSecret")}
                 isDanger
                 onConfirm={() => save.mutateAsync({ json: { clearSecret: true } })}
               >
-                Without a secret anybody who knows the address can start a deploy.
+                {t("webhook.removeSecretHint")}
               </ConfirmButton>
             )}
           </Group>

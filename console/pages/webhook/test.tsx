@@ -8,10 +8,11 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel, Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
 import { Trace } from "../../components/trace.tsx";
+import { t } from "../../text/text.ts";
 import { shortRef } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 
-/** Asks the rules about a made-up push: the decision with its trace, or a real task. */
+/** Applies the rules to a simulated push: shows the decision with its trace, or starts a real task. */
 export function TestPanel({ projectId, defaultRef }: { projectId: number; defaultRef: string }) {
   const [event, setEvent] = useState("push");
   const [ref, setRef] = useState(shortRef(defaultRef));
@@ -39,49 +40,49 @@ export function TestPanel({ projectId, defaultRef }: { projectId: number; defaul
     send.mutate(true);
   };
   return (
-    <Panel title="Test" about="Asks the saved rules about a push that nobody made.">
+    <Panel title={t("webhook.test")} about={t("webhook.testAbout")}>
       <form className="form" style={{ maxWidth: 820 }} onSubmit={submit}>
         <Group gap="md" align="flex-start" grow preventGrowOverflow={false}>
           <Select
-            label="Event"
+            label={t("webhook.testEvent")}
             data={["push", "tag", "merge_request"]}
             allowDeselect={false}
             value={event}
             onChange={(value) => setEvent(value ?? "push")}
           />
           <TextInput
-            label="Branch or tag"
+            label={t("webhook.testRef")}
             required
             value={ref}
             onChange={(changed) => setRef(changed.currentTarget.value)}
           />
           <TextInput
-            label="Commit message"
+            label={t("webhook.testMessage")}
             value={message}
             onChange={(changed) => setMessage(changed.currentTarget.value)}
           />
         </Group>
         <TagsInput
-          label="Changed files"
-          description="Press Enter after each. Empty: unknown, as some hosts send."
+          label={t("webhook.testPaths")}
+          description={t("webhook.testPathsHint")}
           value={paths}
           onChange={setPaths}
         />
         <Group gap="sm">
           <Button type="submit" loading={send.isPending}>
-            Try it
+            {t("webhook.simulate")}
           </Button>
           <ConfirmButton
-            label="Send it for real"
-            title="Send it for real?"
-            confirm="Start a task"
+            label={t("webhook.deployNow")}
+            title={t("webhook.deployNowQuestion")}
+            confirm={t("webhook.deployNow")}
             onConfirm={() => send.mutateAsync(false)}
           >
-            A real task is created, past signature, filters and debounce.
+            {t("webhook.deployNowHint")}
           </ConfirmButton>
         </Group>
       </form>
-      {send.isError && <Problem problem={send.error} />}
+      {send.isError && <Problem title={t("webhook.testFailed")} problem={send.error} />}
       {send.data !== undefined && <Result data={send.data} />}
     </Panel>
   );
@@ -96,7 +97,7 @@ function Result({ data }: { data: TestAnswer }) {
         {data.taskId === undefined ? (
           visible(data.reason)
         ) : (
-          <Link href={`/tasks/${data.taskId}`}>Watch task {data.taskId}</Link>
+          <Link href={`/tasks/${data.taskId}`}>{t("webhook.watchTask", { id: String(data.taskId) })}</Link>
         )}
       </Alert>
     );

@@ -9,6 +9,8 @@ import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Loaded } from "../../components/query.tsx";
 import type { Project, Webhook } from "../../shapes.ts";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { useSaveWebhook, type WebhookChange, webhookQuery } from "../../webhook-query.ts";
 import { buildOnly } from "./actions.tsx";
 import { Arrival } from "./arrival.tsx";
@@ -27,12 +29,11 @@ export function WebhookPage({ project }: { project: Project }) {
             <Alert
               color="red"
               variant="filled"
-              title="Anybody can start a deploy"
+              title={t("webhook.openTitle")}
               className="red-warning"
               role="alert"
             >
-              The webhook is enabled without a secret: whoever knows its address can trigger builds. Generate
-              a secret below, give it to your Git host, and save it here.
+              {t("webhook.openHint")}
             </Alert>
           )}
           <Warnings texts={loaded.warnings} />
@@ -56,7 +57,13 @@ function Warnings({ texts }: { texts: string[] }) {
   );
   if (shown.length === 0) return null;
   return (
-    <Alert color="lamp" variant="light" role="note" aria-label="Warnings" title="Worth a look">
+    <Alert
+      color="lamp"
+      variant="light"
+      role="note"
+      aria-label={t("webhook.warnings")}
+      title={t("webhook.warningsTitle")}
+    >
       <ul className="plain-list">
         {shown.map((text) => (
           <li key={text}>{text}</li>
@@ -87,12 +94,12 @@ function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook
   const save = useSaveWebhook(projectId);
   return (
     <Panel
-      title="Address"
-      about="Where your Git host delivers pushes."
+      title={t("webhook.address")}
+      about={t("webhook.addressAbout")}
       action={
         <Switch
-          label={webhook.enabled ? "Enabled" : "Disabled"}
-          aria-label="Enable the webhook"
+          label={webhook.enabled ? t("webhook.enabled") : t("webhook.disabled")}
+          aria-label={t("webhook.enable")}
           checked={webhook.enabled}
           {...(save.isPending ? { disabled: true } : {})}
           onChange={(event) => {
@@ -106,20 +113,19 @@ function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook
     >
       {webhook.url === null ? (
         <Text size="sm" c="dimmed">
-          Enable the webhook to get its address. It holds a random key, so that nobody can guess it.
+          {t("webhook.enableHint")}
         </Text>
       ) : (
         <div className="address">
-          <CopyText value={webhook.url} label="the address" />
+          <CopyText value={webhook.url} label={t("webhook.addressLabel")} />
           <ForManagers>
             <ResetKey projectId={projectId} />
           </ForManagers>
         </div>
       )}
       {webhook.url !== null && !webhook.baseUrlConfigured && (
-        <Alert color="lamp" variant="light" mt="md" title="This address is reachable from this machine only">
-          It is inferred from the listen address. Set <code>server.baseUrl</code> (without a trailing /) to
-          the address under which your Git host reaches this server, and restart.
+        <Alert color="lamp" variant="light" mt="md" title={t("webhook.localOnly")}>
+          {rich("webhook.localOnlyHint", { setting: <code>server.baseUrl</code> })}
         </Alert>
       )}
       {webhook.enabled && <Arrival projectId={projectId} />}
@@ -133,22 +139,19 @@ function PollState({ poll }: { poll: NonNullable<Webhook["poll"]> }) {
   return (
     <>
       <Text size="sm" c="dimmed" mt="md">
-        The repository is asked for missed pushes every {poll.everyMinutes} minutes; last:{" "}
-        {poll.lastAt === null ? "not yet" : <Moment at={poll.lastAt} />}
-        {poll.nextAt !== null && (
-          <>
-            , next: <Moment at={poll.nextAt} />
-          </>
-        )}
-        .
+        {rich("webhook.polled", {
+          minutes: poll.everyMinutes,
+          last: poll.lastAt === null ? t("webhook.notYet") : <Moment at={poll.lastAt} />,
+          next: poll.nextAt === null ? t("webhook.notYet") : <Moment at={poll.nextAt} />,
+        })}
       </Text>
       {poll.error !== "" && (
-        <Alert color="red" variant="light" mt="md" title="The repository could not be polled" role="alert">
+        <Alert color="red" variant="light" mt="md" title={t("webhook.pollFailed")} role="alert">
           {poll.error}
         </Alert>
       )}
       {poll.note !== "" && (
-        <Alert color="lamp" variant="light" mt="md" title="The last poll left something out">
+        <Alert color="lamp" variant="light" mt="md" title={t("webhook.pollNote")}>
           {poll.note}
         </Alert>
       )}
@@ -159,17 +162,17 @@ function PollState({ poll }: { poll: NonNullable<Webhook["poll"]> }) {
 function ResetKey({ projectId }: { projectId: number }) {
   const reset = useAct(
     () => answerOf(api.projects[":id"].webhook["reset-key"].$post({ param: { id: projectId } })),
-    { done: "The address is new; the old one answers 404 from now on.", refresh: ["webhook"] },
+    { done: t("webhook.resetKeyDone"), refresh: ["webhook"] },
   );
   return (
     <ConfirmButton
-      label="Reset the key"
-      title="Reset the key?"
-      confirm="Reset the key"
+      label={t("webhook.resetKey")}
+      title={t("webhook.resetKeyQuestion")}
+      confirm={t("webhook.resetKey")}
       isDanger
       onConfirm={() => reset.mutateAsync(undefined)}
     >
-      The address above stops working at once. Deploys stand still until your Git host has the new one.
+      {t("webhook.resetKeyHint")}
     </ConfirmButton>
   );
 }

@@ -6,13 +6,15 @@ import { Link } from "wouter";
 import { answerOf, api } from "../../api.ts";
 import { Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
+import { rich } from "../../text/rich.ts";
+import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
 import type { WebhookRules } from "../../webhook-query.ts";
 
 const last = 50;
 const shown = 12;
 
-/** Of the last deliveries: which would have gone another way under the rules as they stand in the form. */
+/** The past deliveries that the unsaved rules would decide differently. */
 export function WhatIf({
   projectId,
   rules,
@@ -34,19 +36,19 @@ export function WhatIf({
     staleTime: 0,
   });
   return (
-    <aside className="what-if" aria-label="Effect on past deliveries" aria-live="polite">
+    <aside className="what-if" aria-label={t("webhook.whatIf")} aria-live="polite">
       <Text size="sm" fw={600} mb={4}>
-        What would have happened
+        {t("webhook.whatIf")}
       </Text>
       {!isChanged ? (
         <Text size="sm" c="dimmed">
-          Change a rule, and the last {last} deliveries are judged again here, before you save.
+          {t("webhook.whatIfHint", { count: last })}
         </Text>
       ) : query.isError ? (
-        <Problem problem={query.error} />
+        <Problem title={t("webhook.whatIfNotRun")} problem={query.error} />
       ) : query.data === undefined ? (
         <Text size="sm" c="dimmed">
-          Judging…
+          {t("webhook.whatIfLoading")}
         </Text>
       ) : (
         <Answer data={query.data} />
@@ -61,18 +63,16 @@ function Answer({ data }: { data: Judged }) {
   if (data.items.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        There are no past deliveries to judge yet.
+        {t("webhook.whatIfNone")}
       </Text>
     );
   if (data.changed === 0)
-    return (
-      <Text size="sm">Of the last {data.items.length} deliveries, none would have gone another way.</Text>
-    );
+    return <Text size="sm">{t("webhook.whatIfUnchanged", { count: data.items.length })}</Text>;
   const changes = data.items.filter((item) => item.changes);
   return (
     <>
       <Text size="sm">
-        Of the last {data.items.length} deliveries, <b>{data.changed} would change</b>:
+        {rich("webhook.whatIfChanged", { total: data.items.length, changed: <b>{data.changed}</b> })}
       </Text>
       <ul className="what-if-list">
         {changes.slice(0, shown).map(({ delivery, saved, proposed }) => (
@@ -83,7 +83,9 @@ function Answer({ data }: { data: Judged }) {
               <StateLabel state={proposed.status} />
             </div>
             <Link href={`/deliveries/${delivery.id}`} className="cut">
-              {visible(`${delivery.ref || `delivery ${delivery.id}`} ${delivery.commit_message}`)}
+              {visible(
+                `${delivery.ref || t("webhook.whatIfNumber", { id: String(delivery.id) })} ${delivery.commit_message}`,
+              )}
             </Link>
             <span className="dim foreign">{visible(proposed.reason)}</span>
           </li>
@@ -91,7 +93,7 @@ function Answer({ data }: { data: Judged }) {
       </ul>
       {changes.length > shown && (
         <Text size="sm" c="dimmed">
-          and {changes.length - shown} more
+          {t("webhook.whatIfMore", { count: changes.length - shown })}
         </Text>
       )}
     </>

@@ -1,0 +1,93 @@
+import { NumberInput, Select, TextInput } from "@mantine/core";
+import type { Project } from "../../shapes.ts";
+import { t } from "../../text/text.ts";
+
+export type HealthCheck = Project["stages"]["start"]["healthCheck"];
+
+const fresh: Record<string, HealthCheck> = {
+  http: { type: "http", url: "http://127.0.0.1:8080/", timeoutSeconds: 60 },
+  tcp: { type: "tcp", host: "127.0.0.1", port: 8080, timeoutSeconds: 60 },
+  command: { type: "command", command: "", timeoutSeconds: 60 },
+};
+
+/** How a started service proves that it works. */
+export function HealthCheckFields({
+  value,
+  onChange,
+  errorOf,
+}: {
+  value: HealthCheck;
+  onChange: (check: HealthCheck) => void;
+  errorOf: (field: string) => string | undefined;
+}) {
+  return (
+    <>
+      <Select
+        label={t("stages.health")}
+        data={[
+          { value: "none", label: t("stages.healthNone") },
+          { value: "http", label: t("stages.healthHttp") },
+          { value: "tcp", label: t("stages.healthTcp") },
+          { value: "command", label: t("stages.healthCommand") },
+        ]}
+        allowDeselect={false}
+        value={value?.type ?? "none"}
+        onChange={(kind) => onChange(fresh[kind ?? ""] ?? null)}
+      />
+      {value?.type === "http" && (
+        <TextInput
+          label={t("stages.healthUrl")}
+          value={value.url}
+          error={errorOf("url")}
+          onChange={(event) => onChange({ ...value, url: event.currentTarget.value })}
+        />
+      )}
+      {value?.type === "http" && (
+        <TextInput
+          label={t("stages.healthExpect")}
+          description={t("stages.healthExpectHint")}
+          placeholder={t("stages.healthExpectAny")}
+          value={value.expect ?? ""}
+          error={errorOf("expect")}
+          onChange={(event) => {
+            const { expect: _, ...rest } = value;
+            const expect = event.currentTarget.value;
+            onChange(expect === "" ? rest : { ...rest, expect });
+          }}
+        />
+      )}
+      {value?.type === "tcp" && (
+        <TextInput
+          label={t("stages.healthHostPort")}
+          value={`${value.host}:${value.port}`}
+          error={errorOf("host") ?? errorOf("port")}
+          onChange={(event) => {
+            const [host = "", port = ""] = event.currentTarget.value.split(/:(?=\d*$|\$PORT$)/);
+            onChange({ ...value, host, port: port === "$PORT" ? port : Number(port) });
+          }}
+        />
+      )}
+      {value?.type === "command" && (
+        <TextInput
+          label={t("stages.healthCommandLine")}
+          className="script"
+          value={value.command}
+          error={errorOf("command")}
+          onChange={(event) => onChange({ ...value, command: event.currentTarget.value })}
+        />
+      )}
+      {value && (
+        <NumberInput
+          label={t("stages.healthTimeout")}
+          description={t("stages.healthTimeoutHint")}
+          suffix=" s"
+          min={1}
+          maw={220}
+          value={value.timeoutSeconds ?? ""}
+          error={errorOf("timeoutSeconds")}
+          onChange={(seconds) => onChange({ ...value, timeoutSeconds: Number(seconds) })}
+        />
+      )}
+    </>
+  );
+}

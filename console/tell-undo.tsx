@@ -1,0 +1,31 @@
+import { Button, Group } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { t } from "./text/text.ts";
+import { visible } from "./visible.ts";
+
+/** Time to notice a mistake. */
+const shownMs = 10_000;
+
+/** A notification about a change that can be undone. */
+export function tellWithUndo(message: string, undo: () => void): void {
+  const id = notifications.show({
+    message: (
+      <Group justify="space-between" wrap="nowrap">
+        <span>{visible(message)}</span>
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => {
+            notifications.hide(id);
+            undo();
+          }}
+        >
+          {t("form.undo")}
+        </Button>
+      </Group>
+    ),
+    color: "tide",
+    autoClose: shownMs,
+    withBorder: true,
+  });
+}

@@ -1,0 +1,25 @@
+/** Settings of where and how scripts run. */
+export const execution = {
+  about:
+    "With an image, scripts run in a container on a runner that has podman or docker. The workspace and the cache folders are mounted. The container ends with its script.",
+  notSaved: "Couldn't save the execution settings",
+  image: "Container image",
+  imageHint: "For all stages. Empty: no container, unless a stage has an image.",
+  imageOf: "Image of {stage}",
+  imageOfProject: "image of the project",
+  offline: "without network",
+  offlineOf: "{stage} without network",
+  isolation: "Run on",
+  isolationHint: "Tasks wait while no such runner is available.",
+  isolationNone: "any runner",
+  isolationUser: "a runner whose scripts run as another user, or in containers",
+  isolationContainer: "a runner that runs every script in a container",
+  cache: "Cache folders",
+  cacheHint:
+    "Folders of the workspace that are kept for the next task, such as .npm. Press Enter after each.",
+  memory: "Memory",
+  cpus: "Processors (containers only)",
+  processes: "Processes",
+  nice: "Niceness (0 to 19)",
+  noLimit: "no limit",
+} as const;

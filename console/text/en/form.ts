@@ -1,0 +1,22 @@
+/** Forms: saving, conflicts and confirmations. */
+export const form = {
+  save: "Save",
+  discard: "Discard",
+  cancel: "Cancel",
+  undo: "Undo",
+  saved: "Saved.",
+  undone: "The change was undone.",
+  unsavedChanges: "Unsaved changes",
+  unsaved: { one: "{count} unsaved change", other: "{count} unsaved changes" },
+  conflict: "Another user saved this first",
+  conflictHint: "Your changes are not saved.",
+  theirValue: "{field} is now",
+  takeTheirs: "Use the saved values",
+  overwrite: "Overwrite with my changes",
+  empty: "empty",
+  actionFailed: "“{action}” failed",
+  typeToConfirm: "Type {text} to confirm",
+  deployQuestion: "Deploy {project} now?",
+  deployConfirm: "Start the deploy",
+  deployHint: "This builds and deploys the current commit of {ref}.",
+} as const;

@@ -1,0 +1,33 @@
+import type { variables as english } from "../en/variables.ts";
+import type { Translated } from "../message.ts";
+
+export const variables: Translated<typeof english> = {
+  title: "环境变量",
+  about: "所有脚本都会得到这些变量。密码和令牌请保存为密钥。",
+  notSaved: "无法保存变量",
+  add: "添加变量",
+  remove: "移除 {name}",
+  theVariable: "该变量",
+  name: "名称",
+  value: "值",
+  valueOf: "{name} 的值",
+  nameMissing: "请输入名称，或移除此行。",
+  nameTaken: "另一行使用了相同的名称。",
+  pasteEnv: "粘贴 .env 文件",
+  pasteEnvSubmit: "添加这些变量",
+  envFile: "文件内容",
+  envFileHint: "每行一个 NAME=value。同名变量会得到新值。此时尚未保存。",
+  unreadLines: { other: "{count} 行不是 NAME=value 格式，将被忽略：{lines}。" },
+  secrets: "密钥",
+  secretsAbout: "值会加密保存、不再显示，并在日志中隐藏的变量。",
+  noSecrets: "还没有密钥。",
+  storeSecret: "保存密钥",
+  replaceSecret: "替换密钥",
+  secretStored: "{name} 已保存。",
+  deleteSecretShort: "删除",
+  deleteSecret: "删除密钥",
+  deleteNamed: "删除 {name}",
+  deleteQuestion: "删除密钥 {name}？",
+  deleteHint: "从下一个任务起，脚本将得不到它。此操作无法撤销。",
+  secretDeleted: "{name} 已删除。",
+};

@@ -1,0 +1,189 @@
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { userPassword } from "../support/api-server.ts";
+import { openConsole, saveBar, saveForms } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeHook, sha } from "../support/hook.ts";
+
+const { browser, server } = await setUpConsole();
+const view = await openConsole(browser, server.url);
+afterAll(() => expect(view.faults).toEqual([]));
+
+let count = 0;
+let name: string;
+let path: string;
+
+beforeEach(async () => {
+  name = `shop ${++count}`;
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name,
+    git: { url: "https://git.example.com/shop.git" },
+    env: { KEPT: "1", REPLACED: "old" },
+  });
+  path = `/projects/${id}`;
+});
+
+const saved = () => server.admin.expect<Record<string, unknown>>(200, "GET", `/api${path}`);
+
+test("one bar counts the changed fields of the page, stays in view, and its save can be undone", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings/stages`);
+  expect(await saveBar(page).count()).toBe(0);
+  await page.getByRole("textbox", { name: "build", exact: true }).fill("make");
+  await saveBar(page).getByText("1 unsaved change", { exact: true }).waitFor();
+  await page.getByLabel("Folder of deploy").fill("web");
+  await saveBar(page).getByText("2 unsaved changes", { exact: true }).waitFor();
+  await page.evaluate(() => scrollTo(0, 0));
+  const box = await saveBar(page).boundingBox();
+  expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
+  await saveForms(page);
+  expect(await saved()).toMatchObject({
+    stages: { build: { script: "make" }, deploy: { directory: "web" } },
+  });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("The change was undone.").waitFor();
+  const { stages } = await saved();
+  expect(stages).toMatchObject({ build: { script: "" } });
+  expect(JSON.stringify(stages)).not.toContain("web");
+  await page.waitForFunction(() => document.querySelector("textarea")?.value === "");
+}, 60_000);
+
+test("a refused field gets the focus, with its error next to it", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings/general`);
+  await page.getByLabel("Clone URL").fill("ftp://nowhere");
+  await page.getByLabel("Name").fill(`${name} renamed`);
+  await saveBar(page).getByRole("button", { name: "Save" }).click();
+  await page.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
+  await page.getByRole("alert").getByText("Couldn't save the general settings").waitFor();
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-invalid") === "true");
+  expect(await page.getByLabel("Clone URL").evaluate((field) => field === document.activeElement)).toBe(true);
+  await saveBar(page).getByText("2 unsaved changes").waitFor();
+  await saveBar(page).getByRole("button", { name: "Discard" }).click();
+}, 60_000);
+
+test("each section of the settings has its own address, and an address of an earlier version leads to it", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings#execution`);
+  await page.getByLabel("Container image").waitFor();
+  expect(new URL(page.url()).pathname).toBe(`${path}/settings/execution`);
+  await page.reload();
+  await page.getByLabel("Container image").waitFor();
+  const current = page.getByRole("navigation", { name: "Settings" }).locator("[aria-current=page]");
+  expect(await current.textContent()).toBe("Execution");
+}, 60_000);
+
+test("the script editor numbers its lines, colours the script, and Tab leaves it", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings/stages`);
+  const build = page.getByRole("textbox", { name: "build", exact: true });
+  const script = `# install\nnpm ci --ignore-scripts\necho "$HOME" | tee ${"x".repeat(300)}\n\n\nexit 0`;
+  await build.fill(script);
+  const editor = page.locator(".script-editor").first();
+  expect(await editor.locator(".script-lines").textContent()).toBe("1\n2\n3\n4\n5\n6");
+  expect(await editor.locator("pre").textContent()).toBe(`${script}\n`);
+  expect(await editor.locator('[data-kind="comment"]').textContent()).toBe("# install");
+  // The letters of both layers lie on each other.
+  const [text, field] = [await editor.locator("pre").boundingBox(), await build.boundingBox()];
+  expect(text && field && [text.x, text.y, text.width]).toEqual(field && [field.x, field.y, field.width]);
+  await build.focus();
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe(
+    "Folder of build",
+  );
+  await page.keyboard.press("Shift+Tab");
+  expect(await build.evaluate((element) => element === document.activeElement)).toBe(true);
+  await saveForms(page);
+  expect(await saved()).toMatchObject({ stages: { build: { script } } });
+}, 60_000);
+
+test("a pasted .env file adds and replaces variables, names lines that it leaves out, and saves nothing by itself", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings/variables`);
+  await page.getByRole("button", { name: "Paste a .env file" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog
+    .getByLabel("Content of the file")
+    .fill('# comment\nREPLACED="new value"\nexport ADDED=2 # two\nnot one\n');
+  await dialog.getByText("Line 4 is not NAME=value and is left out.").waitFor();
+  await dialog.getByRole("button", { name: "Add these variables" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.getByLabel("Value of ADDED").inputValue()).toBe("2");
+  expect(await saved()).toMatchObject({ env: { KEPT: "1", REPLACED: "old" } });
+  await saveForms(page);
+  expect((await saved()).env).toEqual({ KEPT: "1", REPLACED: "new value", ADDED: "2" });
+}, 60_000);
+
+test("a project is deleted only after its name is typed", async () => {
+  const { page, go } = view;
+  await go(`${path}/settings/delete`);
+  await page.getByRole("button", { name: "Delete the project" }).click();
+  const dialog = page.getByRole("dialog");
+  const confirm = dialog.getByRole("button", { name: "Delete the project" });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByRole("textbox").fill("shop");
+  await dialog.getByRole("textbox").press("Enter");
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByRole("textbox").fill(name);
+  await confirm.click();
+  await page.waitForURL("**/projects");
+  expect((await server.admin.request("GET", `/api${path}`)).status).toBe(404);
+}, 60_000);
+
+test("a member is removed after a question, and the removal can be undone", async () => {
+  const { page, go } = view;
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+    username: "ann",
+    password: userPassword,
+  });
+  await server.admin.expect(200, "PUT", `/api${path}/members/${id}`, { permission: "manage" });
+  const members = async () =>
+    (await server.admin.expect<{ items: object[] }>(200, "GET", `/api${path}/members`)).items;
+  await go(`${path}/settings/members`);
+  await page.getByRole("button", { name: "Remove ann" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await members()).toHaveLength(1);
+  await page.getByRole("button", { name: "Remove ann" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove the member" }).click();
+  await page.getByText("The member was removed.").waitFor();
+  expect(await members()).toEqual([]);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await eventually("the member is back", async () => (await members()).length === 1);
+  expect(await members()).toMatchObject([{ username: "ann", permission: "manage" }]);
+}, 60_000);
+
+test("a deploy starts only after a question", async () => {
+  const { page, go } = view;
+  await go(path);
+  await page.getByRole("button", { name: "Run main" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This builds and deploys the current commit of main.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const { total } = await server.admin.expect<{ total: number }>(200, "GET", "/api/tasks?pageSize=1");
+  await page.getByRole("button", { name: "Run main" }).click();
+  await dialog.getByRole("button", { name: "Start the deploy" }).click();
+  await page.waitForURL("**/tasks/*");
+  expect(await server.admin.expect(200, "GET", "/api/tasks?pageSize=1")).toMatchObject({ total: total + 1 });
+}, 60_000);
+
+test("a long commit message does not push the effect of a rule out of its panel", async () => {
+  const { page, go } = view;
+  const hook = await makeHook(server, {});
+  const message = `${"Unbroken".repeat(60)}\n\n${"many words of a long body ".repeat(40)}`;
+  await hook.deliver({ payload: { event: "push", ref: "main", commit: sha("1"), message, author: "ann" } });
+  await go(`/projects/${hook.projectId}/webhook`);
+  await page.getByLabel("Skip keyword").fill("Unbroken");
+  const effect = page.getByLabel("Effect on past deliveries");
+  await effect.getByText("would change").waitFor();
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 860 });
+    const tooWide = await effect.evaluate((panel) =>
+      [panel, ...panel.querySelectorAll("*")]
+        .filter((part) => part.getBoundingClientRect().right > panel.getBoundingClientRect().right + 1)
+        .map((part) => part.outerHTML.slice(0, 120)),
+    );
+    expect(tooWide).toEqual([]);
+  }
+  await saveBar(page).getByRole("button", { name: "Discard" }).click();
+}, 60_000);
