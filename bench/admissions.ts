@@ -1,5 +1,7 @@
 import { type Benchmark, digits, median } from "./benchmark.ts";
+import { checkouts } from "./checkouts.ts";
 import { startLoad } from "./load-process.ts";
+import { measureOwnCodes, ownCodesMethod } from "./own-codes.ts";
 import { type ServerProcess, startBareBun, startSlipway, startVerifyService } from "./server-process.ts";
 
 const connectionsPerRound = 4_000;
@@ -9,7 +11,7 @@ const atOnce = 64;
 export const admissions: Benchmark = {
   name: "admissions",
   title: "Admissions",
-  method: `Handshakes with a code that a verify service, a process of its own, answers: ${connectionsPerRound.toLocaleString("en-US")} connections a round, ${atOnce} at once, opened and kept, then released. The peer is a bare Bun server that upgrades after one \`fetch\` of the same service. Server, verify service and load generator share the machine's cores; servers take turns, the median of ${rounds} rounds counts.`,
+  method: `Handshakes with a code that a verify service, a process of its own, answers: ${connectionsPerRound.toLocaleString("en-US")} connections a round, ${atOnce} at once, opened and kept, then released. The peer is a bare Bun server that upgrades after one \`fetch\` of the same service. Server, verify service and load generator share the machine's cores; servers take turns, the median of ${rounds} rounds counts.\n\n${ownCodesMethod}`,
   async run(progress) {
     const verify = await startVerifyService();
     const servers = [await startSlipway(verify.url), await startBareBun(verify.url)];
@@ -25,6 +27,8 @@ export const admissions: Benchmark = {
     } finally {
       await Promise.all([verify.stop(), ...servers.map((server) => server.stop())]);
     }
+    const own = await measureOwnCodes(checkouts(), progress);
+    const [{ perCode, perAdmission } = { perCode: 0, perAdmission: 0 }] = own.rounds;
     const [slipway = 0, bare = 0] = rates.map(median);
     const ratio = slipway / bare;
     return {
@@ -35,8 +39,21 @@ export const admissions: Benchmark = {
           toReach: "≥ 3,000 on two cores, or 0.8 × a bare Bun upgrade with one fetch",
           isReached: slipway >= 3_000 || ratio >= 0.8,
         },
+        {
+          name: "CPU to issue an own code",
+          measured: `${digits(perCode)} µs`,
+          toReach: "≤ 250 µs",
+          isReached: perCode <= 250,
+        },
+        {
+          name: "CPU to admit a connection with an own code",
+          measured: `${digits(perAdmission)} µs`,
+          toReach: "≤ 130 µs",
+          isReached: perAdmission <= 130,
+        },
       ],
       tables: [
+        own.table,
         {
           title: "Admissions per second",
           head: ["server", "per second", "of bare Bun"],

@@ -3,6 +3,9 @@ import { resolve } from "node:path";
 /** A command for a load generator. */
 export type Order =
   | { type: "hold"; url: string; count: number; prefix: string; atOnce: number }
+  /** Makes own codes, which the next `holdIssued` uses up. */
+  | { type: "issue"; url: string; token: string; count: number; atOnce: number }
+  | { type: "holdIssued"; url: string; atOnce: number }
   | { type: "release" }
   | { type: "broadcast"; url: string; messages: number; burst: number; dataBytes: number; pauseMs: number }
   | {

@@ -55,6 +55,8 @@ export class Poster {
   readonly #socket: Socket<unknown>;
   #waiting: ((status: number) => void) | undefined;
   #held = "";
+  /** Of the last response. */
+  body = "";
 
   private constructor(socket: Socket<unknown>) {
     this.#socket = socket;
@@ -94,6 +96,7 @@ export class Poster {
     const length = Number(/content-length: (\d+)/i.exec(this.#held)?.[1] ?? 0);
     if (this.#held.length < end + 4 + length) return;
     const status = Number(this.#held.slice(9, 12));
+    this.body = this.#held.slice(end + 4);
     this.#held = "";
     this.#waiting?.(status);
   }
@@ -107,6 +110,10 @@ export function publishRequest(
   url: URL,
   body: { targetType: string; target?: string; data: string },
 ): string {
-  const json = JSON.stringify(body);
-  return `POST /feign/publish HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
+  return postRequest(url, "/feign/publish", JSON.stringify(body));
+}
+
+export function postRequest(url: URL, path: string, json: string, authorization?: string): string {
+  const credential = authorization === undefined ? "" : `Authorization: ${authorization}\r\n`;
+  return `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${credential}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`;
 }

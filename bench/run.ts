@@ -5,6 +5,8 @@
  *   npm run bench -- fan-out         only this part
  *   npm run bench -- soak            twenty minutes of mixed load
  *   npm run bench -- --dry targeted  prints, writes nothing
+ *   npm run bench -- --before ../old start
+ *                                    beside an earlier checkout, where the benchmark compares with one
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -39,8 +41,9 @@ const benchmarks: Benchmark[] = [
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { dry: { type: "boolean", default: false } },
+  options: { dry: { type: "boolean", default: false }, before: { type: "string" } },
 });
+if (values.before !== undefined) process.env.BENCH_BEFORE = values.before;
 const unknown = positionals.filter((name) => !benchmarks.some((benchmark) => benchmark.name === name));
 if (unknown.length > 0) {
   const names = benchmarks.map(({ name }) => name).join(", ");

@@ -6,7 +6,7 @@ type LogLevel = "debug" | "info" | "warn" | "error";
 type LogFormat = "auto" | "json" | "pretty";
 
 /** The values of these keys are redacted, down to the third level of a log entry. */
-const secretKeys = [
+const secretKeys = new Set([
   "authorization",
   "cookie",
   "code",
@@ -19,7 +19,8 @@ const secretKeys = [
   "lease",
   "credential",
   "privateKey",
-];
+]);
+const redactedLevels = 3;
 
 export function buildLog(
   level: LogLevel,
@@ -31,11 +32,48 @@ export function buildLog(
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[redacted]" },
+    // Not pino's own redaction, which takes ten times as long as the rest of a line.
+    formatters: { level: (label) => ({ level: label }), log: redacted },
   };
-  if (!isPretty) return pino(options, destination);
-  return pino(options, { write: (line: string) => void destination.write(prettyLine(line)) });
+  const output = destination === process.stdout ? oncePerTurn(destination) : destination;
+  if (!isPretty) return pino(options, output);
+  return pino(options, { write: (line: string) => void output.write(prettyLine(line)) });
+}
+
+type Entry = Record<string, unknown>;
+
+/** The entry itself if it contains no secret, otherwise a copy. */
+function redacted(entry: Entry, level = 1): Entry {
+  let copy: Entry | undefined;
+  for (const [key, value] of Object.entries(entry)) {
+    const safe = secretKeys.has(key) ? "[redacted]" : redactedValue(value, level);
+    if (safe === value) continue;
+    copy ??= Array.isArray(entry) ? ([...entry] as unknown as Entry) : { ...entry };
+    copy[key] = safe;
+  }
+  return copy ?? entry;
+}
+
+function redactedValue(value: unknown, level: number): unknown {
+  if (typeof value !== "object" || value === null || value instanceof Error) return value;
+  return level < redactedLevels ? redacted(value as Entry, level + 1) : value;
+}
+
+/** Writes the lines of one turn of the event loop together: each write is a system call that wakes the reader. */
+function oncePerTurn(destination: NodeJS.WriteStream): { write(line: string): void } {
+  let lines = "";
+  const flush = () => {
+    const text = lines;
+    lines = "";
+    if (text !== "") destination.write(text);
+  };
+  process.on("exit", flush);
+  return {
+    write(line) {
+      if (lines === "") setImmediate(flush);
+      lines += line;
+    },
+  };
 }
 
 const colours: Record<string, string> = {

@@ -4,26 +4,39 @@
  */
 import type { Socket } from "bun";
 import type { Order, OrderResult } from "../load-process.ts";
-import { type Counter, openSocket, Poster, publishRequest } from "../raw-client.ts";
+import { type Counter, openSocket, Poster, postRequest, publishRequest } from "../raw-client.ts";
 
 const counter: Counter = { bytes: 0 };
 const held: Socket<unknown>[] = [];
+const issued: string[] = [];
 let closed = 0;
 
 const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Promise<OrderResult> } = {
-  async hold({ url, count, prefix, atOnce }) {
+  hold: ({ url, count, prefix, atOnce }) => open(url, count, atOnce, (index) => `${prefix}${index}`),
+
+  async issue({ url, token, count, atOnce }) {
+    const target = new URL(url);
+    const posters = await Promise.all(Array.from({ length: atOnce }, () => Poster.connect(target)));
     const startedAt = performance.now();
     let next = 0;
-    let refused = 0;
-    const open = async () => {
+    let failed = 0;
+    const run = async (poster: Poster) => {
       while (next < count) {
-        const { socket } = await openSocket(new URL(url), `${prefix}${next++}`, counter, () => closed++);
-        if (socket) held.push(socket);
-        else refused++;
+        const body = JSON.stringify({ userId: `user${next++}` });
+        const status = await poster.post(postRequest(target, "/api/push/codes", body, `Bearer ${token}`));
+        if (status === 201) issued.push((JSON.parse(poster.body) as { code: string }).code);
+        else failed++;
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, open));
-    return { count: count - refused, failed: refused, seconds: (performance.now() - startedAt) / 1000 };
+    await Promise.all(posters.map(run));
+    const seconds = (performance.now() - startedAt) / 1000;
+    for (const poster of posters) poster.close();
+    return { count: count - failed, failed, seconds };
+  },
+
+  holdIssued({ url, atOnce }) {
+    const codes = issued.splice(0);
+    return open(url, codes.length, atOnce, (index) => codes[index] ?? "");
   },
 
   async release() {
@@ -77,6 +90,27 @@ const orders: { [K in Order["type"]]: (order: Extract<Order, { type: K }>) => Pr
     return { count: requests, failed, seconds };
   },
 };
+
+async function open(
+  url: string,
+  count: number,
+  atOnce: number,
+  codeOf: (index: number) => string,
+): Promise<OrderResult> {
+  const startedAt = performance.now();
+  const target = new URL(url);
+  let next = 0;
+  let refused = 0;
+  const run = async () => {
+    while (next < count) {
+      const { socket } = await openSocket(target, codeOf(next++), counter, () => closed++);
+      if (socket) held.push(socket);
+      else refused++;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
+  return { count: count - refused, failed: refused, seconds: (performance.now() - startedAt) / 1000 };
+}
 
 const arrivalDeadlineMs = 30_000;
 

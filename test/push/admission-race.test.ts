@@ -106,7 +106,10 @@ describe("a place is reserved before any waiting", () => {
         hasReachedBus: () => true,
         isAllowedOrigin: () => true,
         connectRate: new ConnectRate(0, systemClock),
-        verifier: { verify: () => promise.then(() => "rejected") } as unknown as CodeVerifier,
+        verifier: {
+          isOwn: () => false,
+          verify: () => promise.then(() => "rejected"),
+        } as unknown as CodeVerifier,
         connections: new Connections(),
         counters: newPushCounters(),
       },

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { buildLog } from "../../src/log.ts";
 
@@ -33,6 +34,32 @@ test.each(["json", "pretty"] as const)(
     expect(written).not.toContain("tell-nobody");
   },
 );
+
+test("redaction reaches lists, and leaves the logged object as it is", () => {
+  let written = "";
+  const destination = { write: (text: string) => (written += text) } as unknown as NodeJS.WriteStream;
+  const entry = { calls: [{ token: "tell-nobody", path: "/x" }], at: new Date(0), count: 2 };
+  buildLog("info", "json", destination).info(entry, "said");
+  expect(JSON.parse(written)).toMatchObject({
+    calls: [{ token: "[redacted]", path: "/x" }],
+    at: "1970-01-01T00:00:00.000Z",
+    count: 2,
+  });
+  expect(entry.calls[0]?.token).toBe("tell-nobody");
+});
+
+test("lines of the last turn are written also when the process exits or fails", async () => {
+  const log = join(import.meta.dir, "../../src/log.ts");
+  for (const [ending, code] of [
+    ["process.exit(3)", 3],
+    ['throw new Error("lost")', 1],
+  ] as const) {
+    const script = `import { buildLog } from ${JSON.stringify(log)}; buildLog("info", "json").info("last words"); ${ending};`;
+    const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });
+    expect(await new Response(child.stdout).text()).toContain("last words");
+    expect(await child.exited).toBe(code);
+  }
+});
 
 test("a pretty line escapes what a terminal would interpret", () => {
   let written = "";

@@ -45,6 +45,11 @@ export class CodeVerifier {
     this.#parts = parts;
   }
 
+  /** Whether the code is verified by this process. */
+  isOwn(code: string): boolean {
+    return this.#parts.own !== null && code.startsWith(ownCodePrefix);
+  }
+
   /** Never throws: a code that cannot be verified is refused. */
   async verify(request: VerifyRequest): Promise<VerifyResult> {
     const { clock, observe, onFault } = this.#parts;
@@ -61,7 +66,7 @@ export class CodeVerifier {
 
   async #verify(request: VerifyRequest): Promise<VerifyResult> {
     const { own, remote } = this.#parts;
-    if (own && request.code.startsWith(ownCodePrefix)) return (await own(request)) ?? "rejected";
+    if (own && this.isOwn(request.code)) return (await own(request)) ?? "rejected";
     return remote ? remote(request) : "rejected";
   }
 }

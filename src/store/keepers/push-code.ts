@@ -1,5 +1,8 @@
+import type { Insertable } from "kysely";
 import type { PushCode, PushCodeKeeper } from "../../model/push-code.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
 import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
+import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 
 const shape = rowShape<PushCode, "push_codes">({
@@ -11,17 +14,21 @@ const shape = rowShape<PushCode, "push_codes">({
   endsAt: optional(time),
 });
 
-export function buildPushCodeKeeper({ db }: Scope): PushCodeKeeper {
+const insertCode = fixedQuery(shape.columns, (db, row: Insertable<Schema["push_codes"]>) =>
+  db.insertInto("push_codes").values(row),
+);
+const takeCode = fixedQuery(["code_hash"], (db, { code_hash }: { code_hash: string }) =>
+  db.deleteFrom("push_codes").where("code_hash", "=", code_hash).returningAll(),
+);
+
+export function buildPushCodeKeeper(scope: Scope): PushCodeKeeper {
+  const { db } = scope;
   return {
     async create(code) {
-      await db.insertInto("push_codes").values(shape.insert(code)).execute();
+      await insertCode(scope, shape.insert(code));
     },
     async consume(codeHash, now) {
-      const row = await db
-        .deleteFrom("push_codes")
-        .where("code_hash", "=", codeHash)
-        .returningAll()
-        .executeTakeFirst();
+      const [row] = await takeCode(scope, { code_hash: codeHash });
       if (row === undefined) return null;
       const code = shape.read(row);
       return code.expiresAt > now ? code : null;

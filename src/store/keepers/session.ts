@@ -1,4 +1,5 @@
 import type { Session, SessionKeeper } from "../../model/user.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
 import { plain, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
@@ -13,7 +14,12 @@ const shape = rowShape<Session, "sessions">({
   expiresAt: time,
 });
 
-export function buildSessionKeeper({ db }: Scope): SessionKeeper {
+const selectByHash = fixedQuery(["hash"], (db, { hash }: { hash: string }) =>
+  db.selectFrom("sessions").selectAll().where("token_hash", "=", hash),
+);
+
+export function buildSessionKeeper(scope: Scope): SessionKeeper {
+  const { db } = scope;
   return {
     async create(session) {
       const row = await db
@@ -24,11 +30,7 @@ export function buildSessionKeeper({ db }: Scope): SessionKeeper {
       return shape.read(row);
     },
     async byTokenHash(tokenHash) {
-      const row = await db
-        .selectFrom("sessions")
-        .selectAll()
-        .where("token_hash", "=", tokenHash)
-        .executeTakeFirst();
+      const [row] = await selectByHash(scope, { hash: tokenHash });
       return row === undefined ? null : shape.read(row);
     },
     async listOfUser(userId) {

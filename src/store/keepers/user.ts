@@ -1,4 +1,5 @@
 import type { User, UserKeeper, UserWithPassword } from "../../model/user.ts";
+import { fixedQuery } from "../query/fixed-query.ts";
 import { cappedCount, pageOf } from "../query/page.ts";
 import { flag, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -13,8 +14,13 @@ const shape = rowShape<UserWithPassword, "users">({
   createdAt: time,
 });
 
+const selectUser = fixedQuery(["id"], (db, { id }: { id: number }) =>
+  db.selectFrom("users").selectAll().where("id", "=", id),
+);
+
 /** User names are unique regardless of case, so that `Ann` cannot impersonate `ann`. */
-export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
+export function buildUserKeeper(scope: Scope): UserKeeper {
+  const { db, dialect } = scope;
   const read = (row: object): User => {
     const { passwordHash: _, ...user } = shape.read(row);
     return user;
@@ -33,7 +39,7 @@ export function buildUserKeeper({ db, dialect }: Scope): UserKeeper {
       return read(row);
     },
     async byId(id) {
-      const row = await db.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirst();
+      const [row] = await selectUser(scope, { id });
       return row === undefined ? null : read(row);
     },
     async byUsername(username) {
