@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../errors.ts";
-import { gitTimeoutMs } from "../../git/remote.ts";
 import type { Log } from "../../log.ts";
 import type { Poll } from "../../model/ref-tip.ts";
 import { finishPoll, takePolls } from "./poll-operations.ts";
@@ -30,8 +29,9 @@ export interface PollerOptions extends PollOptions {
 
 /** Projects that one server polls at a time; each runs one git command at a time. */
 const maxParallel = 3;
-/** A hold is extended before each git command. */
-const holdMs = gitTimeoutMs + 30_000;
+/** The hold of a killed server ends soon, so that another server can poll the project; a poll that runs extends its hold. */
+const holdMs = 15_000;
+const extendEveryMs = 5_000;
 const longestPauseMs = 30_000;
 const shortestPauseMs = 200;
 
@@ -73,9 +73,12 @@ export function buildPoller(options: PollerOptions): Poller {
 
   async function pollOne(projectId: number): Promise<void> {
     const nothing = { found: [], basis: null, note: "" };
+    // A hold that cannot be extended ends the poll before its next git command.
+    const extending = setInterval(() => void extend().catch(() => undefined), extendEveryMs);
     const found = await pollProject({ projectId, stop: closing.signal, extend }, options).catch(
       (error: unknown) => ({ ...nothing, error: `The poll failed: ${messageOf(error).slice(0, 300)}` }),
     );
+    clearInterval(extending);
     const isDone = !closing.signal.aborted;
     const error = isDone ? (found?.error ?? "") : "";
     try {

@@ -224,13 +224,12 @@ export class DeployLoad {
     while (this.#isRunning && elapsedMs() < endAt) await Bun.sleep(50);
   }
 
+  /** Tasks that a delivery or a notification has named; polls make tasks without a delivery. */
   #unfinished({ id }: LoadProject): number {
-    const made = this.#deliveries.flatMap(({ projectId, taskId }) =>
-      projectId === id ? (taskId ?? []) : [],
-    );
-    const ended = new Set(
-      this.#receiver.received.filter(({ type }) => endEvents.includes(type)).map(({ taskId }) => taskId),
-    );
+    const isOwn = ({ projectId }: { projectId: number }) => projectId === id;
+    const told = this.#receiver.received.filter(isOwn);
+    const made = [...this.#deliveries.filter(isOwn), ...told].flatMap(({ taskId }) => taskId ?? []);
+    const ended = new Set(told.filter(({ type }) => endEvents.includes(type)).map(({ taskId }) => taskId));
     return new Set(made.filter((taskId) => !ended.has(taskId))).size;
   }
 

@@ -3,7 +3,7 @@ import { elapsedMs } from "../timeline.ts";
 
 export interface NotificationReceiver {
   port: number;
-  readonly received: (Notification & { at: number })[];
+  readonly received: (Notification & { at: number; projectId: number })[];
   stop(): void;
 }
 
@@ -14,11 +14,15 @@ export function receiveNotifications(): NotificationReceiver {
     hostname: "127.0.0.1",
     port: 0,
     async fetch(incoming) {
-      const body = (await incoming.json()) as { type: string; data: { task: { id: number } } };
+      const body = (await incoming.json()) as {
+        type: string;
+        data: { task: { id: number; projectId: number } };
+      };
       received.push({
         webhookId: incoming.headers.get("webhook-id") ?? "",
         type: body.type,
         taskId: body.data.task.id,
+        projectId: body.data.task.projectId,
         at: elapsedMs(),
       });
       return new Response(null, { status: 204 });

@@ -26,9 +26,10 @@ export function stageScript(recordFile: string, beats: number, last: string[] = 
 
 /** The lines that a script prints to the log of its task. */
 export const printedLines = {
-  read(text: string, stage: string, attempt: number): { number: number; total: number } | null {
+  /** `attempt` null: of any attempt. */
+  read(text: string, stage: string, attempt: number | null): { number: number; total: number } | null {
     const found = /line (\d+) of (\d+) of (\w+) in attempt (\d+)$/.exec(text);
-    if (!found || found[3] !== stage || Number(found[4]) !== attempt) return null;
+    if (!found || found[3] !== stage || (attempt !== null && Number(found[4]) !== attempt)) return null;
     return { number: Number(found[1]), total: Number(found[2]) };
   },
 };

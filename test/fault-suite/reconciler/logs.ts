@@ -4,7 +4,7 @@ import { type Violation, violation } from "./violation.ts";
 
 export function checkLogs({ tasks, projects, logs, liveLines }: History): Violation[] {
   const taskById = new Map(tasks.map((task) => [task.id, task]));
-  // A task that waited for an approval has printed its build twice, so of releases only the start is compared.
+  // A start runs once. After an approval it is a later attempt than that of the workspace, which the script prints.
   const releases = new Set(projects.flatMap(({ id, release }) => (release ? [id] : [])));
   const stagesOf = (task: TaskView | undefined) =>
     task && releases.has(task.projectId) ? ["start"] : ["build", "deploy"];
@@ -44,7 +44,8 @@ function checkNumbers({ taskId, lines }: TaskLog): Violation[] {
 function checkContent({ taskId, lines }: TaskLog, task: TaskView | undefined, stages: string[]): Violation[] {
   if (task?.state !== "success") return [];
   return stages.flatMap((stage) => {
-    const printed = lines.flatMap(({ text }) => printedLines.read(text, stage, task.attempt) ?? []);
+    const attempt = stage === "start" ? null : task.attempt;
+    const printed = lines.flatMap(({ text }) => printedLines.read(text, stage, attempt) ?? []);
     const total = printed[0]?.total ?? 0;
     const isComplete =
       total > 0 && printed.length === total && printed.every(({ number }, place) => number === place + 1);
