@@ -1,43 +1,116 @@
 import { describe, expect, test } from "bun:test";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { TaskApproval } from "../../src/model/approval/task-approval.ts";
+import type { Project } from "../../src/model/project.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
+import { prepareApproval } from "../../src/task/approval/request-approval.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleProject, sampleTask } from "../support/samples.ts";
+import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("requests for approval on $name", async ({ make }) => {
   const { store } = await setUpStore(make);
 
-  test("an expired one cannot be approved, and is canceled", async () => {
-    const project = await store.projects.create(sampleProject());
+  /** A task that waits until this time, with its workspace at this runner. */
+  async function waitingTask(project: Project, expiresAt: Date, runnerId = 1) {
     const { git, stages, env, image } = project;
+    const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
     const approval: TaskApproval = {
       state: "waiting",
       notByPusher: false,
       expiresAfterMinutes: noApproval.expiresAfterMinutes,
       requestedAt: new Date(0).toISOString(),
-      expiresAt: new Date(1).toISOString(),
+      expiresAt: expiresAt.toISOString(),
       by: null,
       at: null,
       comment: "",
       pinned: { git, stages, env, image },
-      built: { taskId: 1, attempt: 1, runnerId: 1 },
+      built: { taskId: id, attempt: 1, runnerId },
     };
-    const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
-    await store.tasks.change(id, { whileIn: ["queued"], set: { state: "waiting", approval } });
+    const set = { state: "waiting", approval, runnerId, attempt: 1 } as const;
+    await store.tasks.change(id, { whileIn: ["queued"], set });
+    return id;
+  }
+  const approve = (id: number) =>
+    store.run(answerApproval, { id, isApproved: true, username: "ann", comment: "" });
+  const later = new Date(Date.now() + 3_600_000);
+
+  test("an expired one cannot be approved and is canceled; more than two hundred others stay", async () => {
+    const project = await store.projects.create(sampleProject());
+    const id = await waitingTask(project, new Date(1));
+    for (let count = 0; count < 205; count++) await waitingTask(project, later);
     expect(await store.tasks.unfinishedOfProject(project.id)).toEqual([]);
-    const fault = await failureOf(
-      store.run(answerApproval, { id, isApproved: true, username: "ann", comment: "" }),
-    );
-    expect(String(fault)).toContain("has expired");
+    expect(String(await failureOf(approve(id)))).toContain("has expired");
     const ended = await store.run(endApprovals, null);
-    expect(ended.map(({ task }) => task.id)).toContain(id);
+    expect(ended.map(({ task }) => task.id)).toEqual([id]);
     expect(await store.tasks.byId(id)).toMatchObject({
       state: "canceled",
       reason: "nobody approved it in time",
       approval: { state: "expired" },
     });
+    expect((await store.tasks.waiting(project.id)).length).toBe(205);
+    expect((await store.tasks.countByState()).waiting).toBe(205);
+  });
+
+  test("an approved one is claimed by the runner with its workspace only, or by another one when that runner is gone", async () => {
+    const registered = { local: false, disabled: false, concurrency: 9, createdAt: sampleTime, labels: [] };
+    const [one, two] = [
+      await store.runners.create({ ...registered, name: "one", tokenHash: "one" }),
+      await store.runners.create({ ...registered, name: "two", tokenHash: "two" }),
+    ];
+    const now = await store.now();
+    const features = ["releases", "approvals"];
+    for (const { id } of [one, two]) await store.runners.update(id, { lastSeenAt: now, features });
+    const project = await store.projects.create({
+      ...sampleProject({ name: "bound" }),
+      deploy: { ...noApproval, approval: "required" },
+    });
+    const id = await waitingTask(project, later, one.id);
+    await approve(id);
+    const claim = (runnerId: number, more: object = {}) =>
+      store.tasks.claim({
+        runnerId,
+        labels: [],
+        concurrency: 9,
+        approvals: true,
+        leaseHash: `lease ${runnerId}`,
+        leaseUntil: later,
+        now,
+        ...more,
+      });
+    const goneBefore = new Date(now.getTime() - 90_000);
+    expect(await claim(two.id, { goneBefore })).toBeNull();
+    expect(await claim(one.id, { approvals: false })).toBeNull();
+    // A project of which one task waits for its runner is not blocked for the others.
+    await store.projects.update(project.id, { deploy: noApproval });
+    const other = await store.tasks.create(sampleTask({ projectId: project.id }));
+    expect((await claim(two.id, { goneBefore }))?.id).toBe(other.id);
+    await store.tasks.change(other.id, { whileIn: ["dispatched"], set: { state: "success" } });
+    await store.runners.update(one.id, { lastSeenAt: new Date(now.getTime() - 100_000) });
+    expect((await claim(two.id, { goneBefore }))?.id).toBe(id);
+    // Its workspace is at the other runner: it is built again with what was pinned.
+    expect(await store.run(prepareApproval, id)).toMatchObject({
+      task: { state: "dispatched", approval: { state: "building", by: null, built: null } },
+      line: { text: expect.stringContaining("its approval is requested again") },
+    });
+  });
+
+  test("a runner of an earlier version gets no task of a project with the rule", async () => {
+    const old = await store.runners.create({
+      ...{ local: false, disabled: false, concurrency: 9, createdAt: sampleTime, labels: [] },
+      ...{ name: "old", tokenHash: "old" },
+    });
+    const project = await store.projects.create(sampleProject({ name: "guarded" }));
+    const { id } = await store.tasks.create(sampleTask({ projectId: project.id }));
+    await store.projects.update(project.id, { deploy: { ...noApproval, approval: "required" } });
+    const claim = async () =>
+      store.tasks.claim({
+        ...{ runnerId: old.id, labels: [], concurrency: 9, leaseHash: "old", leaseUntil: later },
+        now: await store.now(),
+      });
+    expect(await claim()).toBeNull();
+    await store.projects.update(project.id, { deploy: noApproval });
+    expect((await claim())?.id).toBe(id);
   });
 });

@@ -12,7 +12,7 @@ export interface Approvals {
   stop(): void;
 }
 
-const lookEveryMs = 30_000;
+const lookEveryMs = 5_000;
 
 export function buildApprovals(parts: { store: Store; events: TaskEvents; log: Log }): Approvals {
   const { store, events, log } = parts;

@@ -109,7 +109,7 @@ export function waitingFor(
   );
   if (equipped.length > 0 && fit.length === 0)
     return lasting(
-      `${equipped.map(({ name }) => name).join(", ")} is of an older version that cannot do what ${needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check"} of this project asks for; update that runner`,
+      `${equipped.map(({ name }) => name).join(", ")} ${equipped.length > 1 ? "are" : "is"} of an older version that cannot do what ${needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check"} of this project asks for; update ${equipped.length > 1 ? "one of them" : "that runner"}`,
     );
   const away = project.homeRunnerId === null ? null : homeFault(project.homeRunnerId, runners, fit, now);
   if (project.homeRunnerId !== null) return away;

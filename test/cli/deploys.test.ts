@@ -1,0 +1,72 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { guardedProject } from "../support/approval-scene.ts";
+import { buildCli } from "../support/cli.ts";
+import { setUpDeploy } from "../support/deploy-setup.ts";
+import { eventually } from "../support/eventually.ts";
+
+setDefaultTimeout(60_000);
+
+const { server, repository, commit } = await setUpDeploy({ "webhook.reconcileMinutes": 0.02 });
+const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+  name: "shell",
+  scopes: ["write"],
+});
+const slipway = buildCli({ SLIPWAY_URL: server.url, SLIPWAY_TOKEN: token });
+
+test("task approve and task reject answer a deploy that waits", async () => {
+  const { id, deployed } = await guardedProject(server, { url: repository.url, dataDir: server.dataDir });
+  const first = await server.reach((await server.run(id)).id, "waiting");
+  const rejected = await slipway(["task", "reject", String(first.id), "--comment", "not today"]);
+  expect(rejected).toMatchObject({ exitCode: 0, stdout: `Task ${first.id} is canceled.\n` });
+  expect((await server.task(first.id)).reason).toBe("rejected by admin: not today");
+  const again = await slipway(["task", "approve", String(first.id)]);
+  expect(again.exitCode).not.toBe(0);
+  expect(again.stderr).toContain(`Task ${first.id} does not wait for an approval: it is canceled.`);
+  const second = await server.reach((await server.run(id)).id, "waiting");
+  const approved = await slipway(["task", "approve", String(second.id), "--json"]);
+  expect(approved.json()).toMatchObject({ id: second.id, approval: { state: "approved", by: "admin" } });
+  await server.reach(second.id, "success");
+  expect(deployed()).toEqual([`${commit} red 2`]);
+});
+
+test("project rollback returns to the previous release, or to the one that --to names, and follows it to its end", async () => {
+  const file = `${server.dataDir}/rolled-back`;
+  const project = await server.project(repository.url, { deploy: `echo $CI_COMMIT >> ${file}` });
+  const lines = async () => (await Bun.file(file).text()).trim().split("\n");
+  const none = await slipway(["project", "rollback", String(project)]);
+  expect(none.exitCode).not.toBe(0);
+  expect(none.stderr).toContain("has no earlier release to return to");
+  const first = await server.reach((await server.run(project)).id, "success");
+  const second = await repository.push({ "app.txt": "two\n" });
+  const latest = await server.reach((await server.run(project)).id, "success");
+  const back = await slipway(["project", "rollback", String(project), "--follow"]);
+  expect(back).toMatchObject({ exitCode: 0 });
+  expect(await lines()).toEqual([commit, second, commit]);
+  const forth = await slipway([
+    "project",
+    "rollback",
+    String(project),
+    "--to",
+    String(latest.id),
+    "--follow",
+  ]);
+  expect(forth.exitCode).toBe(0);
+  expect(await lines()).toEqual([commit, second, commit, second]);
+  const releases = await slipway(["project", "releases", String(project)]);
+  expect(releases.stdout).toContain(`${latest.id}`);
+  expect(releases.stdout).toContain(first.commit?.slice(0, 8) ?? "no commit");
+});
+
+test("hook poll says when the repository was asked, and what came of it", async () => {
+  const project = await server.project(repository.url, { build: "true" });
+  const poll = () => slipway(["hook", "poll", String(project)]);
+  expect(await poll()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("not polled") });
+  await server.admin.expect(200, "PUT", `/api/projects/${project}/webhook`, { enabled: true });
+  await eventually("the repository was asked", async () => /last: 20\d\d-/.test((await poll()).stdout));
+  expect((await poll()).stdout).toMatch(/^last: 20.*\nnext: 20.*, every 0.02 minutes\n/);
+  const gone = await server.project("https://127.0.0.1:1/none.git", { build: "true" });
+  await server.admin.expect(200, "PUT", `/api/projects/${gone}/webhook`, { enabled: true });
+  await eventually("the error is shown", async () =>
+    (await slipway(["hook", "poll", String(gone)])).stdout.includes("error: "),
+  );
+});
