@@ -20,6 +20,8 @@ import { t } from "./text/text.ts";
 // The overview and the sign-in are the first load; each other page comes when it is first opened.
 const Projects = lazy(() => import("./pages/projects.tsx"));
 const Project = lazy(() => import("./pages/project.tsx"));
+const NewProject = lazy(() => import("./pages/set-up/new-project.tsx"));
+const Connect = lazy(() => import("./pages/set-up/connect.tsx"));
 const Tasks = lazy(() => import("./pages/tasks.tsx"));
 const Task = lazy(() => import("./pages/task.tsx"));
 const Deliveries = lazy(() => import("./pages/deliveries.tsx"));
@@ -82,6 +84,8 @@ function Pages() {
     <Switch>
       <Route path="/" component={Overview} />
       <Route path="/projects" component={Projects} />
+      <Route path="/projects/new" component={NewProject} />
+      <Route path="/projects/:id/set-up">{({ id }) => byId(id, (number) => <Connect id={number} />)}</Route>
       <Route path="/projects/:id/settings/:section">
         {({ id, section }) =>
           isSettingsSection(section) ? (

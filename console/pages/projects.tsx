@@ -38,10 +38,6 @@ export default function Projects() {
   const ids = items.map((project) => project.id);
   useLiveProjects(ids);
   const tasks = useProjectTasks(ids);
-  // Not after the page was left for the new project: that would lead back here.
-  const stopAdding = () => {
-    if (new URLSearchParams(location.search).has("add")) change({ add: "" });
-  };
   const isEmpty = query.data?.total === 0 && search === "" && groupId === "";
   return (
     <>
@@ -102,13 +98,7 @@ export default function Projects() {
           />
         </>
       )}
-      <AddProject
-        isOpen={mayAdd && filters.add !== ""}
-        onClose={stopAdding}
-        groups={groups}
-        groupId={groupId}
-        isAdmin={isAdmin}
-      />
+      <AddProject isOpen={mayAdd && filters.add !== ""} groupId={groupId} />
     </>
   );
 }

@@ -13,6 +13,7 @@ import { members } from "./en/members.ts";
 import { notify } from "./en/notify.ts";
 import { push } from "./en/push.ts";
 import { runners } from "./en/runners.ts";
+import { setUp } from "./en/set-up.ts";
 import { settings } from "./en/settings.ts";
 import { signIn } from "./en/sign-in.ts";
 import { stages } from "./en/stages.ts";
@@ -44,6 +45,7 @@ export const en = {
   notify,
   push,
   runners,
+  setUp,
   settings,
   signIn,
   stages,

@@ -15,6 +15,7 @@ import { members } from "./zh-cn/members.ts";
 import { notify } from "./zh-cn/notify.ts";
 import { push } from "./zh-cn/push.ts";
 import { runners } from "./zh-cn/runners.ts";
+import { setUp } from "./zh-cn/set-up.ts";
 import { settings } from "./zh-cn/settings.ts";
 import { signIn } from "./zh-cn/sign-in.ts";
 import { stages } from "./zh-cn/stages.ts";
@@ -46,6 +47,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   notify,
   push,
   runners,
+  setUp,
   settings,
   signIn,
   stages,

@@ -23,6 +23,7 @@ import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
 import type { AppContext, Part } from "./part.ts";
 import type { PushPart } from "./push-part.ts";
+import { buildSetUpPart } from "./set-up/set-up-part.ts";
 import { buildTaskPart, gitUrlRulesOf } from "./task-part.ts";
 import { buildWebhookPart } from "./webhook-part.ts";
 
@@ -74,6 +75,7 @@ export async function buildDeployPart(
     baseUrl: baseUrl.current,
     ownUrl: () => ownUrl.current().url,
   });
+  const setUp = buildSetUpPart(context);
   const codes = buildPushCodes(store.pushCodes, clock);
   const operations = pushOperationsOf(config, push);
   const history =
@@ -96,6 +98,7 @@ export async function buildDeployPart(
     credentials,
     webhook,
     tasks,
+    setUp,
     push: { codes, operations, consoleAccess, history },
   });
   const facts = [
@@ -132,6 +135,7 @@ export async function buildDeployPart(
       history?.close();
       await expiredSessions.close();
       await consoleAccess.close();
+      setUp.close();
       await webhook.close();
       await tasks.close();
       await store.close();

@@ -11,6 +11,7 @@ import type { Handler } from "../http/server.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import type { AppContext } from "./part.ts";
+import type { SetUpPart } from "./set-up/set-up-part.ts";
 import { gitUrlRulesOf, type TaskPart } from "./task-part.ts";
 import type { WebhookPart } from "./webhook-part.ts";
 
@@ -20,12 +21,13 @@ export interface ManagementOptions {
   credentials: Credentials;
   webhook: WebhookPart;
   tasks: TaskPart;
+  setUp: SetUpPart;
   push: PushDeps;
 }
 
 /** Accounts and the management API over them. */
 export function buildManagement(context: AppContext, options: ManagementOptions) {
-  const { store, secrets, credentials, webhook, tasks, push } = options;
+  const { store, secrets, credentials, webhook, tasks, setUp, push } = options;
   const { config, log, metrics, clock } = context;
   const baseUrl = config["server.baseUrl"];
   const passwords = buildPasswords();
@@ -52,6 +54,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],
     webhook: { ...webhook, debounceSeconds: config["webhook.debounceSeconds"] },
+    setUp,
     push,
     trustedProxies: networksOf(config["server.trustedProxies"]),
     secureCookie: secureCookieOf(config),

@@ -28,10 +28,20 @@ export interface RemoteCommit {
   pathsUnknownBecause: string | null;
 }
 
+export interface RootFiles {
+  names: string[];
+  /** Text by name. Larger files are cut off. */
+  texts: Map<string, string>;
+}
+
 /** Reads a repository at its host. Credentials are in a folder that `close` removes. */
 export interface Remote {
   /** The branches, the tags, or both, by their full names. */
   refs(kinds: readonly ("heads" | "tags")[]): Promise<Map<string, RemoteRef>>;
+  /** The branches, and the one that a clone checks out; null: the repository is empty. */
+  branches(): Promise<{ names: string[]; default: string | null }>;
+  /** The files in the root of a ref, and the text of those that `wanted` names. */
+  rootFiles(ref: string, wanted: readonly string[]): Promise<RootFiles>;
   /** The commit that a ref has now. `earlier`: the commit to compare its paths with, if known. */
   commitOf(ref: string, earlier: string | null): Promise<RemoteCommit>;
   close(): void;
@@ -142,6 +152,28 @@ export function openRemote(options: RemoteOptions): Remote {
       const what = "git could not list the branches and tags";
       return parsed(await must(what, "ls-remote", "--quiet", "--", remote.url, ...patterns));
     },
+    async branches() {
+      const what = "git could not read the repository";
+      const args = ["ls-remote", "--quiet", "--symref", "--", remote.url, "HEAD", "refs/heads/*"];
+      return branchesIn(await must(what, ...args));
+    },
+    async rootFiles(ref, wanted) {
+      const what = `git could not fetch ${toShortRef(ref)}`;
+      const clone = await emptyClone();
+      try {
+        await must(what, ...fetchInto(clone, `+${ref}:${newRef}`));
+        const listed = await must(what, "--git-dir", clone, "ls-tree", "-z", "--name-only", newRef);
+        const names = listed.split(separator).filter((name) => name !== "");
+        const texts = new Map<string, string>();
+        for (const name of wanted.filter((file) => names.includes(file))) {
+          const shown = await git("--git-dir", clone, "cat-file", "blob", `${newRef}:${name}`);
+          if (shown.end === "exited" && shown.exitCode === 0) texts.set(name, shown.output);
+        }
+        return { names, texts };
+      } finally {
+        rmSync(clone, { recursive: true, force: true });
+      }
+    },
     async commitOf(ref, earlier) {
       const what = `git could not fetch ${toShortRef(ref)}`;
       const clone = await emptyClone();
@@ -185,6 +217,15 @@ function parsed(list: string): Map<string, RemoteRef> {
     refs.set(peeled ?? ref, { commit: name, object: peeled === null ? name : (known?.object ?? name) });
   }
   return refs;
+}
+
+function branchesIn(list: string): { names: string[]; default: string | null } {
+  const lines = list.split("\n").map((line) => line.split("\t"));
+  const prefix = "refs/heads/";
+  const names = lines.flatMap(([, ref = ""]) => (ref.startsWith(prefix) ? [ref.slice(prefix.length)] : []));
+  const head = lines.find(([target = "", ref]) => ref === "HEAD" && target.startsWith("ref: "))?.[0] ?? "";
+  const chosen = head.replace(`ref: ${prefix}`, "");
+  return { names, default: names.includes(chosen) ? chosen : (names[0] ?? null) };
 }
 
 function whyOf(run: GitRun, remote: GitRemote): string {

@@ -58,14 +58,19 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
 test("a project is added, its stages, environment, secrets and notifications are saved", async () => {
   const { page, go } = view;
   await go("/projects?add=1");
-  const form = page.getByRole("dialog");
+  await page.waitForURL("**/projects/new");
+  const form = page.locator("main form");
   await form.getByLabel("Name").fill("shop");
-  await form.getByLabel("Clone address").fill("ftp://nowhere");
+  await form.getByLabel("Clone URL").fill("ftp://nowhere");
   await form.getByRole("button", { name: "Add the project" }).click();
   await form.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
-  await form.getByLabel("Clone address").fill("https://git.example.com/shop.git");
+  await form.getByLabel("Clone URL").fill("https://git.example.com/shop.git");
+  await form.getByText("Couldn't read the repository").waitFor();
+  expect(await form.getByLabel(/^Name/).inputValue()).toBe("shop");
   await form.getByRole("button", { name: "Add the project" }).click();
-  await page.waitForURL("**/settings/stages");
+  await page.waitForURL("**/set-up");
+  await page.getByText("Waiting for the first delivery").waitFor();
+  await go("/projects/1/settings/stages");
 
   const panel = (title: string) =>
     page.locator(".panel").filter({ has: page.getByRole("heading", { name: title, exact: true }) });

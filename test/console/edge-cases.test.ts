@@ -39,10 +39,13 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   const { page, go, faults, close } = await openConsole(browser, server.url);
   await go("/projects");
   await page.getByRole("button", { name: "Add a project" }).first().click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Name").fill("fresh");
-  await dialog.getByLabel("Clone address").fill("https://git.example.com/fresh.git");
-  await dialog.getByRole("button", { name: "Add the project" }).click();
+  const form = page.locator("main form");
+  await form.getByLabel("Clone URL").fill("https://git.example.com/fresh.git");
+  await form.getByLabel("Name").fill("fresh");
+  await form.getByRole("button", { name: "Add the project" }).click();
+  await page.getByRole("link", { name: "Go to the project" }).click();
+  await page.getByRole("tab", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "Stages", exact: true }).click();
   const build = page.getByRole("textbox", { name: "build", exact: true });
   await build.waitFor();
   const top = await build.evaluate((field) => field.getBoundingClientRect().top);

@@ -93,6 +93,8 @@ const pages: [string, (s: ConsoleScene) => string, string][] = [
   ["its members", (s) => `/projects/${s.shopId}/settings/members`, "Members"],
   ["its notifications", (s) => `/projects/${s.shopId}/settings/notifications`, "Signing key"],
   ["its commit statuses", (s) => `/projects/${s.shopId}/settings/commit-status`, "Commit status token"],
+  ["a new project", () => "/projects/new", "Clone URL"],
+  ["its connection", (s) => `/projects/${s.shopId}/set-up`, "Waiting for your first push"],
   ["a failed task", (s) => `/tasks/${s.failedTaskId}`, "exit code 1"],
   ["a running task", (s) => `/tasks/${s.runningTaskId}`, "Follow"],
   ["deliveries", () => "/deliveries", "Outcome"],
@@ -151,10 +153,10 @@ test("an error of the server appears at its field, once", async () => {
   await go("/projects");
   await inScheme(page, "light");
   await page.getByRole("button", { name: "Add a project" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Name").fill("shop 2");
-  await dialog.getByLabel("Clone address").fill("nowhere");
-  await dialog.getByRole("button", { name: "Add the project" }).click();
+  const form = page.locator("main form");
+  await form.getByLabel("Name").fill("shop 2");
+  await form.getByLabel("Clone URL").fill("nowhere");
+  await form.getByRole("button", { name: "Add the project" }).click();
   const said = page.getByText("must be an https or ssh address", { exact: false });
   await said.waitFor();
   expect(await said.count()).toBe(1);

@@ -33,6 +33,7 @@ export const apiAccess: Record<string, string> = {
   "GET /api/projects/{id}": "project view",
   "PATCH /api/projects/{id}": "project manage",
   "DELETE /api/projects/{id}": "project manage",
+  "POST /api/repositories/inspect": "signed-in",
   "GET /api/projects/{id}/members": "project view",
   "PUT /api/projects/{id}/members/{userId}": "project manage",
   "DELETE /api/projects/{id}/members/{userId}": "project manage",

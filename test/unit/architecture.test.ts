@@ -20,6 +20,7 @@ const everyPart = [
   "http",
   "push",
   "sample",
+  "set-up",
   "webhook",
   "task",
   "account",
@@ -43,6 +44,7 @@ const parts: Part[] = [
     imports: [
       "push",
       "sample",
+      "set-up",
       "webhook",
       "task",
       "account",
@@ -57,6 +59,12 @@ const parts: Part[] = [
   { name: "push", files: /^src\/push\//, imports: ["bus interface", "model", "git rules", "base"] },
   // It starts git and knows the folders of runners, which webhooks do not.
   { name: "sample", files: /^src\/sample\//, imports: ["webhook", "model", "git rules", "base"] },
+  // It reads repositories and calls the APIs of Git hosts for a user who adds a project.
+  {
+    name: "set-up",
+    files: /^src\/set-up\//,
+    imports: ["webhook", "task", "git", "model", "git rules", "base"],
+  },
   { name: "webhook", files: /^src\/webhook\//, imports: ["task", "git", "model", "git rules", "base"] },
   {
     name: "task",

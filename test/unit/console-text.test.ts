@@ -94,7 +94,6 @@ const unconverted = new Set<string>([
   "console/components/state.tsx",
   "console/components/task-parts.tsx",
   "console/components/waiting-approvals.tsx",
-  "console/pages/add-project.tsx",
   "console/pages/overview.tsx",
   "console/pages/project.tsx",
   "console/pages/projects.tsx",

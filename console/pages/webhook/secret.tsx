@@ -13,14 +13,9 @@ import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { useSaveWebhook } from "../../webhook-query.ts";
+import { formatFor } from "./secret-format.ts";
 
 const overlapMs = 24 * 3600 * 1000;
-
-/** Standard Webhooks requires keys of the form `whsec_…`; such a text works as a token too. */
-function formatFor({ provider, verifyMode }: Webhook): "whsec" | "base64url" {
-  const isStandard = provider === "gitlab" || (provider === "generic" && verifyMode === "standard");
-  return isStandard ? "whsec" : "base64url";
-}
 
 /** The shared secret: generated here, shown once, pasted at the host, saved. */
 export function SecretPanel({ projectId, webhook }: { projectId: number; webhook: Webhook }) {

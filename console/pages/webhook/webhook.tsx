@@ -11,11 +11,11 @@ import { Loaded } from "../../components/query.tsx";
 import type { Project, Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { useSaveWebhook, type WebhookChange, webhookQuery } from "../../webhook-query.ts";
-import { buildOnly } from "./actions.tsx";
+import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { Arrival } from "./arrival.tsx";
 import { HostPanel } from "./host.tsx";
 import { RulesPanel } from "./rules.tsx";
+import { safeStart } from "./safe-start.ts";
 import { SecretPanel } from "./secret.tsx";
 import { TestPanel } from "./test.tsx";
 
@@ -71,22 +71,6 @@ function Warnings({ texts }: { texts: string[] }) {
       </ul>
     </Alert>
   );
-}
-
-/**
- * What a new webhook starts with, as far as nothing else was chosen: the project's branch, a window for each branch, and
- * merge requests that are built only.
- */
-function safeStart({ git }: Project, webhook: Webhook): WebhookChange {
-  const isTag = git.ref.startsWith("refs/tags/");
-  return {
-    enabled: true,
-    ...(webhook.branchFilter.length === 0 && !isTag
-      ? { branchFilter: [git.ref.replace(/^refs\/heads\//, "")] }
-      : {}),
-    ...(webhook.mergeRequestActions === null ? { mergeRequestActions: buildOnly } : {}),
-    debounceScope: "ref",
-  };
 }
 
 function AddressPanel({ project, webhook }: { project: Project; webhook: Webhook }) {

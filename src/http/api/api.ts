@@ -23,6 +23,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { Inspections } from "../../set-up/inspect.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
@@ -47,6 +48,7 @@ import { projectsApi } from "./projects.ts";
 import { type PushDeps, pushApi } from "./push.ts";
 import { releasesApi } from "./releases.ts";
 import { replaysApi } from "./replays.ts";
+import { repositoriesApi } from "./repositories.ts";
 import { answerFaults, prepareRequests, type RequestDeps } from "./request.ts";
 import { newApi } from "./route.ts";
 import { runnersApi } from "./runners.ts";
@@ -78,6 +80,7 @@ export interface ApiDeps extends RequestDeps {
     debounceSeconds: number;
     pollStateOf: Poller["stateOf"];
   };
+  setUp: { inspections: Inspections };
   push: PushDeps;
 }
 
@@ -104,6 +107,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", deliveriesApi({ keepers: store, clock }))
     .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))
+    .route("/api", repositoriesApi(deps.setUp.inspections))
     .route(
       "/api",
       tasksApi({

@@ -34,7 +34,7 @@ const deleteSecret = route("delete", "/projects/{id}/secrets/{name}", {
   responses: { 204: noContent },
 });
 
-const credentialBody = z
+export const credentialBody = z
   .discriminatedUnion("type", [
     strict({
       type: z.literal("token"),

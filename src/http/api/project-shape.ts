@@ -52,7 +52,7 @@ const checkedUrl = text(2000).refine(
   "must be a URL that starts with http:// or https://",
 );
 
-const healthCheck = z
+export const healthCheck = z
   .discriminatedUnion("type", [
     strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
     strict({

@@ -86,5 +86,7 @@ export function gitOriginOf(url: string): string {
 }
 
 function hint(rules: GitUrlRules): string {
-  return rules.allowLocal ? "" : "; other addresses need the setting tasks.allowLocalRepositories";
+  return rules.allowLocal
+    ? ""
+    : "; for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server";
 }

@@ -1,0 +1,252 @@
+import { Autocomplete, Button, Select, Text, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useCallback, useRef, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { useAct } from "../../act.ts";
+import { ApiProblem, answerOf, api } from "../../api.ts";
+import { PageHead, Panel, Problem } from "../../components/page.tsx";
+import { ScriptEditor } from "../../components/script-editor.tsx";
+import { groupChoices, useGroups } from "../../group-query.ts";
+import { meQuery } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { useUnsaved } from "../../unsaved.ts";
+import {
+  type CredentialFields,
+  credentialOf,
+  type Inspected,
+  noCredential,
+  type Preset,
+  RepositoryStep,
+} from "./repository-step.tsx";
+
+const stageNames = ["build", "deploy", "start"] as const;
+
+interface Fields {
+  url: string;
+  name: string;
+  ref: string;
+  groupId: number | null;
+  preset: string;
+  build: string;
+  deploy: string;
+  start: string;
+}
+
+const empty: Fields = {
+  url: "",
+  name: "",
+  ref: "main",
+  groupId: null,
+  preset: "",
+  build: "",
+  deploy: "",
+  start: "",
+};
+
+/** A page that adds a project: its repository is read, and name, branch and stages are suggested. */
+export default function NewProject() {
+  const [, go] = useLocation();
+  const [search] = useSearchParams();
+  const { data: me } = useQuery(meQuery);
+  const isAdmin = me?.role === "admin";
+  const groups = useGroups().filter(({ permission }) => permission === "manage");
+  const asked = groups.find(({ id }) => String(id) === search.get("groupId"));
+  const onlyGroup = !isAdmin && groups.length === 1 ? groups[0] : undefined;
+  const [fields, setFields] = useState<Fields>(empty);
+  const [typed, setTyped] = useState<CredentialFields>(noCredential);
+  const [checked, setChecked] = useState<CredentialFields>(noCredential);
+  const [found, setFound] = useState<Inspected | null>(null);
+  /** What the last suggestion filled in: fields that the user changed are kept. */
+  const suggested = useRef<Fields>(empty);
+  const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
+  const preset = found?.presets.find(({ name }) => name === fields.preset);
+
+  const suggest = useCallback((inspected: Inspected) => {
+    setFound(inspected);
+    const next = suggestionOf(inspected);
+    const before = suggested.current;
+    suggested.current = { ...before, ...next };
+    setFields((now) => {
+      const untouched = Object.entries(next).filter(
+        ([name]) => now[name as keyof Fields] === before[name as keyof Fields],
+      );
+      return { ...now, ...Object.fromEntries(untouched) };
+    });
+  }, []);
+  const add = useAct(
+    () => addProject({ ...fields, groupId }, preset, credentialOf(fields.url.trim(), typed)),
+    { done: ({ name }) => t("setUp.added", { name }), refresh: ["projects", "overview"] },
+  );
+  useUnsaved(fields.url !== "" && !add.isPending && !add.isSuccess);
+  const refused = add.error instanceof ApiProblem ? add.error : null;
+  const set = (change: Partial<Fields>) => setFields((before) => ({ ...before, ...change }));
+  const text = (name: keyof Fields & ("url" | "name" | "build" | "deploy" | "start"), path: string) => ({
+    value: fields[name],
+    error: refused?.about(path),
+    onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
+  });
+  const choose = (name: string | null) => {
+    const chosen = found?.presets.find((each) => each.name === name);
+    set({ preset: name ?? "", ...scriptsOf(chosen) });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // The error is shown below; the text is kept for another attempt.
+    add.mutateAsync(undefined).then(
+      ({ id }) => go(`/projects/${id}/set-up${found?.provider ? `?host=${found.provider}` : ""}`),
+      () => {},
+    );
+  };
+  const shownPaths = new Set(["git.url", "git.ref", "name", "groupId", ...stageNames.map(scriptPath)]);
+  return (
+    <>
+      <PageHead title={t("setUp.title")} about={t("setUp.about")} />
+      <form onSubmit={submit} className="stack">
+        <RepositoryStep
+          urlField={text("url", "git.url")}
+          fields={typed}
+          credential={checked}
+          onCredential={(credential, isChecked) => {
+            setTyped(credential);
+            if (isChecked) setChecked(credential);
+          }}
+          onInspected={suggest}
+        />
+        <Panel title={t("setUp.project")}>
+          <div className="form">
+            <TextInput label={t("setUp.name")} required {...text("name", "name")} />
+            <Autocomplete
+              label={t("setUp.ref")}
+              required
+              data={[...new Set(found?.branches ?? [])]}
+              limit={50}
+              value={fields.ref}
+              error={refused?.about("git.ref")}
+              onChange={(ref) => set({ ref })}
+            />
+            {groups.length > 0 && (
+              <Select
+                label={t("setUp.group")}
+                description={t("setUp.groupHint")}
+                placeholder={isAdmin ? t("setUp.noGroup") : t("setUp.chooseGroup")}
+                required={!isAdmin}
+                clearable={isAdmin}
+                allowDeselect={false}
+                searchable
+                data={groupChoices(groups)}
+                value={groupId === null ? null : String(groupId)}
+                error={refused?.about("groupId")}
+                onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
+              />
+            )}
+          </div>
+        </Panel>
+        <Panel title={t("setUp.stages")} about={t("setUp.stagesAbout")}>
+          <div className="form wide-form">
+            <Select
+              label={t("setUp.preset")}
+              allowDeselect={false}
+              maw={420}
+              data={[
+                ...(found?.presets ?? []).map(({ name, because }) => ({
+                  value: name,
+                  label: t("setUp.presetBecause", { preset: presetTitles()[name], file: because }),
+                })),
+                { value: "", label: t("setUp.presetEmpty") },
+              ]}
+              value={fields.preset}
+              onChange={choose}
+            />
+            {stageNames.map((name) => (
+              <ScriptEditor
+                key={name}
+                label={stageTitles()[name]}
+                minLines={2}
+                {...text(name, scriptPath(name))}
+              />
+            ))}
+            {preset !== undefined && Object.keys(preset.env).length > 0 && (
+              <Text size="sm" c="dimmed">
+                {t("setUp.variables", {
+                  names: Object.entries(preset.env)
+                    .map(([name, value]) => `${name}=${value}`)
+                    .join(", "),
+                })}
+              </Text>
+            )}
+          </div>
+        </Panel>
+        {add.error !== null && !(refused?.isAbout(shownPaths) ?? false) && (
+          <Problem title={t("setUp.notAdded")} problem={add.error} />
+        )}
+        <div>
+          <Button type="submit" size="md" loading={add.isPending}>
+            {t("setUp.submit")}
+          </Button>
+        </div>
+      </form>
+    </>
+  );
+}
+
+function scriptPath(name: string): string {
+  return `stages.${name}.script`;
+}
+
+function stageTitles() {
+  return { build: t("stages.build"), deploy: t("stages.deploy"), start: t("stages.start") };
+}
+
+function presetTitles(): Record<Preset["name"], string> {
+  return {
+    compose: t("setUp.preset_compose"),
+    dockerfile: t("setUp.preset_dockerfile"),
+    node: t("setUp.preset_node"),
+    "node-static": t("setUp.preset_node_static"),
+    maven: t("setUp.preset_maven"),
+    gradle: t("setUp.preset_gradle"),
+    go: t("setUp.preset_go"),
+    static: t("setUp.preset_static"),
+  };
+}
+
+function scriptsOf(preset: Preset | undefined): Pick<Fields, "build" | "deploy" | "start"> {
+  const { build = "", deploy = "", start = "" } = preset ?? {};
+  return { build, deploy, start };
+}
+
+function suggestionOf({ name, defaultBranch, presets }: Inspected): Partial<Fields> {
+  const [best] = presets;
+  return {
+    name,
+    ref: defaultBranch ?? "main",
+    preset: best?.name ?? "",
+    ...scriptsOf(best),
+  };
+}
+
+async function addProject(
+  { url, name, ref, groupId, build, deploy, start }: Fields,
+  preset: Preset | undefined,
+  credential: ReturnType<typeof credentialOf>,
+) {
+  const started = preset && { previous: preset.previous, healthCheck: preset.healthCheck };
+  const project = await answerOf(
+    api.projects.$post({
+      json: {
+        name,
+        groupId,
+        git: { url: url.trim(), ref },
+        stages: {
+          build: { script: build },
+          deploy: { script: deploy },
+          start: { script: start, ...started },
+        },
+        ...(preset ? { env: preset.env, cache: preset.cache } : {}),
+      },
+    }),
+  );
+  if (credential)
+    await answerOf(api.projects[":id"].credential.$put({ param: { id: project.id }, json: credential }));
+  return project;
+}

@@ -1,0 +1,69 @@
+import { Fault } from "../../errors.ts";
+import { providerNames } from "../../model/webhook-config.ts";
+import type { Inspections } from "../../set-up/inspect.ts";
+import { presetNames } from "../../set-up/presets.ts";
+import { type ApiContext, callerOf } from "./context.ts";
+import { credentialBody } from "./project-secrets.ts";
+import { healthCheck } from "./project-shape.ts";
+import { newApi, routesOf } from "./route.ts";
+import { text } from "./scalars.ts";
+import { json, jsonBody, strict, z } from "./shape.ts";
+
+const route = routesOf("set-up");
+
+const presetShape = z
+  .object({
+    name: z.enum(presetNames),
+    because: z.string().openapi({ description: "The file that suggests the preset.", example: "Dockerfile" }),
+    build: z.string(),
+    deploy: z.string(),
+    start: z.string(),
+    previous: z.enum(["stop-first", "stop-after-healthy", "keep"]),
+    env: z.record(z.string(), z.string()),
+    cache: z.array(z.string()),
+    healthCheck,
+  })
+  .openapi("Preset");
+
+const inspectRepository = route("post", "/repositories/inspect", {
+  summary: "Read a repository before it becomes a project",
+  description:
+    "Detects the Git host, reads the branches and the files in the root with the given credential, and suggests stages. Nothing is " +
+    "stored. If the repository cannot be read, `problem` says why. For admins and for managers of a group.",
+  access: "signed-in",
+  request: { body: jsonBody(strict({ url: text(2000, 1), credential: credentialBody.optional() })) },
+  responses: {
+    200: json(
+      "What was found.",
+      z
+        .object({
+          provider: z.enum(providerNames).nullable(),
+          name: z.string(),
+          problem: z.string(),
+          needsCredential: z.boolean(),
+          defaultBranch: z.string().nullable(),
+          branches: z.array(z.string()),
+          presets: z.array(presetShape),
+        })
+        .openapi("InspectedRepository"),
+    ),
+  },
+});
+
+export function repositoriesApi(inspections: Inspections) {
+  return newApi().openapi(inspectRepository, async (c) => {
+    await mayAddProjects(c);
+    const { url, credential } = c.req.valid("json");
+    return c.json(await inspections.inspect(url, credential ?? null), 200);
+  });
+}
+
+/** The server connects to an address that the caller chose, so the caller must be able to add a project with it. */
+async function mayAddProjects(c: ApiContext): Promise<void> {
+  const caller = callerOf(c);
+  if (caller.role === "admin") return;
+  const groups = (await c.var.permissions.visibleGroupIds(caller)) ?? [];
+  const permissionOn = await c.var.permissions.permissionsOn("group", caller);
+  if (groups.some((id) => permissionOn(id) === "manage")) return;
+  throw new Fault("forbidden", "Only administrators and managers of a group may add projects.");
+}

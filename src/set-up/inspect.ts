@@ -1,0 +1,143 @@
+import { mkdirSync } from "node:fs";
+import { Fault } from "../errors.ts";
+import { openRemote, RemoteError } from "../git/remote.ts";
+import { type GitUrlRules, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
+import type { GitCredential } from "../model/project.ts";
+import type { ProviderName } from "../model/webhook-config.ts";
+import { type Preset, presetsFor, readFiles } from "./presets.ts";
+
+export interface InspectedRepository {
+  /** Null: the URL does not tell. */
+  provider: ProviderName | null;
+  name: string;
+  /** Empty: the repository could be read. */
+  problem: string;
+  /** Whether another credential may help. */
+  needsCredential: boolean;
+  defaultBranch: string | null;
+  branches: string[];
+  presets: Preset[];
+}
+
+export interface InspectOptions {
+  gitUrlRules: GitUrlRules;
+  /** Folder for temporary files. */
+  temp: string;
+  knownHosts: string;
+  env: Record<string, string | undefined>;
+}
+
+export interface Inspections {
+  inspect(url: string, credential: GitCredential | null): Promise<InspectedRepository>;
+  close(): void;
+}
+
+/** A repository with more branches still works; the list in the console is shortened. */
+const maxBranches = 500;
+/** Each inspection is a git process that may wait for a slow host. */
+const maxInspections = 4;
+
+export function buildInspections(options: InspectOptions): Inspections {
+  const stop = new AbortController();
+  let running = 0;
+
+  async function read(url: string, credential: GitCredential | null) {
+    mkdirSync(options.temp, { recursive: true, mode: 0o700 });
+    const { temp, knownHosts, env } = options;
+    const isLocal = gitUrlFault(url, { allowLocal: false, samplesDir: "" }) !== null;
+    const remote = openRemote({
+      remote: { url, allowLocal: isLocal || options.gitUrlRules.allowLocal, credential },
+      ...{ temp, knownHosts, env },
+      stop: stop.signal,
+      beforeEach: async () => {},
+    });
+    try {
+      const branches = await remote.branches();
+      if (branches.default === null) return { ...branches, presets: [] };
+      const { names, texts } = await remote.rootFiles(`refs/heads/${branches.default}`, readFiles);
+      return { ...branches, presets: presetsFor(names, texts, serviceNameOf(url)) };
+    } finally {
+      remote.close();
+    }
+  }
+
+  return {
+    async inspect(url, credential) {
+      const fault = gitUrlFault(url, options.gitUrlRules);
+      if (fault !== null)
+        throw new Fault("invalid", `The clone URL ${fault}.`, { fields: [{ field: "url", message: fault }] });
+      if (running >= maxInspections)
+        throw new Fault("unavailable", "Other repositories are being read; try again.", {
+          retryAfterSeconds: 3,
+        });
+      running++;
+      const known = { provider: providerOf(url), name: repositoryNameOf(url) };
+      try {
+        const { names, default: defaultBranch, presets } = await read(url, credential);
+        const branches = names.slice(0, maxBranches);
+        return { ...known, problem: "", needsCredential: false, defaultBranch, branches, presets };
+      } catch (error) {
+        if (!(error instanceof RemoteError)) throw error;
+        const needsCredential = isAboutCredential(error.message);
+        return {
+          ...known,
+          ...{ problem: error.message, needsCredential, defaultBranch: null, branches: [], presets: [] },
+        };
+      } finally {
+        running--;
+      }
+    },
+    close: () => stop.abort(),
+  };
+}
+
+/** Hosts answer "not found" for a private repository, and git asks for a user name that it cannot get. */
+function isAboutCredential(problem: string): boolean {
+  return /authenti|username|password|credential|permission denied|publickey|not found|40[134]|access|denied/i.test(
+    problem,
+  );
+}
+
+const providers: Readonly<Record<string, ProviderName>> = {
+  "github.com": "github",
+  "gitlab.com": "gitlab",
+  "gitee.com": "gitee",
+  "codeberg.org": "gitea",
+  "gitea.com": "gitea",
+  "bitbucket.org": "bitbucket",
+  "codeup.aliyun.com": "codeup",
+};
+
+/** The host in a clone URL: a public service, or a server whose name tells. */
+export function providerOf(url: string): ProviderName | null {
+  const host = gitAddressOf(url)?.host;
+  if (host === undefined) return null;
+  const known = providers[host];
+  if (known !== undefined) return known;
+  const named = ["gitlab", "gitea", "forgejo", "gogs", "github", "bitbucket", "gitee"].find((name) =>
+    host.split(/[.-]/).includes(name),
+  );
+  return named === "forgejo" ? "gitea" : ((named ?? null) as ProviderName | null);
+}
+
+function repositoryNameOf(url: string): string {
+  const path = gitAddressOf(url)?.path ?? url;
+  return decoded(path.split("/").filter(Boolean).at(-1) ?? "").replace(/\.git$/, "");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A name that containers and folders may have. */
+function serviceNameOf(url: string): string {
+  const name = repositoryNameOf(url)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return name === "" ? "service" : name.slice(0, 40);
+}
