@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { deliveryQuery } from "../delivery-query.ts";
 import type { Delivery } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { t } from "../text/text.ts";
 import { exactText } from "../time-text.ts";
 import { visible } from "../visible.ts";
@@ -49,7 +50,7 @@ function Outcome({ delivery }: { delivery: Delivery }) {
       <div>
         <StateLabel state={delivery.status} strong />
         <Text size="sm" mt={4} className="foreign">
-          {visible(delivery.reason)}
+          {reasonIn(delivery.reason, delivery.reason_parts)}
         </Text>
       </div>
       <ReplayOne delivery={delivery} />

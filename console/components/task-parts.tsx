@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Task } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { Elapsed, Moment } from "./moment.tsx";
@@ -54,7 +55,7 @@ export function TaskTimes({ task }: { task: Task }) {
 /** Why no runner can take the task at the moment. */
 export function Waiting({ task }: { task: Task }) {
   if (task.waiting === undefined) return null;
-  return <div className="waiting">{visible(task.waiting)}</div>;
+  return <div className="waiting">{reasonIn(task.waiting, task.waitingParts ?? [])}</div>;
 }
 
 /** Who or what started it; where a project always builds its own branch, by a push to which other one. */

@@ -1,4 +1,5 @@
 import type { TraceResult } from "../../src/model/delivery.ts";
+import { type ReasonPart, reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { type TextKey, t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -9,6 +10,7 @@ interface Step {
   value: string;
   pattern: string;
   detail: string;
+  detailParts: ReasonPart[];
 }
 
 const marks = {
@@ -77,7 +79,9 @@ export function Trace({ steps }: { steps: Step[] }) {
                   )}
                 </div>
               )}
-              {step.detail !== "" && <div className="foreign step-detail">{visible(step.detail)}</div>}
+              {step.detail !== "" && (
+                <div className="foreign step-detail">{reasonIn(step.detail, step.detailParts)}</div>
+              )}
             </div>
           </li>
         );

@@ -15,6 +15,7 @@ import { usePolling } from "../live.ts";
 import { allProjectsQuery } from "../project-query.ts";
 import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { t } from "../text/text.ts";
 import { shortCommit } from "../time-text.ts";
 import { visible } from "../visible.ts";
@@ -108,7 +109,7 @@ export function DeliveryList({
             cell: (delivery) => (
               <>
                 <Pushed delivery={delivery} />
-                <div className="reason foreign">{visible(delivery.reason)}</div>
+                <div className="reason foreign">{reasonIn(delivery.reason, delivery.reason_parts)}</div>
               </>
             ),
             isWhole: true,

@@ -17,6 +17,7 @@ import { projectQuery } from "../project-query.ts";
 import { outputQuery, useRollback } from "../release-query.ts";
 import type { Task } from "../shapes.ts";
 import { taskQuery, useCancelTask, useRerunTask } from "../task-query.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { shortCommit } from "../time-text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
@@ -87,12 +88,12 @@ function TaskView({ task }: { task: Task }) {
         </div>
         {task.reason !== "" && task.state !== "success" && (
           <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note">
-            {visible(task.reason)}
+            {reasonIn(task.reason, task.reasonParts)}
           </Alert>
         )}
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">
-            {visible(task.waiting)}
+            {reasonIn(task.waiting, task.waitingParts ?? [])}
           </Alert>
         )}
         <Stages task={task} log={log} />

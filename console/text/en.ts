@@ -12,6 +12,7 @@ import { live } from "./en/live.ts";
 import { members } from "./en/members.ts";
 import { notify } from "./en/notify.ts";
 import { push } from "./en/push.ts";
+import { reason } from "./en/reason.ts";
 import { runners } from "./en/runners.ts";
 import { setUp } from "./en/set-up.ts";
 import { settings } from "./en/settings.ts";
@@ -44,6 +45,7 @@ export const en = {
   members,
   notify,
   push,
+  reason,
   runners,
   setUp,
   settings,

@@ -14,6 +14,7 @@ import { live } from "./zh-cn/live.ts";
 import { members } from "./zh-cn/members.ts";
 import { notify } from "./zh-cn/notify.ts";
 import { push } from "./zh-cn/push.ts";
+import { reason } from "./zh-cn/reason.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { setUp } from "./zh-cn/set-up.ts";
 import { settings } from "./zh-cn/settings.ts";
@@ -46,6 +47,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   members,
   notify,
   push,
+  reason,
   runners,
   setUp,
   settings,

@@ -4,6 +4,7 @@ import type { Project } from "../model/project.ts";
 import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
+import { reasonText } from "../reason/reason.ts";
 import type { TaskEvents } from "./events/task-events.ts";
 import { enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
@@ -60,7 +61,7 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
     async cancel(task, username) {
       const { task: now, event } = await store.run(cancelTask, {
         id: task.id,
-        reason: `canceled by ${username}`,
+        reason: reasonText("canceled_by", { user: username }),
       });
       if (event !== null) events[event](now);
       return now;

@@ -8,6 +8,7 @@ import type {
   DeliverySummary,
 } from "../model/delivery.ts";
 import type { WebhookConfig } from "../model/webhook-config.ts";
+import { reasonText } from "../reason/reason.ts";
 import { filter, maxFilterSteps, newFilterWork, stepsOf } from "./decide/filters.ts";
 import { outcomes } from "./decide/outcome.ts";
 import { summaryOf } from "./decide/record.ts";
@@ -85,7 +86,7 @@ function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; 
   const outcome = filter(event, rules, waysIn.dryRun, newTrace(), filtering);
   const judgement: Judgement =
     outcome === null
-      ? { status: "accepted", code: "accepted", reason: "All filters passed." }
+      ? { status: "accepted", code: "accepted", reason: reasonText("all_passed") }
       : { status: outcomes[outcome.code].status, code: outcome.code, reason: outcome.reason };
   return { judgement, steps: stepsOf(choosing) + stepsOf(filtering) };
 }

@@ -89,9 +89,9 @@ const parts: Part[] = [
   // What a ref and a clone URL may look like: the server and the runner must agree.
   { name: "git rules", files: /^src\/model\/git\/git-(ref|url)\.ts$/, imports: ["base"] },
   { name: "model", files: /^src\/model\//, imports: ["git rules", "base"] },
-  // Which characters are written out: the command line and the console must agree.
-  { name: "text rules", files: /^src\/visible-text\.ts$/, imports: [] },
-  { name: "base", files: /^src\/[\w-]+\.ts$/, imports: ["text rules"] },
+  // Which characters are escaped, and the texts of reasons: the server, the command line and the console must agree.
+  { name: "text rules", files: /^src\/(visible-text|reason\/reason-texts)\.ts$/, imports: [] },
+  { name: "base", files: /^src\/(reason\/)?[\w-]+\.ts$/, imports: ["text rules"] },
   {
     name: "console",
     files: /^console\//,

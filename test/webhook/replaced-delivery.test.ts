@@ -45,7 +45,7 @@ describe("a delivery whose task another one took over within the debounce window
       replaced_by: second,
       reason: `All filters passed. ${sentence}`,
     });
-    expect((replaced.trace as object[]).at(-1)).toEqual({
+    expect((replaced.trace as object[]).at(-1)).toMatchObject({
       step: "replaced",
       result: "stop",
       value: `delivery ${second}`,

@@ -4,9 +4,9 @@ import { Moment } from "../../components/moment.tsx";
 import { deliveriesQuery } from "../../delivery-query.ts";
 import { usePolling } from "../../live.ts";
 import type { DeliverySummary } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { visible } from "../../visible.ts";
 
 /** Shows whether deliveries of the host arrive. It changes by itself while the user fills in the form of the host. */
 export function Arrival({ projectId }: { projectId: number }) {
@@ -35,7 +35,7 @@ function Arrived({ delivery }: { delivery: DeliverySummary }) {
         {rich(isRefused ? "webhook.arrivedRefused" : "webhook.arrived", {
           when: <Moment at={delivery.created_at} />,
         })}{" "}
-        <Link href={`/deliveries/${delivery.id}`}>{visible(delivery.reason)}</Link>
+        <Link href={`/deliveries/${delivery.id}`}>{reasonIn(delivery.reason, delivery.reason_parts)}</Link>
       </span>
     </div>
   );

@@ -8,6 +8,7 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Panel, Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
 import { Trace } from "../../components/trace.tsx";
+import { reasonIn } from "../../text/reason-text.ts";
 import { t } from "../../text/text.ts";
 import { shortRef } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
@@ -105,7 +106,7 @@ function Result({ data }: { data: TestAnswer }) {
     <div className="test-result">
       <StateLabel state={data.decision.status} strong />
       <Text size="sm" mb="md" className="foreign">
-        {visible(data.decision.reason)}
+        {reasonIn(data.decision.reason, data.decision.reasonParts)}
       </Text>
       <Trace steps={data.trace} />
     </div>

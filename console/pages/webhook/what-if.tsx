@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { answerOf, api } from "../../api.ts";
 import { Problem } from "../../components/page.tsx";
 import { StateLabel } from "../../components/state.tsx";
+import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
@@ -87,7 +88,7 @@ function Answer({ data }: { data: Judged }) {
                 `${delivery.ref || t("webhook.whatIfNumber", { id: String(delivery.id) })} ${delivery.commit_message}`,
               )}
             </Link>
-            <span className="dim foreign">{visible(proposed.reason)}</span>
+            <span className="dim foreign">{reasonIn(proposed.reason, proposed.reasonParts)}</span>
           </li>
         ))}
       </ul>

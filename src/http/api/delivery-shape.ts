@@ -2,8 +2,10 @@ import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
+import { reasonParts } from "../../reason/reason.ts";
 import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/replacement.ts";
+import { reasonPartsShape, traceJson } from "./reason-shape.ts";
 import { queryTime, text, time } from "./scalars.ts";
 import { listOf, z } from "./shape.ts";
 
@@ -58,6 +60,7 @@ export const traceShape = z.array(
       value: z.string(),
       pattern: z.string(),
       detail: z.string(),
+      detailParts: reasonPartsShape,
     })
     .openapi("TraceStep"),
 );
@@ -123,6 +126,7 @@ export const summaryShape = z
     author: z.string(),
     status: statusShape,
     reason: z.string(),
+    reason_parts: reasonPartsShape,
     task_id: z.number().int(),
     remote_ip: z.string(),
     created_at: time,
@@ -161,13 +165,20 @@ export function summaryJson(delivery: MaybeWhole) {
     trace: _trace,
     ...summary
   } = withReplacement(delivery);
-  return { ...summary, created_at: summary.created_at.toISOString() };
+  return {
+    ...summary,
+    reason_parts: reasonParts(summary.reason),
+    created_at: summary.created_at.toISOString(),
+  };
 }
 
 export function deliveryJson(delivery: Delivery) {
   const { normalized, created_at } = delivery;
+  const replaced = withReplacement(delivery);
   return {
-    ...withReplacement(delivery),
+    ...replaced,
+    reason_parts: reasonParts(replaced.reason),
+    trace: traceJson(replaced.trace),
     normalized: normalized && eventJson(normalized),
     created_at: created_at.toISOString(),
   };

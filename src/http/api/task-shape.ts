@@ -2,6 +2,7 @@ import { isCommit } from "../../model/git/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
 import { approvalShape } from "./approval-shape.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { id, time } from "./scalars.ts";
 import { listOf, strict, z } from "./shape.ts";
 
@@ -58,6 +59,7 @@ export const taskShape = z
     actions: actionsShape,
     stages: z.array(taskStage),
     reason: z.string().openapi({ description: "Why it ended as it did, for people." }),
+    reasonParts: reasonPartsShape,
     attempt: z.number().int(),
     runnerId: id.nullable(),
     rerunOf: id.nullable(),
@@ -87,6 +89,7 @@ export const taskShape = z
       .openapi({ description: "The delivery that asked for it; null: none did." }),
     approval: approvalShape,
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
+    waitingParts: reasonPartsShape.optional(),
     waiting: z.string().optional().openapi({
       description: "Why no runner can take the queued task; absent otherwise.",
       example: "waiting: no runner has the labels gpu",

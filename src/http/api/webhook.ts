@@ -21,6 +21,7 @@ import {
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
+import { reasonPartsShape, traceJson, withReasonParts } from "./reason-shape.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
@@ -78,6 +79,7 @@ const decisionShape = z.object({
   status: statusShape,
   code: codeShape,
   reason: z.string(),
+  reasonParts: reasonPartsShape,
   httpStatus: z.number().int(),
 });
 
@@ -122,7 +124,12 @@ const testWebhook = route("post", "/projects/{id}/webhook/test", {
   },
 });
 
-const judgementShape = z.object({ status: statusShape, code: codeShape, reason: z.string() });
+const judgementShape = z.object({
+  status: statusShape,
+  code: codeShape,
+  reason: z.string(),
+  reasonParts: reasonPartsShape,
+});
 
 const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
   summary: "Try a configuration on past deliveries",
@@ -212,7 +219,15 @@ export function webhookApi(deps: WebhookDeps) {
       const author = callerOf(c).username;
       if (dryRun) {
         const tested = await tests.dryRun(project, config, onlyGiven(input), author);
-        return c.json({ ...tested, normalized: eventJson(tested.normalized) }, 200);
+        return c.json(
+          {
+            ...tested,
+            decision: withReasonParts(tested.decision),
+            normalized: eventJson(tested.normalized),
+            trace: traceJson(tested.trace),
+          },
+          200,
+        );
       }
       const answer = await tests.run(project, config, onlyGiven(input), author, new Date(clock.now()));
       await auditProject(c, "webhook.test", project, { deliveryId: answer.body.deliveryId });
@@ -226,7 +241,12 @@ export function webhookApi(deps: WebhookDeps) {
       return c.json(
         {
           changed: items.filter(({ changes }) => changes).length,
-          items: items.map((item) => ({ ...item, delivery: summaryJson(item.delivery) })),
+          items: items.map((item) => ({
+            ...item,
+            delivery: summaryJson(item.delivery),
+            saved: withReasonParts(item.saved),
+            proposed: withReasonParts(item.proposed),
+          })),
         },
         200,
       );

@@ -5,6 +5,7 @@ import { lastFault } from "../../git/last-fault.ts";
 import { sshFault } from "../../git/ssh-fault.ts";
 import { isCommit, isSafeRef, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
 import { gitUrlFault } from "../../model/git/git-url.ts";
+import { reasonText } from "../../reason/reason.ts";
 
 const detailsMax = 1000;
 
@@ -184,7 +185,7 @@ async function reach(
     ]);
     if (ancestor.exitCode === 0) return describeCommit(options, commit);
   }
-  throw new CheckoutError(`commit ${commit} is no longer reachable from ${toShortRef(ref)}`);
+  throw new CheckoutError(reasonText("commit_unreachable", { commit, ref: toShortRef(ref) }));
 }
 
 async function describeCommit({ cache, git }: CheckoutOptions, revision: string): Promise<CheckedOut> {

@@ -2,6 +2,7 @@ import { type Clock, steadyClock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import { openGitEnvironment } from "../../git/git-environment.ts";
 import type { Log } from "../../log.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type CheckedOut, CheckoutError, checkout } from "../checkout/checkout.ts";
 import { buildLogStream, type LogStream } from "../log/log-stream.ts";
 import { maskText } from "../log/masker.ts";
@@ -69,11 +70,15 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     };
     end =
       opened === null
-        ? { state: "failed", exitCode: null, reason: "The built workspace is gone from this runner." }
+        ? { state: "failed", exitCode: null, reason: reasonText("workspace_gone") }
         : await work(instruction, opened, { ...parts, held, guard, stream: log, started });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
-    end = { state: "failed", exitCode: null, reason: `The runner failed: ${messageOf(error)}` };
+    end = {
+      state: "failed",
+      exitCode: null,
+      reason: reasonText("runner_failed", { message: messageOf(error) }),
+    };
   } finally {
     held.settle();
     if (end.reason && end.state !== "canceled") log.say("system", end.reason);
@@ -263,7 +268,7 @@ async function checkOut(
         if (result.survivors.length > 0) stream.say("checkout", survivorsText("git", result.survivors));
         if (result.end === "timeout") {
           state = "timeout";
-          throw new CheckoutError(`git did not finish within ${limits.checkoutTimeoutMs / 1000} s`);
+          throw new CheckoutError(reasonText("git_timeout", { seconds: limits.checkoutTimeoutMs / 1000 }));
         }
         return { exitCode: result.exitCode ?? 1, output: output.text() };
       },

@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { reasonText } from "../../reason/reason.ts";
 import type { CheckedOut } from "../checkout/checkout.ts";
 import type { LogStream } from "../log/log-stream.ts";
 import type { TaskGuard } from "../process/lifeline.ts";
@@ -61,7 +62,7 @@ export function openScript(
   const { instruction, workspace, checkedOut } = context;
   const cwd = resolve(workspace.source, stage.directory);
   if (!`${cwd}/`.startsWith(`${workspace.source}/`) || !existsSync(cwd))
-    return failed(`The folder ${stage.directory} of ${stage.name} does not exist in the repository.`);
+    return failed(reasonText("folder_missing", { folder: stage.directory, stage: stage.name }));
   const place = { stage: stage.name, workspace: workspace.source };
   return {
     command: writeScript(stage.name, stage.script, context),
@@ -138,30 +139,35 @@ export function endOf(
     return {
       state: "timeout",
       exitCode,
-      reason: `${stage.name} ran longer than ${stage.timeoutMs / 1000} s`,
+      reason: reasonText("stage_timeout", { stage: stage.name, seconds: stage.timeoutMs / 1000 }),
     };
   if (result.end === "stopped") return { ...stoppedEnd(stage.name, context.held), exitCode };
   if (exitCode !== 0) {
     const why = result.tree.container ? containerFault(exitCode, context.instruction) : "";
-    return { ...failed(`${stage.name} failed with exit code ${exitCode}${why}`), exitCode };
+    const values = { stage: stage.name, exitCode: String(exitCode) };
+    const reason =
+      why === ""
+        ? reasonText("stage_failed", values)
+        : reasonText("stage_failed_because", { ...values, why });
+    return { ...failed(reason), exitCode };
   }
   return { state: "success", exitCode, reason: "" };
 }
 
 /** Exit codes of `podman run` and `docker run` that are not the script's. */
 function containerFault(exitCode: number | null, { resources }: RunTask): string {
-  if (exitCode === 125) return ": the container could not be started; its log says why";
-  if (exitCode === 127) return ": a command was not found; the image may lack it, or a shell";
+  if (exitCode === 125) return reasonText("container_not_started");
+  if (exitCode === 127) return reasonText("command_not_found");
   const memory = resources?.memoryBytes ?? null;
   if (exitCode !== 137 || memory === null) return "";
-  return `: a process was killed, probably by the memory limit of ${Math.round(memory / 1024 ** 2)} MiB`;
+  return reasonText("memory_limit", { limit: Math.round(memory / 1024 ** 2) });
 }
 
 /** The result of work that the server, or the end of the runner, has stopped. */
 export function stoppedEnd(what: string, held: Pick<HeldTask, "why">): StageEnd {
   const why = held.why() ?? "lease_lost";
   if (why !== "timeout") return { state: "canceled", exitCode: null, reason: why };
-  return { state: "timeout", exitCode: null, reason: `${what} ran longer than allowed` };
+  return { state: "timeout", exitCode: null, reason: reasonText("stage_too_long", { stage: what }) };
 }
 
 /** Processes that cannot be ended are not waited for; a stage that leaves them behind has failed. */

@@ -2,6 +2,7 @@ import { closeSync, constants, openSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { pause } from "../../clock.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { findLeftProcesses, type LeftProcesses } from "../process/left-processes.ts";
 import type { RunResult } from "../process/process.ts";
 import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
@@ -210,7 +211,7 @@ async function checkStarted(
     },
   });
   if (found === null) return null;
-  return `The health check of ${describeCheck(check)} did not pass within ${check.timeoutSeconds} s: ${found}`;
+  return reasonText("health_failed", { check: describeCheck(check), seconds: check.timeoutSeconds, found });
 }
 
 /** A file, not a pipe: a service whose pipe is closed would end at its next line. */

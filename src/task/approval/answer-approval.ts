@@ -2,6 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
@@ -23,20 +24,29 @@ export const answerApproval = operation(
       throw new Fault("conflict", `Task ${id} does not wait for an approval: it is ${task.state}.`);
     const now = keepers.now();
     const answered = { ...approval, by: username, at: now.toISOString(), comment };
-    const said = comment === "" ? "" : `: ${comment.replaceAll(/\s+/g, " ").trim()}`;
+    const said = comment.replaceAll(/\s+/g, " ").trim();
     if (isApproved) await mayApprove(keepers, task, approval, username);
     const decided = isApproved
       ? await decide(keepers, task, {
           state: "queued",
-          reason: `approved by ${username}${said}`,
+          reason: answerText("approved", username, said),
           approval: { ...answered, state: "approved" },
           notBefore: null,
         })
-      : await cancel(keepers, task, `rejected by ${username}${said}`, { ...answered, state: "rejected" });
+      : await cancel(keepers, task, answerText("rejected", username, said), {
+          ...answered,
+          state: "rejected",
+        });
     if (!decided) throw new Fault("conflict", `Task ${id} was answered by somebody else.`);
     return decided;
   },
 );
+
+function answerText(answer: "approved" | "rejected", user: string, comment: string): string {
+  return comment === ""
+    ? reasonText(`${answer}_by`, { user })
+    : reasonText(`${answer}_by_with`, { user, comment });
+}
 
 async function mayApprove(
   keepers: OperationKeepers,
@@ -69,7 +79,7 @@ export const endApprovals = operation("endApprovals", async (keepers, _: null): 
     if (newer !== null) ended.push(await supersede(keepers, task, newer));
     else if (approval !== null && isExpired(approval, now))
       ended.push(
-        await cancel(keepers, task, "nobody approved it in time", { ...approval, state: "expired" }),
+        await cancel(keepers, task, reasonText("approval_expired"), { ...approval, state: "expired" }),
       );
   }
   return ended.filter((decided) => decided !== null);
@@ -87,7 +97,7 @@ export async function supersedeWaiting(keepers: OperationKeepers, task: Task): P
 }
 
 function supersede(keepers: OperationKeepers, task: Task, by: number): Promise<DecidedTask | null> {
-  return cancel(keepers, task, `superseded by task ${by}`, task.approval, by);
+  return cancel(keepers, task, reasonText("superseded_by", { task: by }), task.approval, by);
 }
 
 function cancel(

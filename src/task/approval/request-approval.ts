@@ -4,6 +4,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { isSideEffect, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
@@ -26,7 +27,7 @@ export const prepareApproval = operation(
     const project = task && (await keepers.projects.byId(task.projectId));
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
-      const reason = `Runner ${task.approval.built?.runnerId}, which has the approved build, is gone or not used any more. ${askedAgain}`;
+      const reason = `${reasonText("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" })} ${askedAgain}`;
       return decided(keepers, task, { ...builtAgain(task, task.approval), reason });
     }
     if (!needsApproval(task, project)) return { task, line: null };
@@ -76,7 +77,7 @@ export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
   const expiresAt = new Date(now.getTime() + approval.expiresAfterMinutes * 60_000);
   return {
     state: "waiting",
-    reason: `Waiting for approval until ${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC.`,
+    reason: reasonText("approval_waiting", { time: expiresAt.toISOString().slice(0, 16).replace("T", " ") }),
     approval: {
       ...approval,
       state: "waiting",
@@ -88,7 +89,7 @@ export function waitingSince(approval: TaskApproval, now: Date): Partial<Task> {
   };
 }
 
-export const askedAgain = "It is built again, and its approval is requested again.";
+export const askedAgain = reasonText("approval_again");
 
 /** What changes when the approved workspace is lost. The pinned values stay: they are what the first request was about. */
 export function builtAgain(task: Task, approval: TaskApproval): Partial<Task> {

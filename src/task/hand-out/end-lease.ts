@@ -1,5 +1,6 @@
 import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteLost } from "../release/serving.ts";
@@ -31,7 +32,7 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
   if (task.state === "canceling" && !isTouched)
     return {
       state: "canceled",
-      reason: task.reason || "canceled",
+      reason: task.reason || reasonText("canceled"),
       stages: endStages(task.stages, "canceled", now),
       finishedAt: now,
     };
@@ -39,7 +40,7 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
   if (!isTouched && task.attempt - (built?.attempt ?? 0) < maxAttempts)
     return {
       state: "queued",
-      reason: "The runner vanished before deploy began; the task was queued once more.",
+      reason: reasonText("runner_vanished_queued"),
       ...(built
         ? { runnerId: built.runnerId }
         : { stages: resetStages(task.stages), runnerId: null, startedAt: null }),
@@ -48,8 +49,8 @@ function verdict(task: Task, now: Date): Partial<Task> & { reason: string } {
   return {
     state: "lost",
     reason: isTouched
-      ? `The runner vanished during ${during}. How far it came is not known, so it is not run again by itself.`
-      : "The runner vanished a second time; the task is not run again by itself.",
+      ? reasonText("runner_vanished_during", { stage: during })
+      : reasonText("runner_vanished_twice"),
     stages: endStages(task.stages, "lost", now),
     finishedAt: now,
   };

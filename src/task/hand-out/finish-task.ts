@@ -1,5 +1,6 @@
 import { operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
 import { supersedeWaiting } from "../approval/answer-approval.ts";
 import { askedAgain, builtAgain, waitingSince } from "../approval/request-approval.ts";
@@ -75,7 +76,7 @@ function approvalStep(
   return {
     ...builtAgain(before, approval),
     state: "queued",
-    reason: `The approved build is gone from its runner. ${askedAgain}`,
+    reason: `${reasonText("approval_build_gone")} ${askedAgain}`,
     leaseHash: null,
     leaseUntil: null,
     runnerId: null,

@@ -5,6 +5,7 @@ import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskStage } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { endStages, hasSideEffects } from "./stages.ts";
 
 /** The data of a new task. Webhook tasks and manual ones differ only in these values. */
@@ -92,7 +93,7 @@ export async function supersedeOlder(
   now: Date,
 ): Promise<Task[]> {
   if (project.supersede === "none") return [];
-  const reason = `superseded by task ${task.id}`;
+  const reason = reasonText("superseded_by", { task: task.id });
   const superseded: Task[] = [];
   for (const older of await keepers.tasks.unfinishedOfProject(project.id)) {
     if (older.id === task.id || older.ref !== task.ref || older.approval?.state === "approved") continue;

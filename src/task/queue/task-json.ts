@@ -1,4 +1,5 @@
 import type { LogLine, Task } from "../../model/task.ts";
+import { reasonParts } from "../../reason/reason.ts";
 
 /** A task as the API, live messages and notifications write it. */
 export function taskJson(task: Task, queued: { queuePosition?: number; waiting?: string } = {}) {
@@ -21,6 +22,7 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
       exitCode: stage.exitCode,
     })),
     reason: task.reason,
+    reasonParts: reasonParts(task.reason),
     attempt: task.attempt,
     runnerId: task.runnerId,
     rerunOf: task.rerunOf,
@@ -32,6 +34,7 @@ export function taskJson(task: Task, queued: { queuePosition?: number; waiting?:
     source: task.source,
     approval: approvalJson(task),
     ...queued,
+    ...(queued.waiting === undefined ? {} : { waitingParts: reasonParts(queued.waiting) }),
     ...(task.deliveryId === null ? {} : { deliveryId: task.deliveryId }),
     notBefore: timeJson(task.notBefore),
     createdAt: task.createdAt.toISOString(),

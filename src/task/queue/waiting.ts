@@ -4,6 +4,7 @@ import type { Project } from "../../model/project.ts";
 import { needsOf } from "../../model/release.ts";
 import { isSeen, labelsOf, type Runner } from "../../model/runner.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 
 /** Why no runner can take a queued task. */
 export interface Waiting {
@@ -70,38 +71,31 @@ export function waitingFor(
 ): Waiting | null {
   const { labels, groupId } = project;
   const enabled = runners.filter((runner) => !runner.disabled);
-  const named = `the labels ${labels.join(", ")}`;
+  const named = { labels: labels.join(", ") };
   const refused = labels.filter((label) => group?.labels?.includes(label) === false);
   if (group !== null && refused.length > 0)
-    return lasting(
-      `the group ${group.name} may not use ${refused.join(", ")}; an administrator can allow it under Groups`,
-    );
+    return lasting(reasonText("wait_group_labels", { group: group.name, labels: refused.join(", ") }));
   const labelled = enabled.filter((runner) => labels.every((label) => labelsOf(runner).includes(label)));
-  if (labels.length > 0 && labelled.length === 0) return lasting(`no runner has ${named}`);
+  if (labels.length > 0 && labelled.length === 0) return lasting(reasonText("wait_no_labels", named));
   const willing = labelled.filter(
     (runner) => labels.length > 0 || runner.labels.length === 0 || runner.alsoUnlabelled,
   );
-  if (labelled.length > 0 && willing.length === 0)
-    return lasting(
-      "every runner has labels and takes no project without labels; give the project labels, or start a runner with --also-unlabelled",
-    );
+  if (labelled.length > 0 && willing.length === 0) return lasting(reasonText("wait_unlabelled"));
   const able = willing.filter(
     ({ groupIds }) => groupIds.length === 0 || (groupId !== null && groupIds.includes(groupId)),
   );
   if (willing.length > 0 && able.length === 0)
-    return lasting(
-      `every runner${labels.length > 0 ? ` with ${named}` : ""} is bound to other groups; an administrator can change that under Runners`,
-    );
+    return lasting(labels.length > 0 ? reasonText("wait_bound_labels", named) : reasonText("wait_bound"));
   const isolated = able.filter((runner) => isIsolatedEnough(runner.isolation, project.isolation));
   if (able.length > 0 && isolated.length === 0)
     return lasting(
-      `the project requires a runner with isolation ${project.isolation}, and no runner it may use has it; set runner.${project.isolation === "user" ? "scriptUser" : "image"} on a runner`,
+      reasonText("wait_isolation", {
+        isolation: project.isolation,
+        setting: project.isolation === "user" ? "scriptUser" : "image",
+      }),
     );
   const equipped = isolated.filter((runner) => runner.containers || !project.needsContainer);
-  if (isolated.length > 0 && equipped.length === 0)
-    return lasting(
-      "a stage of the project runs in a container, and no runner it may use can run containers; install podman or docker on a runner of this version",
-    );
+  if (isolated.length > 0 && equipped.length === 0) return lasting(reasonText("wait_container"));
   const needs = needsOf(project);
   // A runner that has never connected has not reported its capabilities.
   const fit = equipped.filter(
@@ -109,31 +103,34 @@ export function waitingFor(
   );
   if (equipped.length > 0 && fit.length === 0)
     return lasting(
-      `${equipped.map(({ name }) => name).join(", ")} ${equipped.length > 1 ? "are" : "is"} of an older version that cannot do what ${needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check"} of this project asks for; update ${equipped.length > 1 ? "one of them" : "that runner"}`,
+      reasonText(equipped.length > 1 ? "wait_old_runners" : "wait_old_runner", {
+        runners: equipped.map(({ name }) => name).join(", "),
+        setting: needs.includes("approvals") ? "deploy.approval" : "start.previous or the health check",
+      }),
     );
   const away = project.homeRunnerId === null ? null : homeFault(project.homeRunnerId, runners, fit, now);
   if (project.homeRunnerId !== null) return away;
   if (fit.some((runner) => isSeen(runner, now))) return null;
-  const text = `waiting: no runner${labels.length > 0 ? ` with ${named}` : ""} is connected`;
-  return { text, isLasting: false };
+  return waiting(
+    labels.length > 0 ? reasonText("wait_labels_not_connected", named) : reasonText("wait_not_connected"),
+  );
 }
 
 /** A project stays with the runner that holds its releases. */
 function homeFault(homeId: number, runners: Runner[], fit: Runner[], now: Date): Waiting | null {
   const home = runners.find(({ id }) => id === homeId);
-  const way = "or move the project to another runner, which builds it again";
-  if (!home)
-    return lasting(
-      `its releases are on runner ${homeId}, which was deleted; move the project to another runner, which builds it again`,
-    );
-  const whose = `its releases are on the runner ${home.name}`;
-  if (home.disabled) return lasting(`${whose}, which is disabled; enable it, ${way}`);
-  if (!fit.includes(home))
-    return lasting(`${whose}, which may not or cannot take its tasks any more; change that, ${way}`);
+  if (!home) return lasting(reasonText("wait_home_deleted", { runner: homeId }));
+  const named = { runner: home.name };
+  if (home.disabled) return lasting(reasonText("wait_home_disabled", named));
+  if (!fit.includes(home)) return lasting(reasonText("wait_home_unfit", named));
   if (isSeen(home, now)) return null;
-  return { text: `waiting: ${whose}, which is not connected; start it, ${way}`, isLasting: false };
+  return waiting(reasonText("wait_home_away", named));
+}
+
+function waiting(why: string): Waiting {
+  return { text: reasonText("waiting", { why }), isLasting: false };
 }
 
 function lasting(why: string): Waiting {
-  return { text: `waiting: ${why}`, isLasting: true };
+  return { ...waiting(why), isLasting: true };
 }

@@ -2,6 +2,7 @@ import type { Project } from "../../model/project.ts";
 import { hasReleases } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { FinishRequest, OutputRequest, RollbackRequest, StageRequest } from "../../runner/protocol.ts";
 import { hasSideEffects, isSideEffect } from "../queue/stages.ts";
 
@@ -127,10 +128,11 @@ export async function noteRollback(
 /** For the task, the project, the commit status and notifications: "abc1234 failed; def5678 is serving again." */
 export function rollbackText(task: Pick<Task, "commit">, rollback: NonNullable<Task["rollback"]>): string {
   const [failed, back] = [shortOf(task.commit), shortOf(rollback.commit)];
-  if (rollback.state === "success") return `${failed} failed; ${back} is serving again.`;
-  if (rollback.state === "unneeded") return `${failed} failed; ${back} is still serving.`;
-  if (rollback.state === "running") return `${failed} failed; rolling back to ${back}.`;
-  return `${failed} failed, and so did the rollback to ${back}: ${rollback.reason}. Nothing is known to be serving.`;
+  const values = { failed, serving: back };
+  if (rollback.state === "success") return reasonText("rolled_back", values);
+  if (rollback.state === "unneeded") return reasonText("still_serving", values);
+  if (rollback.state === "running") return reasonText("rolling_back", values);
+  return reasonText("rollback_failed", { ...values, detail: rollback.reason });
 }
 
 /** A service that exited soon after its start no longer serves. */

@@ -8,6 +8,7 @@ import type {
 } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import { type Keepers, operation } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
 import { countedRequest, overSharedRate } from "./project-rate.ts";
@@ -145,7 +146,7 @@ async function forgetTip(
   if (ref !== null) await refTips.delete(projectId, [ref]);
 }
 
-const noEvent: Outcome = { code: "invalid_payload", reason: "The payload holds no event." };
+const noEvent: Outcome = { code: "invalid_payload", reason: reasonText("no_event") };
 
 function withAside(decision: Decision, aside: string): Decision {
   const { outcome } = decision;

@@ -1,6 +1,7 @@
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag, isCommit, isSafeRef, toShortRef } from "../../model/git/git-ref.ts";
 import type { MatchWork } from "../../model/glob.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Pattern, Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
@@ -59,8 +60,8 @@ function matchEvent(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome
   const allowed = rules.events.join(", ");
   const isAllowed = event.event !== null && rules.events.includes(event.event);
   const detail = isAllowed
-    ? "The event is allowed."
-    : `The event ${event.event} is not among those allowed (${allowed}).`;
+    ? reasonText("event_allowed")
+    : reasonText("event_not_listed", { event: event.event ?? "null", events: allowed });
   trace.add("event", isAllowed ? "pass" : "stop", event.event ?? "", allowed, detail);
   return isAllowed ? null : { code: "event_not_allowed", reason: detail };
 }
@@ -73,17 +74,13 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
     trace.add("ref", "stop", value, "", reason);
     return { code: "ref_invalid", reason };
   };
-  if (event.ref === "") return stop("", "The delivery names no branch or tag.");
-  if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref))
-    return stop(
-      event.rawRef,
-      "The ref is none that can be built: not allowed by Git, or unsafe in a script.",
-    );
+  if (event.ref === "") return stop("", reasonText("no_ref"));
+  if (!isSafeRef(event.rawRef) || !isSafeRef(event.ref)) return stop(event.rawRef, reasonText("ref_unsafe"));
   const outside = outsideOf(event);
   if (outside !== null) return stop(event.rawRef, outside);
   const { commit } = event;
   if (commit !== null && !isCommit(commit) && !shortCommit.test(commit))
-    return stop(commit, "The commit is no commit name: 40 or 64 hexadecimal digits are expected.");
+    return stop(commit, reasonText("commit_invalid"));
   return null;
 }
 
@@ -93,18 +90,14 @@ function refuseUnusable(event: NormalizedEvent, trace: Trace): Outcome | null {
  */
 function outsideOf({ rawRef, mergeRequest }: NormalizedEvent): string | null {
   if (mergeRequest?.fromFork) return null;
-  if (!isBranchOrTag(rawRef))
-    return `A push builds a branch (refs/heads/…) or a tag (refs/tags/…); ${rawRef} is neither.`;
-  if (toShortRef(rawRef).startsWith("refs/"))
-    return `The name of ${rawRef} begins with refs/, so that it could be taken for another ref; rename it.`;
+  if (!isBranchOrTag(rawRef)) return reasonText("ref_outside", { ref: rawRef });
+  if (toShortRef(rawRef).startsWith("refs/")) return reasonText("ref_nested", { ref: rawRef });
   return null;
 }
 
 function refuseFork(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
   if (!event.mergeRequest?.fromFork) return null;
-  const detail = rules.allowForks
-    ? "The merge request comes from a fork; the project allows them."
-    : "The merge request comes from a fork; the project does not allow them (allowForks).";
+  const detail = reasonText(rules.allowForks ? "fork_allowed" : "fork_not_allowed");
   trace.add("fork", rules.allowForks ? "pass" : "stop", event.mergeRequest.sourceBranch, "", detail);
   return rules.allowForks ? null : { code: "fork_not_allowed", reason: detail };
 }
@@ -117,19 +110,19 @@ function matchRef(event: NormalizedEvent, rules: Rules, trace: Trace, work: Matc
   const names = namesOf(event);
   const shown = event.mergeRequest ? `${event.mergeRequest.targetBranch} ← ${event.ref}` : event.ref;
   if (patterns.length === 0) {
-    trace.add(noun, "pass", shown, "", `No ${noun} filter is set.`);
+    trace.add(noun, "pass", shown, "", reasonText(`no_${noun}_filter`));
     return null;
   }
   const hit = patterns.find(({ matches }) => names.some((name) => matches(name, work)));
   const listed = textOf(patterns);
   if (hit) {
-    trace.add(noun, "pass", shown, hit.text, `The ${noun} matches ${hit.text}.`);
+    trace.add(noun, "pass", shown, hit.text, reasonText(`${noun}_matches`, { pattern: hit.text }));
     return null;
   }
   const reason =
     work.left < 0
-      ? `The ${noun} filter is too complex to evaluate, so ${shown} is not built. Use fewer or simpler patterns.`
-      : `The ${noun} ${shown} matches none of ${listed}.`;
+      ? reasonText(`${noun}_too_complex`, { ref: shown })
+      : reasonText(`${noun}_not_matched`, { ref: shown, patterns: listed });
   trace.add(noun, "stop", shown, listed, reason);
   return { code: isTag ? "tag_not_matched" : "branch_not_matched", reason };
 }
@@ -147,28 +140,34 @@ function namesOf(event: NormalizedEvent): string[] {
  */
 function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: MatchWork): Outcome | null {
   if (rules.paths.length === 0) {
-    trace.add("path", "pass", countOf(event.paths), "", "No path filter is set.");
+    trace.add("path", "pass", countOf(event.paths), "", reasonText("no_path_filter"));
     return null;
   }
   const listed = textOf(rules.paths);
   const { paths } = event;
   if (paths === null) {
-    const detail = `The changed paths are unknown (${event.pathsUnknownBecause}), so the delivery passes.`;
+    const detail = reasonText("paths_unknown", { why: event.pathsUnknownBecause ?? "null" });
     trace.add("path", "unknown", "", listed, detail);
     return null;
   }
   for (const pattern of rules.paths) {
     const path = paths.find((text) => pattern.matches(text, work));
     if (path === undefined) continue;
-    trace.add("path", "pass", path, pattern.text, `${path} matches ${pattern.text}.`);
+    trace.add(
+      "path",
+      "pass",
+      path,
+      pattern.text,
+      reasonText("path_matches", { path, pattern: pattern.text }),
+    );
     return null;
   }
   if (work.left < 0) {
-    const detail = `The path filter is too complex for the changed paths (${countOf(paths)}): it was not evaluated, so the delivery passes. Use fewer or simpler patterns.`;
+    const detail = reasonText("paths_too_complex", { files: countOf(paths) });
     trace.add("path", "unknown", countOf(paths), listed, detail);
     return null;
   }
-  const reason = `None of the changed paths (${countOf(paths)}) matches ${listed}.`;
+  const reason = reasonText("path_not_matched", { files: countOf(paths), patterns: listed });
   trace.add("path", "stop", paths.slice(0, 5).join(", "), listed, reason);
   return { code: "path_not_matched", reason };
 }
@@ -176,9 +175,7 @@ function matchPaths(event: NormalizedEvent, rules: Rules, trace: Trace, work: Ma
 function matchKeyword(event: NormalizedEvent, rules: Rules, trace: Trace): Outcome | null {
   const keyword = rules.skipCiKeyword;
   const isFound = event.message.toLowerCase().includes(keyword.toLowerCase());
-  const detail = isFound
-    ? `The commit message contains ${keyword}.`
-    : `The commit message does not contain ${keyword}.`;
+  const detail = reasonText(isFound ? "keyword_found" : "keyword_absent", { keyword });
   trace.add("keyword", isFound ? "stop" : "pass", firstLineOf(event.message), keyword, detail);
   return isFound ? { code: "skip_keyword", reason: detail } : null;
 }
@@ -192,5 +189,6 @@ function textOf(patterns: readonly Pattern[]): string {
 }
 
 function countOf(paths: string[] | null): string {
-  return paths === null ? "unknown" : `${paths.length} file${paths.length === 1 ? "" : "s"}`;
+  if (paths === null) return "unknown";
+  return paths.length === 1 ? reasonText("one_file") : reasonText("many_files", { number: paths.length });
 }

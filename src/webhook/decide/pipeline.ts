@@ -5,6 +5,7 @@ import type { Log } from "../../log.ts";
 import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { providerOf } from "../host/providers.ts";
@@ -166,7 +167,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         "a delivery could not be recorded",
       );
       metrics.recorded("failed", "internal_error");
-      return answerOf({ code: "internal_error", reason: "The delivery could not be recorded." }, 0);
+      return answerOf({ code: "internal_error", reason: reasonText("not_recorded") }, 0);
     }
   }
 
@@ -181,7 +182,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
   /** After a rollback, the failure gets its own record. */
   async function fail(known: Known, error: unknown): Promise<Answer> {
     log.error({ error: textOf(error), projectId: known.projectId }, "a delivery failed");
-    const reason = error instanceof Fault ? error.message : "An unexpected error; the log has the details.";
+    const reason = error instanceof Fault ? error.message : reasonText("unexpected_error");
     return refuse(known, { code: "internal_error", reason, told: "The delivery could not be handled." });
   }
 
@@ -255,27 +256,27 @@ function refusalOf({ way, hook, known, sent }: Arrived, first: Arrived): Outcome
 }
 
 export function notEnabled(trace: Trace): Outcome {
-  const reason = "The webhook of this project is not enabled.";
+  const reason = reasonText("not_enabled");
   trace.add("enabled", "stop", "", "", reason);
   return { code: "webhook_disabled", reason };
 }
 
 const endpointGone: Outcome = {
   code: "endpoint_not_found",
-  reason: "The key was reset, or the project deleted, meanwhile.",
+  reason: reasonText("endpoint_gone"),
 };
 
 /** No record: the delivery that handled the ref has one. */
 const overtaken: Outcome = {
   code: "duplicate",
-  reason: "Another delivery has handled the ref since the poll.",
+  reason: reasonText("overtaken"),
 };
 
 /** The only text that a sender gets, whatever the cause is. */
 const signatureFailed = "The signature failed.";
 
 export function signatureInvalid({ config }: Hook, why: string, trace: Trace): Outcome {
-  const reason = `The signature failed: ${why}.`;
+  const reason = reasonText("signature_failed", { why });
   trace.add("signature", "stop", "", config.provider, reason);
   return { code: "signature_invalid", reason, told: signatureFailed };
 }
@@ -284,7 +285,7 @@ function lockTimeout(waitMs: number): Outcome {
   const seconds = Math.ceil(waitMs / 1000);
   return {
     code: "lock_timeout",
-    reason: `Deliveries are too dense: the project was busy with others for ${seconds} s. Replay this one later.`,
+    reason: reasonText("lock_timeout", { seconds }),
     retryAfterSeconds: seconds,
   };
 }

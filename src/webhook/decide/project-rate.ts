@@ -1,5 +1,6 @@
 import type { NormalizedEvent, RateBucket, Situation, SituationRequest } from "../../model/delivery.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Rules } from "./rules.ts";
 import type { Trace } from "./trace.ts";
@@ -25,24 +26,21 @@ export function buildProjectRates(limitPerMinute: number): ProjectRates {
   return { listed: new SlidingWindow(limitPerMinute), unlisted: new SlidingWindow(limitPerMinute) };
 }
 
-const kindOf: Record<RateBucket, string> = {
-  listed: "",
-  unlisted: " of events that it does not listen to",
-};
-
 export function rateLimited(
   limitPerMinute: number,
   bucket: RateBucket,
   waitMs: number,
   trace: Trace,
 ): Outcome {
-  const reason = `The project had ${limitPerMinute} deliveries${kindOf[bucket]} in the last minute, which is its limit.`;
+  const reason = reasonText(bucket === "listed" ? "rate_limited" : "rate_limited_unlisted", {
+    limit: limitPerMinute,
+  });
   trace.add("rate", "stop", "", `${limitPerMinute} a minute`, reason);
   return { code: "rate_limited", reason, retryAfterSeconds: wholeSeconds(waitMs) };
 }
 
 export function withinRate(limitPerMinute: number, bucket: RateBucket, trace: Trace): void {
-  const detail = `The project is within its rate${kindOf[bucket]}.`;
+  const detail = reasonText(bucket === "listed" ? "within_rate" : "within_rate_unlisted");
   trace.add("rate", "pass", "", `${limitPerMinute} a minute`, detail);
 }
 

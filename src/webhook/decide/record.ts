@@ -1,5 +1,6 @@
 import type { NewDelivery, NormalizedEvent } from "../../model/delivery.ts";
 import type { ProviderName } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { firstLineOf } from "./filters.ts";
 import { type Outcome, outcomes, shortReason } from "./outcome.ts";
 import { cutAtBytes, visible } from "./stored-body.ts";
@@ -80,7 +81,7 @@ export function withBoundedEvent(known: Known): Known {
   const bounded = {
     ...rest,
     paths: null,
-    pathsUnknownBecause: "the sender is not verified, so its long list of paths was not kept",
+    pathsUnknownBecause: reasonText("paths_unproven"),
     message: cutAtBytes(event.message, maxUnprovenMessageBytes),
   };
   return { ...known, event: JSON.stringify(bounded).length <= maxUnprovenEvent ? bounded : null };

@@ -1,4 +1,5 @@
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { refChangeOf } from "../host/normalized.ts";
 import { type FilterWork, filter, newFilterWork } from "./filters.ts";
 import type { Rules } from "./rules.ts";
@@ -38,8 +39,8 @@ export function chooseRef(
   const chosen = Math.max(passing, 0);
   const others = judged.filter((_, index) => index !== chosen);
   for (const { candidate, stoppedBy } of others.slice(0, maxTraced)) {
-    const why = stoppedBy?.reason ?? "It passes too, but of one delivery one ref is built.";
-    trace.add("other ref", "skipped", candidate.rawRef, "", `Not built: ${why}`);
+    const why = stoppedBy?.reason ?? reasonText("one_ref_only");
+    trace.add("other ref", "skipped", candidate.rawRef, "", reasonText("not_built", { why }));
   }
   const otherRefs = others.map(({ candidate }) => refChangeOf(candidate));
   return {
@@ -54,9 +55,6 @@ function asideOf(others: readonly RefChange[], isBuilt: boolean, isTooComplex: b
     .slice(0, maxNamed)
     .map(({ ref, refType }) => (refType === "tag" ? `tag ${ref}` : ref))
     .join(", ");
-  if (isTooComplex)
-    return `The filters are too complex to evaluate every ref of the push, so these are not built: ${named}${more}.`;
-  return isBuilt
-    ? `The push names other refs, which are not built: ${named}${more}.`
-    : `No other ref of the push passes either: ${named}${more}.`;
+  if (isTooComplex) return reasonText("aside_too_complex", { refs: named + more });
+  return reasonText(isBuilt ? "aside_others" : "aside_none", { refs: named + more });
 }

@@ -3,6 +3,7 @@ import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { TaskSource, TaskState } from "../../model/task.ts";
 import type { Actions } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { isStageAsked, stagesFor } from "../../task/queue/queue.ts";
 import { actionsFor, type Decision, type InHand, orderOf, sourceOf } from "./task-steps.ts";
 
@@ -41,7 +42,7 @@ export async function joinSameChange(
     ...orderOf(rules, project, event),
     ...(isCovered ? {} : { actions: asked, stages: stagesFor(project, asked) }),
   };
-  const reason = `The host announced this change already by ${nameOf(earlier.source)}: task ${into.id} builds it.`;
+  const reason = reasonText("repeated", { event: nameOf(earlier.source), task: into.id });
   trace.add("repeat", "stop", `task ${into.id}`, event.rawRef, reason);
   return {
     outcome: { code: "duplicate", reason },

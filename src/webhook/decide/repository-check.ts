@@ -3,6 +3,7 @@ import type { NormalizedEvent } from "../../model/delivery.ts";
 import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
 import type { RepositoryCheck } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trace } from "./trace.ts";
 
@@ -20,12 +21,12 @@ export function checkRepository(
 ): Outcome | null {
   const other = otherRepository(event, project);
   if (other === null) return null;
-  const fault = `The delivery is about ${other}, not the project's repository ${project.git.url}.`;
+  const values = { other, own: project.git.url };
   if (check === "warn") {
-    trace.add("repository", "unknown", other, project.git.url, `${fault} repositoryCheck is warn.`);
+    trace.add("repository", "unknown", other, project.git.url, reasonText("repository_warned", values));
     return null;
   }
-  const reason = `${fault} Correct the project's git.url, or remove the webhook from the other repository.`;
+  const reason = reasonText("repository_mismatch", values);
   trace.add("repository", "stop", other, project.git.url, reason);
   return { code: "repository_mismatch", reason };
 }

@@ -4,6 +4,7 @@ import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { NewTask, Task, TaskSource } from "../../model/task.ts";
 import type { Actions, WebhookConfig } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trace } from "./trace.ts";
@@ -63,21 +64,33 @@ export async function debounce(keepers: Pick<Keepers, "tasks">, hand: InHand): P
   const windowSeconds = rules.debounceSeconds;
   const shown = `${windowSeconds} s`;
   if (!way.debounce || windowSeconds === 0) {
-    trace.add("debounce", "skipped", "", shown, windowSeconds === 0 ? "Debounce is off." : "Not debounced.");
+    trace.add(
+      "debounce",
+      "skipped",
+      "",
+      shown,
+      reasonText(windowSeconds === 0 ? "debounce_off" : "debounce_skipped"),
+    );
     return null;
   }
   const first = hand.situation.windowTask;
   if (first === null) {
-    trace.add("debounce", "pass", "", shown, "No delivery was accepted inside the window.");
+    trace.add("debounce", "pass", "", shown, reasonText("debounce_first"));
     return null;
   }
   const task = first.state === "queued" ? await keepers.tasks.byId(first.id) : null;
   if (task === null || task.state !== "queued" || task.approval !== null || !isAlike(hand, task)) {
-    trace.add("debounce", "pass", `task ${first.id}`, shown, "The task of the window can take no more.");
+    trace.add("debounce", "pass", `task ${first.id}`, shown, reasonText("debounce_full"));
     return null;
   }
   if (way.debounce === "shown") {
-    trace.add("debounce", "unknown", `task ${task.id}`, shown, `It would be merged into task ${task.id}.`);
+    trace.add(
+      "debounce",
+      "unknown",
+      `task ${task.id}`,
+      shown,
+      reasonText("debounce_would_merge", { task: task.id }),
+    );
     return null;
   }
   return mergeInto(hand, task, shown);
@@ -118,7 +131,11 @@ function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown
   const order = orderOf(rules, situation.project, event);
   // A delivery without a commit (a host's `create`) never removes a known commit.
   const keeps = order.commit === null && into.commit !== null;
-  const reason = `Merged into task ${into.id}, which waits for the window of ${shown} to close${displacement(into, order, keeps)}.`;
+  const merged = { task: into.id, window: shown };
+  const displaced = displacement(into, order, keeps);
+  const reason = displaced
+    ? reasonText("debounce_merged_instead", { ...merged, ...displaced })
+    : reasonText("debounce_merged", merged);
   trace.add("debounce", "stop", `task ${into.id}`, shown, reason);
   return {
     outcome: { code: "debounced", reason },
@@ -127,27 +144,31 @@ function mergeInto({ rules, situation, event, trace }: InHand, into: Task, shown
 }
 
 /** Names a ref that is not built because another one replaced it. */
-function displacement(task: Task, order: { ref: string }, keeps: boolean): string {
-  if (task.ref === order.ref) return "";
+function displacement(
+  task: Task,
+  order: { ref: string },
+  keeps: boolean,
+): { built: string; displaced: string } | null {
+  if (task.ref === order.ref) return null;
   const [built, displaced] = keeps ? [task.ref, order.ref] : [order.ref, task.ref];
   const isAlike = toShortRef(built) === toShortRef(displaced);
   const nameOf = isAlike ? (ref: string) => ref : toShortRef;
-  return `; it builds ${nameOf(built)} instead of ${nameOf(displaced)}`;
+  return { built: nameOf(built), displaced: nameOf(displaced) };
 }
 
 /** Filter step 6: with queuePolicy skip, a project with an unfinished task accepts no further one. */
 export function applyQueuePolicy({ way, rules, trace, situation }: InHand): Decision | null {
   const { queuePolicy } = rules;
   if (queuePolicy === "always") {
-    trace.add("queue", "pass", "", queuePolicy, "Tasks queue up.");
+    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_open"));
     return null;
   }
   const busy = situation.unfinished;
   if (busy === null) {
-    trace.add("queue", "pass", "", queuePolicy, "The project has no unfinished task.");
+    trace.add("queue", "pass", "", queuePolicy, reasonText("queue_free"));
     return null;
   }
-  const reason = `The project has an unfinished task (${busy.id}, ${busy.state}), and its queue policy is skip.`;
+  const reason = reasonText("queue_busy", { task: busy.id, state: busy.state });
   trace.add(
     "queue",
     way.queuePolicy === "shown" ? "unknown" : "stop",
@@ -160,9 +181,9 @@ export function applyQueuePolicy({ way, rules, trace, situation }: InHand): Deci
 
 export function startTask({ way, rules, event, trace, now, situation }: InHand): Decision {
   const unknown = trace.steps.find(({ step, result }) => step === "path" && result === "unknown");
-  const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? "All filters passed." };
+  const outcome: Outcome = { code: "accepted", reason: unknown?.detail ?? reasonText("all_passed") };
   if (!way.task) {
-    trace.add("task", "pass", event.rawRef, "", "A task would be created.");
+    trace.add("task", "pass", event.rawRef, "", reasonText("task_would_start"));
     return { outcome };
   }
   const { project, queue } = situation;
@@ -175,7 +196,7 @@ export function startTask({ way, rules, event, trace, now, situation }: InHand):
     rerunOf: null,
     notBefore: startOf(way, rules, event, now),
   };
-  trace.add("task", "pass", order.ref, "", "A task was created.");
+  trace.add("task", "pass", order.ref, "", reasonText("task_started"));
   return {
     outcome,
     start: { task: newTaskOf(order, now), place: queue === null ? null : placeAtTheEnd(queue) },

@@ -2,6 +2,7 @@ import type { NormalizedEvent, Situation } from "../../model/delivery.ts";
 import { isBranchOrTag, isSafeRef } from "../../model/git/git-ref.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Decision } from "./task-steps.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
@@ -50,7 +51,7 @@ export async function mergeWithPoll(
   if (way.tip !== "live" || !tip?.polledTaskId || tip.commit !== event.commit?.toLowerCase()) return null;
   const into = await keepers.tasks.byId(tip.polledTaskId);
   if (into === null) return null;
-  const reason = `A poll of the repository has found this commit already; task ${into.id} builds it.`;
+  const reason = reasonText("poll_found", { task: into.id });
   trace.add("poll", "stop", tip.commit, `task ${into.id}`, reason);
   return { outcome: { code: "duplicate", reason }, merge: { into, order: null, isDisplaced: false } };
 }

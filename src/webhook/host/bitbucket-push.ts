@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { unknownPaths } from "./changed-paths.ts";
 import { at, firstText, listAt, textAt } from "./json-reader.ts";
 import {
@@ -37,7 +38,7 @@ export function readBitbucketPush(
     ...read.filter((event) => event.skip === null),
     ...read.filter((event) => event.skip !== null),
   ];
-  if (first === undefined) return skipped("probe", "The body names no ref: a probe of the host.", { author });
+  if (first === undefined) return skipped("probe", reasonText("probe_no_ref"), { author });
   return others.length === 0 ? first : { ...first, otherRefs: others.map(refChangeOf) };
 }
 
@@ -72,6 +73,6 @@ function updateOf(
     ...refFields,
     commit: commit === "" ? null : commit,
     message,
-    ...pathFieldsOf(unknownPaths("Bitbucket sends no changed files")),
+    ...pathFieldsOf(unknownPaths(reasonText("paths_bitbucket"))),
   });
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
+import { reasonText } from "../../reason/reason.ts";
 
 /** A decoded body: its JSON object, or why there is none. */
 export interface DecodedBody {
@@ -38,12 +39,11 @@ export function formPayloadOf(body: Uint8Array, contentType: string): string | n
  */
 export function decodeBody(body: Uint8Array, contentType: string, contentEncoding: string): DecodedBody {
   const text = formPayloadOf(body, contentType) ?? utf8.decode(body);
-  if (text.trim() === "")
-    return { text, payload: null, problem: "The body is empty; a JSON object is expected." };
+  if (text.trim() === "") return { text, payload: null, problem: reasonText("body_empty") };
   try {
     const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return { text, payload: parsed, problem: "" };
-    return { text, payload: null, problem: "The body is JSON, but not an object." };
+    return { text, payload: null, problem: reasonText("body_no_object") };
   } catch {
     const isCompressed = contentEncoding !== "" && contentEncoding.toLowerCase() !== "identity";
     const problem = isCompressed

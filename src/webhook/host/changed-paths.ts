@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../json.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { at, countAt, isTrueAt, listAt, textAt } from "./json-reader.ts";
 
 export interface ChangedPaths {
@@ -24,29 +25,28 @@ export function unknownPaths(because: string): ChangedPaths {
  */
 export function changedPathsOf(payload: JsonObject): ChangedPaths {
   const commits = listAt(payload, "commits");
-  if (commits === null) return unknownPaths("the host sent no list of commits");
-  if (commits.length === 0) return unknownPaths("the host sent an empty list of commits");
+  if (commits === null) return unknownPaths(reasonText("paths_no_commits"));
+  if (commits.length === 0) return unknownPaths(reasonText("paths_empty_commits"));
   const truncated = whyTruncated(payload, commits.length);
   if (truncated) return unknownPaths(truncated);
   const paths = new Set<string>();
   for (const commit of [...commits, at(payload, "head_commit")]) {
     if (commit === undefined || commit === null) continue;
-    if (!addFiles(commit, paths)) return unknownPaths("the host's commits name no files");
-    if (paths.size > maxPaths) return unknownPaths(`the push changes more than ${maxPaths} files`);
+    if (!addFiles(commit, paths)) return unknownPaths(reasonText("paths_no_files"));
+    if (paths.size > maxPaths) return unknownPaths(reasonText("paths_too_many", { number: maxPaths }));
   }
   return { paths: [...paths], unknownBecause: null };
 }
 
 function whyTruncated(payload: JsonObject, sent: number): string | null {
   const total = countAt(payload, "total_commits_count") ?? countAt(payload, "total_commits");
-  if (total !== null && total > sent) return `the host sent ${sent} of ${total} commits`;
-  if (isTrueAt(payload, "commits_more_than_ten"))
-    return `the host sent only ${sent} commits of more than ten`;
-  if (sent >= githubMaxCommits) return `the host sends at most ${githubMaxCommits} commits`;
+  if (total !== null && total > sent) return reasonText("paths_cut", { sent, total });
+  if (isTrueAt(payload, "commits_more_than_ten")) return reasonText("paths_cut_ten", { sent });
+  if (sent >= githubMaxCommits) return reasonText("paths_limited", { number: githubMaxCommits });
   const isUncounted = total === null && textAt(payload, "compare_url") !== "";
   if (isUncounted && sent >= uncountedMaxCommits)
-    return `the host sends at most ${uncountedMaxCommits} commits`;
-  return isTrueAt(payload, "forced") ? "a forced push does not list the files of removed commits" : null;
+    return reasonText("paths_limited", { number: uncountedMaxCommits });
+  return isTrueAt(payload, "forced") ? reasonText("paths_forced") : null;
 }
 
 /** False if the commit has no list of files. */
@@ -61,7 +61,8 @@ function addFiles(commit: unknown, paths: Set<string>): boolean {
 /** The field `paths` of our own format. */
 export function listedPathsOf(payload: JsonObject): ChangedPaths {
   const listed = listAt(payload, "paths");
-  if (listed === null) return unknownPaths("the payload has no list of paths");
-  if (listed.length > maxPaths) return unknownPaths(`the payload lists more than ${maxPaths} paths`);
+  if (listed === null) return unknownPaths(reasonText("paths_not_listed"));
+  if (listed.length > maxPaths)
+    return unknownPaths(reasonText("paths_listed_too_many", { number: maxPaths }));
   return { paths: listed.filter((path) => typeof path === "string"), unknownBecause: null };
 }

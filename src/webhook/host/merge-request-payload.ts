@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { unknownPaths } from "./changed-paths.ts";
 import { at, firstText, isTrueAt, textAt } from "./json-reader.ts";
 import { normalized, pathFieldsOf, skipped } from "./normalized.ts";
@@ -43,16 +44,11 @@ const updateActions = new Set(["update", "updated"]);
 export function readMergeRequest(payload: JsonObject, eventName: string): NormalizedEvent {
   const request = requestOf(payload, eventName);
   const author = accountOf(payload);
-  if (request === null)
-    return skipped("probe", "The body describes no merge request: a probe of the host.", { author });
+  if (request === null) return skipped("probe", reasonText("probe_no_request"), { author });
   const fields = fieldsOf(request, author);
   if (isBuilding(request)) return normalized(fields);
   const what = updateActions.has(request.action ?? "") ? "an update without commits" : request.action;
-  return skipped(
-    "event_not_allowed",
-    `The merge request's action (${what}) does not change the code to build.`,
-    fields,
-  );
+  return skipped("event_not_allowed", reasonText("merge_request_action", { action: String(what) }), fields);
 }
 
 function isBuilding(request: MergeRequest): boolean {
@@ -75,7 +71,7 @@ function fieldsOf(request: MergeRequest, author: string): Partial<NormalizedEven
     commit: commit === "" ? null : commit,
     message: request.message === "" ? request.title : `${request.title}\n\n${request.message}`.trimStart(),
     author,
-    ...pathFieldsOf(unknownPaths("merge requests name no changed files")),
+    ...pathFieldsOf(unknownPaths(reasonText("paths_merge_request"))),
     mergeRequest: {
       action: request.action,
       title: request.title,

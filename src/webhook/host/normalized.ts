@@ -1,5 +1,6 @@
 import type { NormalizedEvent, RefChange } from "../../model/delivery.ts";
 import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git/git-ref.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
 /** An event before its payload is read. */
@@ -33,7 +34,7 @@ export function skipped(
 }
 
 export function deletionOf(known: Partial<NormalizedEvent>): NormalizedEvent {
-  return skipped("ref_deleted", `${known.ref || "A ref"} was deleted; there is nothing to build.`, known);
+  return skipped("ref_deleted", reasonText("ref_deleted", { ref: known.ref || "A ref" }), known);
 }
 
 /** All zeros mean "no commit", in SHA-1 and SHA-256 repositories. */

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { isBranchOrTag } from "../../model/git/git-ref.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { bitbucketChangesOf } from "./bitbucket-push.ts";
 import { listedPathsOf } from "./changed-paths.ts";
 import { at, firstText, textAt } from "./json-reader.ts";
@@ -20,13 +21,13 @@ export type PayloadParser = (
 /** Parses the payloads of all Git hosts: by the name of the event if it is sent, otherwise by the shape of the body. */
 export const parseHostPayload: PayloadParser = (payload, eventName, kind) => {
   if (kind === null && eventName !== "")
-    return skipped("event_not_allowed", `The event ${eventName} never starts a build.`);
+    return skipped("event_not_allowed", reasonText("event_never", { event: eventName }));
   const actual = kind === null || kind === "by_body" ? kindByBody(payload) : kind;
   switch (actual) {
     case null:
       return unknownOf(payload);
     case "ping":
-      return skipped("probe", "The host's ping arrived; the address is right.");
+      return skipped("probe", reasonText("probe_host_ping"));
     case "create":
       return readCreate(payload);
     case "delete":
@@ -63,8 +64,8 @@ function kindByBody(payload: JsonObject): Exclude<EventKind, "by_body"> | null {
 /** A body without a ref is a probe, unless it names another event, such as a comment or a new user. */
 function unknownOf(payload: JsonObject): NormalizedEvent {
   const name = firstText(...["object_kind", "hook_name", "event_name"].map((key) => textAt(payload, key)));
-  if (name === "") return skipped("probe", "The body names no ref: a probe of the host.");
-  return skipped("event_not_allowed", `The event ${name.slice(0, 100)} never starts a build.`);
+  if (name === "") return skipped("probe", reasonText("probe_no_ref"));
+  return skipped("event_not_allowed", reasonText("event_never", { event: name.slice(0, 100) }));
 }
 
 /** Accepted values of the field `event`. */
@@ -85,12 +86,11 @@ export const parseGenericPayload: PayloadParser = (payload) => {
   const eventName = textAt(payload, "event");
   if (eventName === "" && looksLikeHost(payload)) return parseHostPayload(payload, "", null);
   const ref = textAt(payload, "ref");
-  if (eventName === "" && ref === "")
-    return skipped("probe", "The body names neither event nor ref: a probe.");
+  if (eventName === "" && ref === "") return skipped("probe", reasonText("probe_nothing"));
   const kind = eventName === "" ? "push" : genericKinds[eventName.toLowerCase()];
   if (kind === undefined)
-    return skipped("event_not_allowed", `The event ${eventName} is none of push, tag, merge_request.`);
-  if (kind === "ping") return skipped("probe", "The ping arrived; the address is right.");
+    return skipped("event_not_allowed", reasonText("event_unknown", { event: eventName }));
+  if (kind === "ping") return skipped("probe", reasonText("probe_ping"));
   return readGeneric(payload, kind, ref);
 };
 

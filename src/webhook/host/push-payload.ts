@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../json.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { bitbucketChangesOf, readBitbucketPush } from "./bitbucket-push.ts";
 import { changedPathsOf, unknownPaths } from "./changed-paths.ts";
 import { firstText, isTrueAt, listAt, textAt } from "./json-reader.ts";
@@ -14,13 +15,13 @@ export function readPush(payload: JsonObject, isTag: boolean): NormalizedEvent {
   const changes = bitbucketChangesOf(payload);
   if (changes !== null) return readBitbucketPush(payload, changes, author);
   const ref = textAt(payload, "ref");
-  if (ref === "") return skipped("probe", "The body names no ref: a probe of the host.", { author });
+  if (ref === "") return skipped("probe", reasonText("probe_no_ref"), { author });
   const refFields = refFieldsOf(ref, isTag ? "tag" : textAt(payload, "ref_type"));
   const after = textAt(payload, "after");
   if (isNoCommit(after) || isTrueAt(payload, "deleted")) return deletionOf({ ...refFields, author });
   const commit = headCommitOf(payload, after);
   const changed =
-    refFields.refType === "tag" ? unknownPaths("a tag names no changed files") : changedPathsOf(payload);
+    refFields.refType === "tag" ? unknownPaths(reasonText("paths_tag")) : changedPathsOf(payload);
   return normalized({
     ...refFields,
     commit: commit === "" ? null : commit,
@@ -67,13 +68,13 @@ export function accountOf(payload: JsonObject): string {
 export function readCreate(payload: JsonObject): NormalizedEvent {
   const ref = textAt(payload, "ref");
   const author = accountOf(payload);
-  if (ref === "") return skipped("probe", "The body names no ref: a probe of the host.", { author });
+  if (ref === "") return skipped("probe", reasonText("probe_no_ref"), { author });
   const commit = firstText(textAt(payload, "sha"), textAt(payload, "commit"));
   return normalized({
     ...refFieldsOf(ref, textAt(payload, "ref_type")),
     commit: commit === "" ? null : commit,
     author,
-    ...pathFieldsOf(unknownPaths("a new ref names no changed files")),
+    ...pathFieldsOf(unknownPaths(reasonText("paths_new_ref"))),
   });
 }
 

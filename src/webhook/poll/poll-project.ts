@@ -4,6 +4,7 @@ import { type GitUrlRules, gitUrlFault } from "../../model/git/git-url.ts";
 import type { GitCredential, Project } from "../../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { filter } from "../decide/filters.ts";
 import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
@@ -116,7 +117,7 @@ async function deliver(
   const now = store.now();
   const trace = newTrace();
   const value = `${ref} ${fetched.commit}`;
-  const detail = `A poll found it at the Git host; before: ${before ?? "nothing"}.`;
+  const detail = reasonText("polled", { before: before ?? "nothing" });
   trace.add("poll", "pass", value, tip.commit, detail);
   const { body } = await pipeline.decide({
     way: waysIn.poll,

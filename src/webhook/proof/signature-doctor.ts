@@ -1,4 +1,5 @@
 import { isNestedTooDeep } from "../../json-nesting.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { isSameSecret } from "../../secrets.ts";
 import { standardHeaders } from "../../standard-webhooks.ts";
 import { type Provider, providers, type SignatureScheme } from "../host/providers.ts";
@@ -35,13 +36,9 @@ export interface FailedSignature {
 export function diagnose(failed: FailedSignature): string {
   const proof = proofOf(failed.scheme, failed.place, failed.request);
   const empty = emptyHeaderOf(failed, proof);
-  if (empty !== null)
-    return `header ${empty} is empty, so the host has no secret: set the secret on the host too`;
+  if (empty !== null) return reasonText("signature_empty_header", { header: empty });
   if (proof === "") return missingProof(failed);
-  return (
-    causes.find(({ applies }) => applies(failed, proof))?.text ??
-    "the secret on the host differs from the one here"
-  );
+  return causes.find(({ applies }) => applies(failed, proof))?.text ?? reasonText("signature_differs");
 }
 
 /** Some hosts send only the prefix if they have no secret; a project may configure another prefix. */
@@ -84,10 +81,10 @@ function missingProof({ scheme, place, request }: FailedSignature): string {
 
 function expectedProof(scheme: SignatureScheme, place: ConfiguredPlace): string {
   if (scheme.type !== "configured")
-    return `header ${proofHeadersOf(scheme).join(" or ")} is missing: set the secret on the host too`;
+    return reasonText("signature_missing", { header: proofHeadersOf(scheme).join(" or ") });
   return place.verifyMode === "standard"
-    ? `header ${standardHeaders.signature} is missing`
-    : `header ${place.secretHeader} and query parameter ${place.secretQuery} are missing`;
+    ? reasonText("signature_missing_plain", { header: standardHeaders.signature })
+    : reasonText("signature_missing_both", { header: place.secretHeader, parameter: place.secretQuery });
 }
 
 interface Cause {
@@ -97,15 +94,15 @@ interface Cause {
 
 const causes: Cause[] = [
   {
-    text: "it was made with a secret that is no longer accepted",
+    text: reasonText("signature_ended"),
     applies: (failed) => failed.endedSecrets.some((secret) => isSignedWith(failed, secret)),
   },
   {
-    text: "it was made with an empty secret: set the secret on the host too",
+    text: reasonText("signature_empty_secret"),
     applies: (failed) => isHmac(failed) && isSignedWith(failed, ""),
   },
   {
-    text: "it matches when white space around the secret is removed or a newline is added: paste the secret without them",
+    text: reasonText("signature_space"),
     applies: (failed) =>
       failed.secrets.some((secret) =>
         [secret.trim(), `${secret}\n`, `${secret.trim()}\n`, `${secret}\r\n`].some(
@@ -114,41 +111,41 @@ const causes: Cause[] = [
       ),
   },
   {
-    text: "the secret itself was sent where a signature is expected",
+    text: reasonText("signature_secret_sent"),
     applies: (failed, proof) =>
       isHmac(failed) && failed.secrets.some((secret) => isSameSecret(proof, secret)),
   },
   {
-    text: "an HMAC signature was sent where the plain secret is expected: check verifyMode",
+    text: reasonText("signature_hmac_sent"),
     applies: (failed, proof) => !isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
   },
   {
-    text: "it matches with another prefix or encoding: check signaturePrefix and signatureEncoding",
+    text: reasonText("signature_encoding"),
     applies: (failed, proof) => isHmac(failed) && matchesDigest(failed, proof, failed.request.body),
   },
   {
-    text: "it matches the JSON inside the form body: choose the content type application/json on the host",
+    text: reasonText("signature_form"),
     applies: (failed, proof) => {
       const form = failed.request.formPayload();
       return form !== null && matchesDigest(failed, proof, form);
     },
   },
   {
-    text: "it matches the body without its last newline: something on the way changes the body",
+    text: reasonText("signature_newline"),
     applies: (failed, proof) => {
       const trimmed = Buffer.from(failed.request.body).toString("latin1").trimEnd();
       return matchesDigest(failed, proof, Buffer.from(trimmed, "latin1"));
     },
   },
   {
-    text: "it matches the body as JSON written anew: something on the way rewrites the body",
+    text: reasonText("signature_rewritten"),
     applies: (failed, proof) => {
       const rewritten = rewrittenJson(failed.request.body);
       return rewritten !== null && matchesDigest(failed, proof, rewritten);
     },
   },
   {
-    text: "the signed timestamp is more than an hour off: check the clocks",
+    text: reasonText("signature_clock_hour"),
     applies: (failed) => {
       if (failed.scheme.type !== "gitee") return false;
       const sentAtMs = Number(firstHeader(failed.request.headers, [failed.scheme.timestampHeader]));
@@ -156,7 +153,7 @@ const causes: Cause[] = [
     },
   },
   {
-    text: `${standardHeaders.id} or ${standardHeaders.timestamp} is missing beside the signature`,
+    text: reasonText("signature_headers", { id: standardHeaders.id, timestamp: standardHeaders.timestamp }),
     applies: (failed) =>
       isStandard(failed) &&
       [standardHeaders.id, standardHeaders.timestamp].some(
@@ -164,19 +161,19 @@ const causes: Cause[] = [
       ),
   },
   {
-    text: "the signed timestamp is more than five minutes off: check the clocks",
+    text: reasonText("signature_clock"),
     applies: (failed) => {
       const sentAtMs = Number(firstHeader(failed.request.headers, [standardHeaders.timestamp])) * 1000;
       return isStandard(failed) && isSignedWithAny({ ...failed, nowMs: sentAtMs });
     },
   },
   {
-    text: "it matches when the secret is read as base64: save it here with whsec_ in front",
+    text: reasonText("signature_base64"),
     applies: (failed) =>
       isStandard(failed) && failed.secrets.some((secret) => isSignedWith(failed, `whsec_${secret}`)),
   },
   {
-    text: "it is a SHA-1 signature, which is not accepted",
+    text: reasonText("signature_sha1"),
     applies: (_failed, proof) => proof.startsWith("sha1="),
   },
 ];

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { uncountedCodes } from "../../model/delivery.ts";
 import type { Store } from "../../model/store.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Hook, HookDirectory } from "../decide/hook-directory.ts";
 import {
   type Incoming,
@@ -101,7 +102,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function receiveEnabled(hook: Hook, incoming: Incoming, known: Known): Promise<Answer> {
-    known.trace.add("enabled", "pass", "", "", "The webhook is enabled.");
+    known.trace.add("enabled", "pass", "", "", reasonText("enabled"));
     const body = await incoming.readBody();
     if (body === "too_large")
       return withCurrent(hook, incoming, known, () =>
@@ -123,7 +124,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     if (waitMs !== null && floods.isFlooding(originOf(incoming, known, "verified"), elapsedMs))
       return refuse(incoming, known, rateLimited(limitPerMinute, "listed", waitMs, known.trace), "verified");
     const limit = `${options.maxBodyKB} KB`;
-    known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, "The body is within the limit.");
+    known.trace.add("size", "pass", `${body.byteLength} bytes`, limit, reasonText("size_ok"));
     const request = signedRequestOf(incoming, body);
     const readAs = (hook: Hook, as: Known) => readDelivery(hook, incoming, as, body);
     let reading: Reading | null = null;
@@ -163,9 +164,8 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       return refuse(incoming, kept, rateLimited(limitPerMinute, bucket, waitMs, trace), "verified");
     }
     withinRate(limitPerMinute, bucket, trace);
-    if (hook.config.secret === null)
-      trace.add("signature", "skipped", "", "", "No secret is set, so nothing is verified.");
-    else trace.add("signature", "pass", "", hook.config.provider, "The signature is right.");
+    if (hook.config.secret === null) trace.add("signature", "skipped", "", "", reasonText("unsigned"));
+    else trace.add("signature", "pass", "", hook.config.provider, reasonText("signature_ok"));
     const answer = await pipeline.decide({ way: waysIn.live, hook, known, problem, sent });
     if (uncountedCodes.includes(answer.body.code)) rates[bucket].giveBack(projectId, takenAtMs);
     return answer;
@@ -181,14 +181,14 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     if (overLimit !== null)
       return refuse(incoming, located, {
         code: "rate_limited",
-        reason: `Too many failed signatures from ${incoming.limitKey}: more than ${limitPerMinute} a minute.`,
+        reason: reasonText("failed_signatures", { address: incoming.limitKey, limit: limitPerMinute }),
         told: "Too many failed signatures; try again later.",
         retryAfterSeconds: wholeSeconds(overLimit),
       });
     withinRate(limitPerMinute, "listed", located.trace);
     const isFlooding = floods.isFlooding(originOf(incoming, located), elapsedMs);
     const known = isFlooding ? located : withBoundedEvent(sent.readBy(hook).known);
-    const why = isFlooding ? "part of a flood, not examined further" : sent.signatureFaultOf(hook);
+    const why = isFlooding ? reasonText("signature_flood") : sent.signatureFaultOf(hook);
     return refuse(incoming, known, signatureInvalid(hook, why, known.trace));
   }
 
@@ -199,8 +199,7 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
     const formerProjectId = isLookedUp ? await store.webhookConfigs.formerProjectOf(incoming.key) : null;
     const outcome: Outcome = {
       code: "endpoint_not_found",
-      reason:
-        formerProjectId === null ? unknownEndpoint : "The address was reset; give the host the new one.",
+      reason: formerProjectId === null ? unknownEndpoint : reasonText("address_reset"),
       told: unknownEndpoint,
     };
     known.trace.add("locate", "stop", "", "", outcome.reason);
@@ -228,18 +227,18 @@ export function buildReceiver(options: ReceiverOptions): Receiver {
       });
       return own ?? answerOf(outcome, id);
     } catch {
-      return own ?? answerOf({ code: "internal_error", reason: "The delivery could not be recorded." }, 0);
+      return own ?? answerOf({ code: "internal_error", reason: reasonText("not_recorded") }, 0);
     }
   }
 
   return { receive, close: () => floods.settle() };
 }
 
-const unknownEndpoint = "There is no such endpoint.";
-const brokenBody: Outcome = { code: "invalid_payload", reason: "The body did not arrive whole." };
+const unknownEndpoint = reasonText("unknown_endpoint");
+const brokenBody: Outcome = { code: "invalid_payload", reason: reasonText("body_broken") };
 
 function tooLarge(maxBodyKB: number, { trace }: Known): Outcome {
-  const reason = `The body is larger than ${maxBodyKB} KB.`;
+  const reason = reasonText("body_too_large", { limit: maxBodyKB });
   trace.add("size", "stop", "", `${maxBodyKB} KB`, reason);
   return { code: "body_too_large", reason };
 }

@@ -1,0 +1,114 @@
+import { reasonTexts } from "./reason-texts.ts";
+
+export type ReasonCode = keyof typeof reasonTexts;
+
+/** One sentence of a reason. A value is text, or a part that stands inside the sentence. */
+export interface ReasonPart {
+  code: ReasonCode;
+  values: Record<string, string | { code: ReasonCode; values: Record<string, string> }>;
+}
+
+type Names<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
+type Values<Code extends ReasonCode> = [Names<(typeof reasonTexts)[Code]>] extends [never]
+  ? []
+  : [values: Record<Names<(typeof reasonTexts)[Code]>, string | number>];
+
+/** The English text of a reason. */
+export function reasonText<Code extends ReasonCode>(code: Code, ...[values]: Values<Code>): string {
+  return written(code, values ?? {});
+}
+
+function written(code: ReasonCode, values: Record<string, string | number>): string {
+  return reasonTexts[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+interface Template {
+  code: ReasonCode;
+  /** The fixed text before, between and after the values. */
+  fixed: string[];
+  names: string[];
+}
+
+const templates: Template[] = (Object.keys(reasonTexts) as ReasonCode[])
+  .map((code) => {
+    const pieces = reasonTexts[code].split(/\{(\w+)\}/);
+    return {
+      code,
+      fixed: pieces.filter((_, index) => index % 2 === 0),
+      names: pieces.filter((_, index) => index % 2 === 1),
+    };
+  })
+  // The template with the most fixed text goes first: its match is the least ambiguous.
+  .sort((a, b) => b.fixed.join("").length - a.fixed.join("").length);
+
+const withCodes = (...codes: ReasonCode[]) => templates.filter(({ code }) => codes.includes(code));
+/** Sentences that follow another one. */
+const lasts = withCodes("replaced", "aside_too_complex", "aside_others", "aside_none", "approval_again");
+/** Sentences that precede another one. */
+const firsts = withCodes("rolled_back", "still_serving", "rolling_back", "rollback_failed");
+/** Values that may be parts. */
+const nestedNames: readonly string[] = ["why", "files"];
+
+/**
+ * Code and values of a stored reason; empty: a text without a code, for example the message of a program. Records store
+ * the English text only, so that those of earlier versions and of older runners have codes too.
+ */
+export function reasonParts(text: string): ReasonPart[] {
+  for (const template of lasts) {
+    const start = text.lastIndexOf(` ${template.fixed[0]}`);
+    const last = start > 0 ? matched(template, text.slice(start + 1)) : null;
+    const before = last ? reasonParts(text.slice(0, start)) : [];
+    if (last && before.length > 0) return [...before, last];
+  }
+  for (const template of firsts) {
+    const ending = template.fixed.at(-1) ?? "";
+    const end = text.indexOf(`${ending} `) + ending.length;
+    const first = end > ending.length ? matched(template, text.slice(0, end)) : null;
+    const after = first ? reasonParts(text.slice(end + 1)) : [];
+    if (first && after.length > 0) return [first, ...after];
+  }
+  const only = partOf(text);
+  return only ? [only] : [];
+}
+
+function partOf(text: string): ReasonPart | null {
+  for (const template of templates) {
+    const part = matched(template, text);
+    if (part) return part;
+  }
+  return null;
+}
+
+/** In linear time, because values may be long texts of strangers. */
+function matched({ code, fixed, names }: Template, text: string): ReasonPart | null {
+  const [first = "", ...others] = fixed;
+  const last = others.pop();
+  if (last === undefined) return text === first ? { code, values: {} } : null;
+  if (!text.startsWith(first) || !text.endsWith(last)) return null;
+  const end = text.length - last.length;
+  const found: string[] = [];
+  let position = first.length;
+  for (const between of others) {
+    const next = text.indexOf(between, position);
+    if (next === -1) return null;
+    found.push(text.slice(position, next));
+    position = next + between.length;
+  }
+  if (position > end) return null;
+  found.push(text.slice(position, end));
+  if (found.includes("")) return null;
+  return {
+    code,
+    values: Object.fromEntries(names.map((name, index) => [name, readValue(name, found[index])])),
+  };
+}
+
+function readValue(name: string, text = ""): ReasonPart["values"][string] {
+  const part = nestedNames.includes(name) ? partOf(text) : null;
+  if (part === null) return text;
+  const values = Object.entries(part.values).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : written(value.code, value.values),
+  ]);
+  return { code: part.code, values: Object.fromEntries(values) };
+}

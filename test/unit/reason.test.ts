@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { en } from "../../console/text/en.ts";
+import { reasonIn } from "../../console/text/reason-text.ts";
+import { zhCN } from "../../console/text/zh-cn.ts";
+import { type ReasonCode, type ReasonPart, reasonParts, reasonText } from "../../src/reason/reason.ts";
+import { reasonTexts } from "../../src/reason/reason-texts.ts";
+
+const codes = Object.keys(reasonTexts) as ReasonCode[];
+
+function written({ code, values }: { code: ReasonCode; values: ReasonPart["values"] }): string {
+  return reasonTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    return typeof value === "object" ? written(value) : (value ?? "");
+  });
+}
+
+const joined = (parts: ReasonPart[]) => parts.map(written).join(" ");
+
+describe("code and values of a reason", () => {
+  test.each(codes)("%s is recognised with its values", (code) => {
+    const values: Record<string, string> = {};
+    const text = reasonTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      values[name] = `<${name}>`;
+      return `<${name}>`;
+    });
+    expect(reasonParts(text)).toEqual([{ code, values }]);
+  });
+
+  test("a reason inside a reason, and sentences before and after one, are recognised", () => {
+    const why = reasonText("paths_cut", { sent: 20, total: 31 });
+    expect(reasonParts(reasonText("paths_unknown", { why }))).toEqual([
+      {
+        code: "paths_unknown",
+        values: { why: { code: "paths_cut", values: { sent: "20", total: "31" } } },
+      },
+    ]);
+    const accepted = [
+      reasonText("all_passed"),
+      reasonText("aside_others", { refs: "a, tag v1 and 3 more" }),
+      reasonText("replaced", { delivery: 9 }),
+    ];
+    expect(reasonParts(accepted.join(" ")).map(({ code }) => code)).toEqual([
+      "all_passed",
+      "aside_others",
+      "replaced",
+    ]);
+    const rolledBack = `${reasonText("rolled_back", { failed: "abc", serving: "def" })} ${reasonText("stage_failed", { stage: "deploy", exitCode: 1 })}`;
+    expect(reasonParts(rolledBack).map(({ code }) => code)).toEqual(["rolled_back", "stage_failed"]);
+  });
+
+  test("the message of another program has no code", () => {
+    for (const text of ["", "fatal: repository not found", "connect ECONNREFUSED 127.0.0.1:22"])
+      expect(reasonParts(text)).toEqual([]);
+  });
+
+  test("whatever a stranger writes into a value, code and values give the same text back", () => {
+    const hostile = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 60 }),
+      fc.constantFrom(
+        "x matches none of y. All filters passed.",
+        "{ref}",
+        "a (b), so the delivery passes.",
+        "v1 was deleted; there is nothing to build.",
+        " Delivery 7 took over",
+      ),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...codes), hostile, (code, value) => {
+        const text = reasonTexts[code].replaceAll(/\{\w+\}/g, () => value);
+        const parts = reasonParts(text);
+        if (parts.length > 0) expect(joined(parts)).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("the console shows the English text of the server, and the Chinese one by code and values", () => {
+    const text = reasonText("path_not_matched", { files: "3 files", patterns: "docs/**" });
+    const parts = reasonParts(text);
+    globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
+    expect(reasonIn(text, parts)).toBe("更改的路径（3 个文件）都不匹配 docs/**。");
+    expect(reasonIn("fatal: repository not found", [])).toBe("fatal: repository not found");
+    globalThis.slipwayText = { language: "en", messages: en };
+    expect(reasonIn(text, parts)).toBe(text);
+  });
+});
