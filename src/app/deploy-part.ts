@@ -18,6 +18,7 @@ import { buildLive, type PublishLive, silentLive } from "../task/events/live.ts"
 import { buildPushClient } from "../task/events/push-client.ts";
 import { type Isolation, isolationOf } from "../task/isolation.ts";
 import { sealEarlierTargets } from "../task/notify/seal-targets.ts";
+import { earlierProjectWarnings } from "../task/release/earlier-projects.ts";
 import { buildBaseUrl } from "./base-url.ts";
 import { buildLocalRunner } from "./local-runner.ts";
 import { buildManagement } from "./management.ts";
@@ -121,7 +122,7 @@ export async function buildDeployPart(
       history?.start();
       await tasks.start();
       await localRunner?.start(ownUrl.current().url);
-      warnings.push(...isolationWarnings(await isolationOf(store)));
+      warnings.push(...isolationWarnings(await isolationOf(store)), ...(await earlierProjectWarnings(store)));
     },
     missing: () => store.check().catch(() => "the database does not answer"),
     facts,

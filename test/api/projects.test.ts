@@ -45,6 +45,7 @@ describe("a project", () => {
       ...{ supersede: "none", rollback: "automatic" },
       ...plainExecution,
       ...{ liveTaskId: null, liveNote: "", homeRunnerId: null, warnings: [] },
+      deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },
       sample: false,
       permission: "manage",
       revision: expect.stringMatching(/^[\w-]{22}$/),

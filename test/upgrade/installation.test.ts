@@ -62,6 +62,12 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
       expect(now.find((task) => task.id === Number(id))?.state).toBe(state);
   });
 
+  test("warns at its start about projects whose start script must end the previous service", async () => {
+    await eventually("the warning is printed", async () =>
+      /! start\.previous is "keep" in projects of an earlier version: [^\n]*shop/.test(await server.output()),
+    );
+  });
+
   test("names the last successful task as live if a failed one was named", async () => {
     const { items } = await admin<{ items: { name: string; liveTaskId: number | null }[] }>(
       "GET",

@@ -98,7 +98,17 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", usersApi({ store, passwords, clock }))
     .route("/api", groupsApi({ store, clock }))
     .route("/api", membersApi("group", store))
-    .route("/api", projectsApi({ store, secrets, clock, gitUrlRules, samples: webhook.samples }))
+    .route(
+      "/api",
+      projectsApi({
+        store,
+        secrets,
+        clock,
+        gitUrlRules,
+        samples: webhook.samples,
+        webhooks: webhook.management,
+      }),
+    )
     .route("/api", membersApi("project", store))
     .route("/api", projectSecretsApi({ projects: store.projects, secrets }))
     .route("/api", notificationsApi({ keepers: store, testMessages: deps.testMessages }))

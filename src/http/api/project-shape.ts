@@ -226,7 +226,10 @@ export const projectShape = z
       .int()
       .nullable()
       .openapi({ description: "The runner that holds its releases and gets its tasks." }),
-    warnings: z.array(z.string()).openapi({ description: "What its owner should decide." }),
+    warnings: z.array(z.string()).openapi({
+      description:
+        "What its owner should decide. For people with `manage`, the project alone (not in lists) has the warnings about its enabled webhook too.",
+    }),
     sample: z.boolean(),
     permission: ownPermission,
     revision,

@@ -24,6 +24,7 @@ import {
   changeTargets,
   heldAddresses,
 } from "../../task/notify/change-targets.ts";
+import type { WebhookManagement } from "../../webhook/management.ts";
 import { mergeDeployRule } from "./approval-shape.ts";
 import { boundSecretsOf, droppedWarnings, titlesOf } from "./bound-secrets.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
@@ -105,9 +106,10 @@ export interface ProjectsDeps {
   clock: Clock;
   gitUrlRules: GitUrlRules;
   samples: Pick<Samples, "remove">;
+  webhooks: Pick<WebhookManagement, "read" | "warningsOf">;
 }
 
-export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: ProjectsDeps) {
+export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webhooks }: ProjectsDeps) {
   const { projects, groups } = store;
   const membersOf = async (groupId: number | null) =>
     groupId === null ? [] : (await groups.members(groupId)).map((member) => member.userId);
@@ -115,6 +117,14 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
   const written = async (c: ApiContext, project: Project) => {
     const permissionOn = await c.var.permissions.permissionsOn("project", callerOf(c));
     return projectJson(project, await projects.secretNames([project.id]), permissionOn(project.id));
+  };
+
+  /** With the warnings about its webhook, for people who can act on them. */
+  const writtenWithWebhook = async (c: ApiContext, project: Project) => {
+    const shown = await written(c, project);
+    const config = await webhooks.read(project.id);
+    if (!config.enabled || shown.permission !== "manage") return shown;
+    return { ...shown, warnings: [...shown.warnings, ...(await webhooks.warningsOf(config, project))] };
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
@@ -178,7 +188,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples }: Pro
       await auditProject(c, "project.create", project, detail);
       return c.json(await written(c, project), 201);
     })
-    .openapi(getProject, async (c) => c.json(withTag(c, await written(c, projectOf(c))), 200))
+    .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
     .openapi(updateProject, async (c) => {
       const { id, name, groupId } = projectOf(c);
       const { git, stages, notify, commitStatus, image, isolation, cache, limits, deploy, ...body } =

@@ -21,6 +21,7 @@ import { type ExecutionOptions, openExecution } from "../stage/execution.ts";
 import { mustReach } from "../stage/script-user.ts";
 import type { RunningService } from "../stage/start-stage.ts";
 import { sweepCacheFolders } from "../workspace/cache-folders.ts";
+import { limitServiceLogs, serviceLogMaxBytes } from "../workspace/service-logs.ts";
 import { openWorkspaces, type WorkspaceFolders, type WorkspacePolicy } from "../workspace/workspace.ts";
 import { runTask } from "./run-task.ts";
 import { watchService } from "./service-watch.ts";
@@ -56,6 +57,8 @@ export interface RunnerOptions {
 
 /** Delay before the next request to a server that sent something other than run_task. */
 const strangeWaitMs = 500;
+/** How often the output files of services are compared with their limit. */
+const limitLogsEveryMs = 10_000;
 
 /** The execution side: requests work and runs it, until it is drained. */
 export async function runRunner(options: RunnerOptions): Promise<void> {
@@ -89,6 +92,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     features: runnerFeatures,
   });
   const lifeline = openLifeline(log);
+  const limiting = setInterval(() => limitServiceLogs(root, serviceLogMaxBytes, log), limitLogsEveryMs);
   let aTaskEnded = Promise.withResolvers<void>();
   let answeredAt = options.clock.elapsed();
   let isGreeted = false;
@@ -184,6 +188,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     await Promise.all(running.values());
     await Promise.all(watches);
   } finally {
+    clearInterval(limiting);
     lifeline.close();
   }
 }

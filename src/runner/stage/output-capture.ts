@@ -10,6 +10,8 @@ export interface CapturedFile {
 const headMaxBytes = 64 * 1024;
 const tailMaxBytes = 4 * 1024;
 const readMaxBytes = 64 * 1024;
+/** Of more new output than this, only the end is read, so that a service that prints much does not fill the memory. */
+const newMaxBytes = 16 * 1024 * 1024;
 const lastLinesMax = 12;
 const lastLinesMaxLength = 1200;
 const pollEveryMs = 100;
@@ -70,7 +72,7 @@ function chunksFrom(file: CapturedFile, offset: number): { bytes: Buffer; end: n
     withFile(file, (descriptor) => {
       const { size } = fstatSync(descriptor);
       // Shorter than before: the file was rewritten.
-      let at = size < offset ? 0 : offset;
+      let at = size < offset ? 0 : Math.max(offset, size - newMaxBytes);
       const chunks: { bytes: Buffer; end: number }[] = [];
       while (at < size) {
         const bytes = Buffer.alloc(Math.min(readMaxBytes, size - at));

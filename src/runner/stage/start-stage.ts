@@ -7,6 +7,7 @@ import { findLeftProcesses, type LeftProcesses } from "../process/left-processes
 import type { RunResult } from "../process/process.ts";
 import { endTree, sessionMembers, survivorsText } from "../process/process-tree.ts";
 import { describeService, endService, type StartedService } from "../process/started-service.ts";
+import { serviceLogName } from "../workspace/service-logs.ts";
 import { checkHealth, describeCheck, fillCheck, type HealthCheck } from "./health-check.ts";
 import { type OutputCapture, openCapture } from "./output-capture.ts";
 import {
@@ -225,7 +226,7 @@ function captureOutput({ stage, context, script }: Start, rules: StartRules): Ou
 }
 
 function outputFileOf({ workspace }: StageContext): string {
-  return join(workspace.scripts, "start.log");
+  return join(workspace.scripts, serviceLogName);
 }
 
 function freePort(): Promise<number> {

@@ -1,0 +1,29 @@
+import { appendFileSync, lstatSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+
+/** The file in the folder `scripts` of a workspace that receives the output of a started service. */
+export const serviceLogName = "start.log";
+
+/** A service that prints much must not fill the disk: it writes to its file as long as it runs. */
+export const serviceLogMaxBytes = 64 * 1024 * 1024;
+
+/**
+ * Empties the output files of services that are larger than `maxBytes`. The services append, so they continue at the new
+ * end of the file.
+ */
+export function limitServiceLogs(root: string, maxBytes: number, log: Log): void {
+  for (const name of new Bun.Glob(`work/project-*/task-*/scripts/${serviceLogName}`).scanSync(root)) {
+    const file = join(root, name);
+    try {
+      const found = lstatSync(file);
+      if (!found.isFile() || found.size <= maxBytes) continue;
+      truncateSync(file, 0);
+      appendFileSync(file, `[the output was larger than ${maxBytes} bytes and was removed]\n`);
+      log.warn({ file, bytes: found.size }, "the output of a service was removed, because it was too large");
+    } catch (error) {
+      log.debug({ file, error: messageOf(error) }, "the output of a service could not be limited");
+    }
+  }
+}

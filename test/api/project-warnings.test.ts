@@ -1,0 +1,25 @@
+import { afterAll, expect, test } from "bun:test";
+import { startApiServer } from "../support/api-server.ts";
+import { makeHook } from "../support/hook.ts";
+
+const server = await startApiServer();
+afterAll(() => server.stop());
+
+test("a project has the warnings of its enabled webhook, for people who manage it", async () => {
+  const deploys = { stages: { deploy: { script: "make deploy" } } };
+  const { projectId, save } = await makeHook(server, { enabled: false }, deploys);
+  const path = `/api/projects/${projectId}`;
+  const warningsFor = async (client = server.admin) =>
+    (await client.expect<{ warnings: string[] }>(200, "GET", path)).warnings;
+  expect(await warningsFor()).toEqual([]);
+  await save({ enabled: true });
+  const { warnings } = await server.admin.expect<{ warnings: string[] }>(200, "GET", `${path}/webhook`);
+  expect(warnings.join("\n")).toContain("without a secret");
+  expect(warnings.join("\n")).toContain("The branch filter is empty");
+  expect(await warningsFor()).toEqual(warnings);
+  const viewer = await server.newUser("warned-viewer");
+  await server.admin.expect(200, "PUT", `${path}/members/${viewer.id}`, { permission: "view" });
+  expect(await warningsFor(viewer.client)).toEqual([]);
+  await server.admin.expect(200, "PUT", `${path}/members/${viewer.id}`, { permission: "manage" });
+  expect(await warningsFor(viewer.client)).toEqual(warnings);
+});

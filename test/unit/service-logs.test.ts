@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { limitServiceLogs } from "../../src/runner/workspace/service-logs.ts";
+import { eventually } from "../support/eventually.ts";
+
+test("the output file of a running service is emptied beyond its limit, and the service writes on", async () => {
+  const root = mkdtempSync(join(tmpdir(), "slipway-service-log-"));
+  const scripts = join(root, "work", "project-1", "task-7-1", "scripts");
+  mkdirSync(scripts, { recursive: true });
+  const file = join(scripts, "start.log");
+  const outside = join(root, "outside.txt");
+  writeFileSync(outside, "x".repeat(5000));
+  const other = join(root, "work", "project-2", "task-8-1", "scripts");
+  mkdirSync(other, { recursive: true });
+  symlinkSync(outside, join(other, "start.log"));
+  // Appended by the shell, as the runner opens the file for a service.
+  const child = Bun.spawn(["sh", "-c", `while :; do echo "a line of output"; sleep 0.005; done >> ${file}`], {
+    detached: true,
+  });
+  try {
+    const size = () => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    await eventually("the service has written more than the limit", () => size() > 2000);
+    const before = size();
+    limitServiceLogs(root, 1_000_000, pino({ level: "silent" }));
+    expect(size()).toBeGreaterThanOrEqual(before);
+    limitServiceLogs(root, 1000, pino({ level: "silent" }));
+    expect(size()).toBeLessThan(before);
+    expect(readFileSync(file, "utf8")).toContain("[the output was larger than 1000 bytes and was removed]");
+    const after = size();
+    await eventually("the service writes at the new end", () => size() > after);
+    expect(readFileSync(file).includes(0)).toBe(false);
+    expect(statSync(outside).size).toBe(5000);
+  } finally {
+    process.kill(-child.pid, "SIGKILL");
+    rmSync(root, { recursive: true, force: true });
+  }
+});
