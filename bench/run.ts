@@ -19,8 +19,10 @@ import { fanOut } from "./fan-out.ts";
 import { fuzzing } from "./fuzz.ts";
 import { quietNeighbours } from "./neighbours.ts";
 import { emptyPage, updatePage } from "./page.ts";
+import { peers } from "./peers.ts";
 import { svgOf } from "./plot.ts";
 import { soak } from "./soak.ts";
+import { coldStart } from "./start.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
@@ -35,8 +37,10 @@ const benchmarks: Benchmark[] = [
   taskOverhead,
   storeSpeed,
   deliveries,
+  coldStart,
   soak,
   fuzzing,
+  peers,
 ];
 
 const { values, positionals } = parseArgs({

@@ -16,7 +16,7 @@ const answer = { code: 0, successful: true, msg: null, data: "ok", encrypt: fals
 
 const server: Server<string> = Bun.serve<string>({
   hostname: "127.0.0.1",
-  port: 0,
+  port: Number(process.env.PORT ?? 0),
   routes: {
     "/ws": async (request: Request) => {
       const code = new URL(request.url).searchParams.get("code") ?? "";
