@@ -26,10 +26,12 @@ import { coldStart } from "./start.ts";
 import { storeSpeed } from "./store.ts";
 import { targetedPublish } from "./targeted.ts";
 import { taskOverhead } from "./task.ts";
+import { workerProcesses } from "./workers.ts";
 
 const benchmarks: Benchmark[] = [
   fanOut,
   targetedPublish,
+  workerProcesses,
   admissions,
   connectionCost,
   quietNeighbours,

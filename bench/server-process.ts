@@ -18,6 +18,14 @@ const root = resolve(import.meta.dir, "..");
 const bun = process.execPath;
 const ticksPerSecond = 100;
 
+/** User and system time of all threads of a process since it started. */
+export function cpuSecondsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field, the command in brackets, may contain spaces, so parsing starts at the third.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
 /** Starts a server that prints `ready at <url>` when it listens. */
 export async function startServer(
   name: string,
@@ -33,16 +41,11 @@ export async function startServer(
   });
   const url = await Promise.race([readyUrl(child.stdout), readyUrl(child.stderr)]).catch(() => undefined);
   if (!url) throw new Error(`${name} did not start: ${command.join(" ")}`);
-  const statFields = () => {
-    const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
-    // The second field, the command in brackets, may contain spaces, so parsing starts at the third.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  };
   return {
     name,
     pid: child.pid,
     url,
-    cpuSeconds: () => (Number(statFields()[11]) + Number(statFields()[12])) / ticksPerSecond,
+    cpuSeconds: () => cpuSecondsOf(child.pid),
     residentBytes: () =>
       Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024,
     async stop() {

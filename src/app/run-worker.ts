@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { buildApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
 import { buildLog } from "../log.ts";
@@ -9,7 +11,12 @@ export async function runWorker(start: WorkerStart, fault: string | null): Promi
   const { config, worker } = start;
   const log = buildLog(config["log.level"], config["log.format"]).child({ worker });
   if (fault !== null) log.warn({ fault }, "scripts can read the memory of this server, including its keys");
-  const link = await WorkerLink.connect(start.socket, start.secret, () => process.exit(1));
+  const supervisor = process.ppid;
+  const link = await WorkerLink.connect(start.socket, start.secret, () => {
+    // A supervisor that was killed could not remove its folder.
+    if (process.ppid !== supervisor) rmSync(dirname(start.socket), { recursive: true, force: true });
+    process.exit(1);
+  });
   const app = await buildApp(config, "push", log, systemClock, { ...start, link });
   link.onDrain(() => {
     app.stop().then(

@@ -27,6 +27,8 @@ export interface SupervisedWorkers extends WorkerServing {
   stop(): Promise<void>;
 }
 
+/** The workers of a supervisor that was killed need a moment to end. */
+const orphansEndMs = 500;
 const tickMs = 1_000;
 /** A worker that does not answer within this time hangs, and is replaced. */
 const silentMs = 10_000;
@@ -52,26 +54,38 @@ export async function superviseWorkers(
     );
   checkVerifyUri(config);
   const node = await instanceName(config);
-  const { lock, address } = lockAddress(config["server.listen"], log);
+  const { lock, address } = await lockAddress(config["server.listen"], log);
   const supervisor = new Supervisor({ ...config, "server.listen": address }, workers, node, lock, log);
   return supervisor.start(onFailed);
 }
 
-/** Listens for a moment without sharing the port, which shows whether another program listens on it. */
-function lockAddress(listen: ListenAddress, log: Log): { lock: PortLock; address: ListenAddress } {
-  const probe = () => {
-    const server = listenOn(listen, { routes: {}, fetch: () => new Response(), sharesPort: false, log });
-    const { port = 0 } = server;
-    void server.stop(true);
-    return port;
-  };
+async function lockAddress(
+  listen: ListenAddress,
+  log: Log,
+): Promise<{ lock: PortLock; address: ListenAddress }> {
   if (listen.port === 0) {
-    const address = { ...listen, port: probe() };
+    const address = { ...listen, port: await freePort(listen, log) };
     return { lock: takePortLock(address), address };
   }
   const lock = takePortLock(listen);
-  probe();
+  await freePort(listen, log);
   return { lock, address: listen };
+}
+
+/** Listens for a moment without sharing the port, which shows whether another program listens on it. */
+async function freePort(listen: ListenAddress, log: Log): Promise<number> {
+  const untilMs = steadyClock.now() + orphansEndMs;
+  for (;;) {
+    try {
+      const server = listenOn(listen, { routes: {}, fetch: () => new Response(), log });
+      const { port = 0 } = server;
+      await server.stop(true);
+      return port;
+    } catch (error) {
+      if (steadyClock.now() > untilMs) throw error;
+      await Bun.sleep(20);
+    }
+  }
 }
 
 class Supervisor {

@@ -21,6 +21,8 @@ export function workerOperations(
         return gateway.connections.onlineUsers();
       case "connections":
         return connectionsReport(gateway, question.userId);
+      case "count":
+        return gateway.control.countHere(question.selector);
       case "metrics":
         return {
           boot: `${bootTag}-${worker}-${process.pid}`,

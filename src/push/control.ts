@@ -6,7 +6,12 @@ import { type ChannelGrants, grantsOf } from "./connection/grants.ts";
 import type { SendBuffers } from "./fanout/send-buffer.ts";
 import { type ControlAction, type ControlMessage, joinedFrame, leftFrame } from "./message/message.ts";
 
+/** Selects all connections of a user, or one connection. */
+export type ConnectionSelector = { userId: string } | { connectionId: string };
+
 export interface ControlParts {
+  /** The other workers of this instance; null: this process is the whole instance. */
+  workers: { countConnections(selector: ConnectionSelector): Promise<number> } | null;
   bus: Bus;
   connections: Connections;
   channels: Channels;
@@ -30,11 +35,13 @@ export class Control {
 
   /** Disconnects a user or a connection. Returns how many connections of this instance are affected. */
   async disconnect(
-    selector: { userId: string } | { connectionId: string },
+    selector: ConnectionSelector,
     code: number = closeCodes.kicked,
     reason = "disconnected by the service",
   ): Promise<number> {
-    const affected = this.#affected(selector).length;
+    const before = this.#count(selector);
+    // Without other workers the connections are counted and closed in one turn of the event loop.
+    const affected = before instanceof Promise ? await before : before;
     return (await this.#publish({ type: "kick", ...selector, code, reason })) ?? affected;
   }
 
@@ -43,19 +50,30 @@ export class Control {
     const { bus, connections } = this.#parts;
     const counted = await this.#publish({ type: "join", userId, channel });
     if (counted !== undefined) return counted;
-    if (bus.name !== "local") return connections.countOfUser(userId);
+    if (bus.name !== "local") return this.#count({ userId });
     return connections.ofUser(userId).filter(({ data }) => data.channels?.has(channel)).length;
   }
 
   async leave(userId: string, channel: string): Promise<number> {
-    const affected = this.#parts.connections.countOfUser(userId);
-    return (await this.#publish({ type: "leave", userId, channel, revoke: false })) ?? affected;
+    const counted = await this.#publish({ type: "leave", userId, channel, revoke: false });
+    return counted ?? this.#count({ userId });
   }
 
   /** Replaces the user's grants by these names and globs. */
   async grant(userId: string, channels: string[]): Promise<number> {
     const counted = await this.#publish({ type: "grant", userId, channels });
-    return counted ?? this.#parts.connections.countOfUser(userId);
+    return counted ?? this.#count({ userId });
+  }
+
+  /** Connections of this process. */
+  countHere(selector: ConnectionSelector): number {
+    return this.#affected(selector).length;
+  }
+
+  /** Connections of this instance. A bus that counts by itself makes this unnecessary. */
+  #count(selector: ConnectionSelector): number | Promise<number> {
+    const { workers, bus } = this.#parts;
+    return workers && !bus.receipts ? workers.countConnections(selector) : this.countHere(selector);
   }
 
   apply(message: ControlMessage): void {
@@ -116,7 +134,7 @@ export class Control {
     if (socket.data.isV1) this.#parts.sendBuffers.send(socket, frame);
   }
 
-  #affected(selector: { userId: string } | { connectionId: string }): readonly Socket[] {
+  #affected(selector: ConnectionSelector): readonly Socket[] {
     const { connections } = this.#parts;
     if ("userId" in selector) return connections.ofUser(selector.userId);
     const socket = connections.byId(selector.connectionId);

@@ -12,7 +12,7 @@ import { type ClientMessageOptions, ClientMessages, type RemoteListeners } from 
 import { Channels } from "./connection/channels.ts";
 import { Connections, type NameWatch } from "./connection/connections.ts";
 import { Heartbeat, tickMsOf } from "./connection/heartbeat.ts";
-import { Control } from "./control.ts";
+import { type ConnectionSelector, Control } from "./control.ts";
 import { Drain, type DrainOptions } from "./drain.ts";
 import { type Fanout, Hub } from "./fanout/hub.ts";
 import { ResumeRing, type ResumeRingOptions } from "./fanout/resume-ring.ts";
@@ -81,6 +81,7 @@ export interface GatewayWorkers {
   /** Null: the broker carries the messages, with their keys. */
   keys: InstanceKeys | null;
   names: NameWatch;
+  countConnections(selector: ConnectionSelector): Promise<number>;
   clientMessages: RemoteListeners;
   /** Name of this worker among the instances that announce their users. */
   presenceNode: string;
@@ -242,6 +243,7 @@ export class Gateway {
       steady.now(),
     );
     this.control = new Control({
+      workers,
       bus,
       connections,
       channels,

@@ -74,7 +74,7 @@ export class FrameWriter {
     this.#queuedBytes += prefixBytes + text.length + body.byteLength;
     if (this.#isFlushScheduled || this.#isBlocked) return;
     this.#isFlushScheduled = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#isFlushScheduled = false;
       this.flush();
     });

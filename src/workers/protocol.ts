@@ -1,5 +1,6 @@
 import type { SharedTopic } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
+import type { ConnectionSelector } from "../push/control.ts";
 
 /** What the supervisor writes to the standard input of a worker: nothing of it is in its arguments or environment. */
 export interface WorkerStart {
@@ -42,6 +43,7 @@ export interface ClaimedKey {
 export type Question =
   | { about: "online" }
   | { about: "connections"; userId: string | null }
+  | { about: "count"; selector: ConnectionSelector }
   | { about: "metrics" }
   | { about: "missing" };
 

@@ -276,12 +276,14 @@ describe("limits count over all workers", () => {
       "push-max-connections-per-user": "7",
     });
     try {
+      // The fastest worker could take all places otherwise.
+      clients.push(...(await limited.openOnEach("code=first")));
       const ofOne = await Promise.all(Array.from({ length: 20 }, () => attempt(limited, "anna")));
       expect(opened(ofOne)).toBe(7);
       const ofMany = await Promise.all(
         Array.from({ length: 60 }, (_, index) => attempt(limited, `user-${index}`)),
       );
-      expect(opened(ofMany)).toBe(23);
+      expect(opened(ofMany)).toBe(20);
       expect(await attempt(limited, "late")).toBe(false);
 
       process.kill(limited.workerPids()[1] ?? 0, "SIGKILL");

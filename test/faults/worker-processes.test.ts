@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
@@ -264,9 +264,11 @@ describe("the supervisor", () => {
     const workers = push.workerPids();
     await push.openOnEach("code=anna");
     await push.publish({ targetType: "all", data: "first" }, { "idempotency-key": "over a restart" });
+    const socketFolder = socketFolderOf(push.url);
     await push.end("SIGKILL");
-    await eventually("the workers end", () => !workers.some(isAlive));
     await push.start();
+    await eventually("the workers end", () => !workers.some(isAlive));
+    await eventually("their folder is removed", () => !existsSync(socketFolder));
     expect(childrenOf(push.pid)).toHaveLength(3);
     const again = await push.publish(
       { targetType: "all", data: "other" },

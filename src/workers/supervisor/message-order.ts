@@ -23,12 +23,24 @@ interface Unfinished {
   onHandled(affected: number): void;
 }
 
+/** The messages for one worker. */
+interface Delivery {
+  handled: number;
+  sent: number;
+  waiting: { seq: number; topic: SharedTopic; body: Uint8Array }[];
+  waitingBytes: number;
+}
+
 interface Kept {
   body: Uint8Array;
   position: number;
   atMs: number;
 }
 
+/** Bursts are collected for this long. A single message is sent at once. */
+const collectMs = 1;
+/** Above this, messages are sent to a worker although it is busy. */
+const maxWaitingBytes = 256 * 1024;
 /** A publish does not wait longer for a worker. */
 const handledWithinMs = 2_000;
 
@@ -38,7 +50,7 @@ const handledWithinMs = 2_000;
  */
 export class MessageOrder {
   readonly #options: MessageOrderOptions;
-  readonly #receivers = new Map<Receiver, { handled: number }>();
+  readonly #receivers = new Map<Receiver, Delivery>();
   /** In order. */
   readonly #unfinished: Unfinished[] = [];
   readonly #kept: Kept[] = [];
@@ -47,6 +59,9 @@ export class MessageOrder {
   #keptBytes = 0;
   #seq = 0;
   #broadcasts = 0;
+  /** Messages since the last sending, and those that it sent. */
+  #collected = 0;
+  #lastCollected = 0;
 
   constructor(options: MessageOrderOptions) {
     this.#options = options;
@@ -65,8 +80,47 @@ export class MessageOrder {
     const seq = ++this.#seq;
     if (topic === "broadcast") this.#keep(body);
     this.#unfinished.push({ seq, atMs: this.#options.clock.now(), affected: 0, onHandled });
-    for (const receiver of this.#receivers.keys()) receiver.send({ type: "message", seq, topic }, body);
+    for (const delivery of this.#receivers.values()) {
+      delivery.waiting.push({ seq, topic, body });
+      delivery.waitingBytes += body.byteLength;
+    }
     this.#finish();
+    this.#collected++;
+    if (this.#collected > 1) return;
+    // Concurrent publishers are likely to continue: the messages of other workers are already on their way.
+    if (this.#lastCollected > 1) setTimeout(() => this.#sendCollected(), collectMs);
+    else setImmediate(() => this.#sendCollected());
+  }
+
+  #sendCollected(): void {
+    this.#lastCollected = this.#collected;
+    this.#collected = 0;
+    for (const [receiver, delivery] of this.#receivers) this.#sendIfIdle(receiver, delivery);
+  }
+
+  /** Bytes that wait until the worker has handled earlier messages. */
+  waitingBytes(receiver: Receiver): number {
+    return this.#receivers.get(receiver)?.waitingBytes ?? 0;
+  }
+
+  /** Call before an answer that must not arrive before the messages that are ordered now. */
+  sendWaiting(receiver: Receiver): void {
+    const delivery = this.#receivers.get(receiver);
+    if (!delivery) return;
+    for (const { seq, topic, body } of delivery.waiting) {
+      receiver.send({ type: "message", seq, topic }, body);
+      delivery.sent = seq;
+    }
+    delivery.waiting = [];
+    delivery.waitingBytes = 0;
+  }
+
+  /**
+   * A worker that is busy gets the messages that have arrived meanwhile together, and writes once to each of its sockets
+   * for all of them.
+   */
+  #sendIfIdle(receiver: Receiver, { handled, sent, waitingBytes }: Delivery): void {
+    if (handled >= sent || waitingBytes > maxWaitingBytes) this.sendWaiting(receiver);
   }
 
   /** From now on the worker receives all messages. */
@@ -76,7 +130,7 @@ export class MessageOrder {
     for (const { body, position, atMs } of this.#kept.slice(this.#keptFrom))
       receiver.send({ type: "kept", position, ageMs: nowMs - atMs }, body);
     receiver.send({ type: "live", position: this.#broadcasts });
-    this.#receivers.set(receiver, { handled: this.#seq });
+    this.#receivers.set(receiver, { handled: this.#seq, sent: this.#seq, waiting: [], waitingBytes: 0 });
   }
 
   leave(receiver: Receiver): void {
@@ -85,9 +139,10 @@ export class MessageOrder {
 
   /** The worker has handled all messages up to `seq`; `counts` has pairs of a number and its affected connections. */
   handled(receiver: Receiver, seq: number, counts: readonly number[]): void {
-    const state = this.#receivers.get(receiver);
-    if (!state) return;
-    state.handled = seq;
+    const delivery = this.#receivers.get(receiver);
+    if (!delivery) return;
+    delivery.handled = seq;
+    this.#sendIfIdle(receiver, delivery);
     const first = this.#unfinished[0]?.seq ?? 0;
     for (let at = 0; at < counts.length; at += 2) {
       const unfinished = this.#unfinished[(counts[at] ?? 0) - first];
@@ -135,7 +190,7 @@ export class MessageOrder {
 
   #finish(): void {
     let handled = this.#seq;
-    for (const state of this.#receivers.values()) handled = Math.min(handled, state.handled);
+    for (const delivery of this.#receivers.values()) handled = Math.min(handled, delivery.handled);
     let count = 0;
     while ((this.#unfinished[count]?.seq ?? Number.POSITIVE_INFINITY) <= handled) count++;
     this.#finishFirst(count);

@@ -221,7 +221,7 @@ export class Switchboard {
     const { call, topic, id, key } = header;
     const isFull =
       order.unfinished >= maxUnfinished ||
-      [...this.#peers.values()].some(({ queuedBytes }) => queuedBytes > maxUnsentBytes);
+      [...this.#peers.values()].some((each) => each.queuedBytes + order.waitingBytes(each) > maxUnsentBytes);
     // Control messages are few and small, and others rely on them.
     if (isFull && topic === "broadcast") {
       peer.send({
@@ -239,10 +239,12 @@ export class Switchboard {
   }
 
   #call(peer: Peer, { call, name, args }: Extract<FromWorker, { type: "call" }>): void {
-    const { limits, keys } = this.#parts;
+    const { limits, keys, order } = this.#parts;
     const reply = (result: unknown) => peer.send({ type: "result", call, result });
     switch (name) {
       case "enter":
+        // A client that resumes may have seen any message that is ordered now.
+        order.sendWaiting(peer);
         reply(limits.enter(peer.worker, args as Calls["enter"]["args"]));
         break;
       case "confirm":

@@ -19,6 +19,10 @@ export function workerShare(
     limits: limitsOver(link),
     keys: sharesKeys ? keysOver(link) : null,
     names: namesOver(link),
+    async countConnections(selector) {
+      const { answers } = await link.call("askAll", { question: { about: "count", selector } });
+      return (answers as number[]).reduce((sum, count) => sum + count, 0);
+    },
     clientMessages: listenersOver(link),
     presenceNode: workerName(node, worker),
   };
