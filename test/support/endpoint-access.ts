@@ -75,6 +75,7 @@ export const apiAccess: Record<string, string> = {
   "POST /api/tasks/{id}/reject": "project manage",
   "GET /api/project-tasks": "signed-in",
   "GET /api/overview": "signed-in",
+  "GET /api/project-names": "signed-in",
   "GET /api/notices": "signed-in",
   "GET /api/search": "signed-in",
   "POST /api/push/codes": "signed-in",

@@ -42,6 +42,7 @@ import { noticesApi } from "./notices.ts";
 import { notificationsApi } from "./notifications.ts";
 import { describeApi } from "./openapi.ts";
 import { overviewApi } from "./overview.ts";
+import { projectNamesApi } from "./project-names.ts";
 import { projectSecretsApi } from "./project-secrets.ts";
 import { projectTasksApi } from "./project-tasks.ts";
 import { projectsApi } from "./projects.ts";
@@ -91,7 +92,8 @@ export function buildApi(deps: ApiDeps) {
   const app = newApi();
   answerFaults(app, deps.log);
   app.use("*", prepareRequests(deps));
-  for (const path of ["overview", "search", "tasks", "tasks/:id/log"]) app.get(`/api/${path}`, compressed);
+  for (const path of ["overview", "search", "project-names", "tasks", "tasks/:id/log"])
+    app.get(`/api/${path}`, compressed);
   const { store, secrets, passwords, signIn, ownOrigins, gitUrlRules, webhook, push, clock } = deps;
   const api = app
     .route("/api", authApi({ keepers: store, signIn, ownOrigins }))
@@ -133,6 +135,7 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", overviewApi({ keepers: store, history: push.history, clock }))
     .route("/api", noticesApi(store))
     .route("/api", searchApi(store))
+    .route("/api", projectNamesApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ store, clock }))
     .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))

@@ -43,7 +43,7 @@ const logout = route("post", "/auth/logout", {
   responses: { 204: noContent },
 });
 
-const meShape = userShape
+export const meShape = userShape
   .extend({
     language: z.enum(languages).nullable().openapi({
       description: "Language of the console; null: the language of the browser.",
@@ -144,12 +144,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       if (c.var.identity.via === "cookie") c.header("set-cookie", endedCookieHeader(c.var.isSecureCookie));
       return c.body(null, 204);
     })
-    .openapi(me, async (c) => {
-      const { userId, scopes, sessionId } = callerOf(c);
-      const user = found(await keepers.users.byId(userId), `user ${userId}`);
-      keepLanguageCookie(c, user);
-      return c.json({ ...userJson(user), language: user.language, scopes, sessionId }, 200);
-    })
+    .openapi(me, async (c) => c.json(await meJson(c, keepers.users), 200))
     .openapi(changeMe, async (c) => {
       const { userId, scopes, sessionId } = callerOf(c);
       const { language } = c.req.valid("json");
@@ -191,6 +186,14 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
 function keepLanguageCookie(c: ApiContext, { language }: Pick<User, "language">): void {
   if (c.var.identity.via !== "cookie" || chosenLanguage(c.req.raw) === language) return;
   c.header("set-cookie", languageCookieHeader(language, c.var.isSecureCookie), { append: true });
+}
+
+/** The caller. The page follows the language of the account. */
+export async function meJson(c: ApiContext, users: Pick<Keepers["users"], "byId">) {
+  const { userId, scopes, sessionId } = callerOf(c);
+  const user = found(await users.byId(userId), `user ${userId}`);
+  keepLanguageCookie(c, user);
+  return { ...userJson(user), language: user.language, scopes, sessionId };
 }
 
 function sessionJson(session: Session, currentId: number | null) {

@@ -1,3 +1,4 @@
+import { meShape } from "./auth.ts";
 import { statusShape } from "./delivery-shape.ts";
 import { noticesShape } from "./notices.ts";
 import { id, ownPermission, time } from "./scalars.ts";
@@ -66,6 +67,9 @@ const pointShape = z.object({ at: time, connections: count, messages: count });
 
 export const overviewShape = z
   .object({
+    me: meShape.openapi({
+      description: "The caller, so that the first page of the console needs one request.",
+    }),
     counts: z.object({ projects: count, broken: count, active: count }),
     projects: z.object({ items: z.array(rowShape), total: count, page: count, pageSize: count }),
     deploys: z

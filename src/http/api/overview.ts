@@ -10,6 +10,7 @@ import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import type { GatewayHistory, GatewayPoint } from "../gateway-history.ts";
+import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
 import { deliveryCounts } from "./deliveries.ts";
 import { type NoticeKeepers, noticesFor } from "./notices.ts";
@@ -45,7 +46,7 @@ const getOverview = route("get", "/overview", {
 });
 
 export interface OverviewDeps {
-  keepers: NoticeKeepers & Pick<Keepers, "overview" | "search" | "deliveries">;
+  keepers: NoticeKeepers & Pick<Keepers, "overview" | "search" | "deliveries" | "users">;
   history: Pick<GatewayHistory, "series"> | null;
   clock: Clock;
 }
@@ -131,6 +132,7 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
     const gateway = caller.role === "admin" && history !== null ? history.series() : null;
     return c.json(
       {
+        me: await meJson(c, keepers.users),
         counts,
         projects: { items: rows, total, ...paged },
         deploys,

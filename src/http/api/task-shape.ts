@@ -49,6 +49,7 @@ export const taskShape = z
   .object({
     id,
     projectId: id,
+    projectName: z.string().optional().openapi({ description: "In lists and single tasks of the API." }),
     state: taskState,
     triggerType: z.enum(["webhook", "manual"]),
     triggeredBy: z.string(),
@@ -95,6 +96,19 @@ export const taskShape = z
       example: "waiting: no runner has the labels gpu",
     }),
     deliveryId: id.optional(),
+    links: z
+      .object({
+        commit: z.string().nullable(),
+        ref: z.string().nullable(),
+        mergeRequest: z.string().nullable(),
+        compare: z
+          .string()
+          .nullable()
+          .openapi({ description: "What changed between the commit that is serving and this one." }),
+      })
+      .nullable()
+      .optional()
+      .openapi({ description: "Pages of the Git host, for one task; null: the host is not known." }),
     notBefore: time.nullable(),
     createdAt: time,
     startedAt: time.nullable(),

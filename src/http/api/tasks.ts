@@ -4,6 +4,7 @@ import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
+import { hostLinksOf } from "../../task/host-links.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
@@ -176,6 +177,16 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     return one ?? taskJson(task);
   }
 
+  async function linksOf(task: Task, { id, git, liveTaskId }: Project) {
+    const live = liveTaskId === null ? null : await tasks.byId(liveTaskId);
+    const config = await store.webhookConfigs.ofProject(id);
+    return hostLinksOf(task, {
+      cloneUrl: git.url,
+      provider: config?.provider ?? "generic",
+      serving: live?.commit ?? null,
+    });
+  }
+
   async function authorized(
     c: ApiContext,
     id: number,
@@ -217,11 +228,17 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
       const { page, pageSize, ...filter } = c.req.valid("query");
       const visibleProjectIds = await c.var.permissions.visibleProjectIds(callerOf(c));
       const list = await tasks.list(onlyGiven({ ...filter, visibleProjectIds }), { page, pageSize });
-      return c.json({ ...list, items: await writtenAll(list.items) }, 200);
+      const names = await store.search.names([...new Set(list.items.map(({ projectId }) => projectId))]);
+      const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+      const items = (await writtenAll(list.items)).map((task) => ({
+        ...task,
+        projectName: nameOf.get(task.projectId) ?? "",
+      }));
+      return c.json({ ...list, items }, 200);
     })
     .openapi(getTask, async (c) => {
-      const { task } = await authorized(c, c.req.valid("param").id, "view");
-      return c.json(await written(task), 200);
+      const { task, project } = await authorized(c, c.req.valid("param").id, "view");
+      return c.json({ ...(await written(task)), links: await linksOf(task, project) }, 200);
     })
     .openapi(getLog, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "view");
