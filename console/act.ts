@@ -1,6 +1,7 @@
-import { notifications } from "@mantine/notifications";
+import { type NotificationData, notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { ApiProblem, messageOf, queryClient, titleOf } from "./api.ts";
+import { toastPlace } from "./toast-place.ts";
 import { visible } from "./visible.ts";
 
 type Act<Input, Output> = Omit<UseMutationResult<Output, Error, Input>, "mutate"> & {
@@ -35,7 +36,10 @@ export function useAct<Input, Output>(
     },
     onSuccess: async (output) => {
       if (done !== undefined) tell(typeof done === "string" ? done : done(output));
-      await Promise.all(refresh.map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
+      // Any change may end or cause a notice of the frame.
+      await Promise.all(
+        [...refresh, "notices"].map((key) => queryClient.invalidateQueries({ queryKey: [key] })),
+      );
     },
   });
   return {
@@ -45,20 +49,28 @@ export function useAct<Input, Output>(
 }
 
 export function tell(message: string): void {
-  notifications.show({ message: visible(message), color: "tide", autoClose: 4000, withBorder: true });
+  show({ message: visible(message), color: "tide", autoClose: 4000 });
 }
 
 /** A notification about something that needs an action. It stays until the user closes it. */
 export function warn(message: string): void {
-  notifications.show({ message: visible(message), color: "yellow", autoClose: false, withBorder: true });
+  show({ message: visible(message), color: "yellow", autoClose: false });
 }
 
 export function complain(problem: unknown): void {
-  notifications.show({
+  show({
     title: titleOf(problem),
     message: visible(messageOf(problem)),
     color: "red",
     autoClose: 12_000,
-    withBorder: true,
   });
+}
+
+/** An error that no request caused. */
+export function complainOf(message: string): void {
+  show({ message: visible(message), color: "red", autoClose: 12_000 });
+}
+
+function show(notification: NotificationData): void {
+  notifications.show({ ...notification, withBorder: true, position: toastPlace() });
 }

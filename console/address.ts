@@ -1,3 +1,4 @@
+import { useCallback, useRef } from "react";
 import { useSearchParams } from "wouter";
 
 /** Filters that live in the address bar, so that a list can be linked, reloaded and gone back to. */
@@ -28,11 +29,34 @@ export function idOf(text: string): number | null {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
 }
 
+/** The API refuses greater numbers. */
+const maxPage = 1_000_000;
+
 /** Number of the page that a list shows. */
 export function usePageNumber(): number {
   const [search] = useSearchParams();
+  return pageIn(search);
+}
+
+export function pageIn(search: URLSearchParams): number {
   const page = Number(search.get("page") ?? "1");
-  return Number.isInteger(page) && page > 0 ? page : 1;
+  return Number.isInteger(page) && page > 0 ? Math.min(page, maxPage) : 1;
+}
+
+/** Replaces the page of the address, without a step in the history. */
+export function useShowPage(): (page: number) => void {
+  const [, setSearch] = useSearchParams();
+  const latest = useRef(setSearch);
+  latest.current = setSearch;
+  return useCallback((page) => {
+    latest.current(
+      (search) => {
+        search.set("page", String(page));
+        return search;
+      },
+      { replace: true },
+    );
+  }, []);
 }
 
 export function useTurnPage(): (page: number) => void {

@@ -1,17 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
+import { answerOf, api } from "./api.ts";
 import { coversProjects, untilFilled, useLiveProjects } from "./live.ts";
-import { allProjectsQuery } from "./project-query.ts";
-import { visible } from "./visible.ts";
 
-/** For pages about all projects: keeps them live as far as one connection reaches, and says whether that is all. */
-export function useAllProjects() {
-  const { data } = useQuery({ ...allProjectsQuery, refetchInterval: untilFilled() });
-  const items = data?.items ?? [];
-  useLiveProjects(items.map((project) => project.id));
-  return {
-    isEmpty: data?.total === 0,
-    /** False: lists must be polled, too. */
-    isCovered: coversProjects(data?.total ?? 0),
-    nameOf: (id: number) => visible(items.find((project) => project.id === id)?.name ?? `Project ${id}`),
-  };
+/** As many as one connection can follow. */
+const followed = 100;
+
+/** For lists over all projects: follows them live as far as one connection can, and says whether that is all. */
+export function useAllProjects(): { isCovered: boolean } {
+  const { data } = useQuery({
+    queryKey: ["projects", "followed"],
+    queryFn: () => answerOf(api["project-names"].$get({ query: { pageSize: followed } })),
+    staleTime: 10_000,
+    refetchInterval: untilFilled(),
+  });
+  useLiveProjects((data?.items ?? []).map(({ id }) => id));
+  // False: lists must be polled, too.
+  return { isCovered: coversProjects(data?.total ?? 0) };
 }

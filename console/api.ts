@@ -103,13 +103,29 @@ export function titleOf(problem: unknown): string {
   return (problem instanceof ApiProblem ? problem.title : null) ?? t("words.requestFailed");
 }
 
+/** How often a page asks again for content that it could not reach. */
+const recoverMs = 4000;
+
+function isUnreachable(problem: unknown): boolean {
+  return problem instanceof ApiProblem && (problem.status === 0 || problem.status >= 502);
+}
+
+/** Fetches again what is on the page and could not be reached, so that a page recovers when the server is back. */
+export function refetchUnreachable(): void {
+  void queryClient.refetchQueries({
+    type: "active",
+    predicate: ({ state }) => state.status === "error" && isUnreachable(state.error),
+  });
+}
+
+setInterval(refetchUnreachable, recoverMs);
+
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
       // What the server refuses, it refuses again; what could not be reached is worth two more tries.
-      retry: (count, problem) =>
-        count < 2 && problem instanceof ApiProblem && (problem.status === 0 || problem.status >= 502),
+      retry: (count, problem) => count < 2 && isUnreachable(problem),
     },
   },
 });

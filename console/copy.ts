@@ -14,3 +14,15 @@ function writeToClipboard(text: string): Promise<boolean> {
     () => false,
   );
 }
+
+/** Copies a text that is not on the page as a whole. */
+export async function copyText(text: string): Promise<boolean> {
+  if (isSecureContext && (await writeToClipboard(text))) return true;
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  return isCopied;
+}

@@ -1,7 +1,7 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { type PushStatus, SlipwayPush } from "../client/slipway-push.ts";
 import { tell } from "./act.ts";
-import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
+import { ApiProblem, answerOf, api, queryClient, refetchUnreachable } from "./api.ts";
 import { t } from "./text/text.ts";
 
 /** How often pages ask for news while the live connection is away. */
@@ -10,6 +10,10 @@ const pollMs = 4000;
 const slowPollMs = 6000;
 /** News that arrive together are fetched together. */
 const gatherMs = 250;
+/** The overview costs the server more than other lists, and shows nothing that has to be seen at once. */
+const overviewGatherMs = 1000;
+/** Events between the fetch of the overview and the join of its channels are rare: one later fetch finds them. */
+const overviewJoinMs = 5000;
 /** The gateway's limit per connection, less some room for task channels. */
 const maxProjectChannels = 100;
 
@@ -24,6 +28,7 @@ export class Live {
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   readonly #staleKeys = new Set<string>();
   #gathering: ReturnType<typeof setTimeout> | undefined;
+  #overview: { atMs: number; timer: ReturnType<typeof setTimeout> } | undefined;
   #wasOpen = false;
 
   constructor(code: () => Promise<string | null>) {
@@ -31,10 +36,14 @@ export class Live {
     this.#push.on("message", ({ target, data }) => this.#receive(target, data));
     this.#push.on("open", ({ reconnected, recovered }) => {
       if (reconnected && !recovered) void queryClient.invalidateQueries();
+      else refetchUnreachable();
     });
     this.#push.on("status", (status) => this.#follow(status));
     // Between the fetch of a list and the join of its channel something may have happened.
-    this.#push.on("joined", () => this.refresh("tasks", "task", "projects", "deliveries", "overview"));
+    this.#push.on("joined", () => {
+      this.refresh("tasks", "task", "projects", "deliveries");
+      this.#refreshOverview(overviewJoinMs);
+    });
   }
 
   get status(): PushStatus {
@@ -52,7 +61,9 @@ export class Live {
   close(): void {
     this.#push.close();
     clearTimeout(this.#gathering);
+    clearTimeout(this.#overview?.timer);
     this.#gathering = undefined;
+    this.#overview = undefined;
   }
 
   /** Joins the channel with its first listener and leaves it with its last. */
@@ -80,12 +91,25 @@ export class Live {
 
   /** Fetches again what is shown of these kinds, soon and once. */
   refresh(...keys: string[]): void {
-    for (const key of keys) this.#staleKeys.add(key);
+    if (keys.includes("overview")) this.#refreshOverview(overviewGatherMs);
+    for (const key of keys) if (key !== "overview") this.#staleKeys.add(key);
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       for (const key of this.#staleKeys) void queryClient.invalidateQueries({ queryKey: [key] });
       this.#staleKeys.clear();
     }, gatherMs);
+  }
+
+  /** An earlier time replaces a later one. */
+  #refreshOverview(delayMs: number): void {
+    const atMs = Date.now() + delayMs;
+    if (this.#overview !== undefined && this.#overview.atMs <= atMs) return;
+    clearTimeout(this.#overview?.timer);
+    const timer = setTimeout(() => {
+      this.#overview = undefined;
+      void queryClient.invalidateQueries({ queryKey: ["overview"] });
+    }, delayMs);
+    this.#overview = { atMs, timer };
   }
 
   /** The session is over: to ask for the next code leads to the sign-in, or on, if there was one meanwhile. */
@@ -106,7 +130,7 @@ export class Live {
 
   #apply(data: unknown): void {
     const type = typeof data === "object" && data !== null && "type" in data ? data.type : null;
-    if (type === "task") this.refresh("tasks", "task", "projects", "project", "overview");
+    if (type === "task") this.refresh("tasks", "task", "projects", "project", "overview", "notices");
     if (type === "delivery") this.refresh("deliveries", "delivery", "overview", "webhook-arrivals");
   }
 }

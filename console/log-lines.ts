@@ -1,3 +1,5 @@
+import { plainText } from "./ansi.ts";
+
 export interface LogLine {
   index: number;
   stage: string;
@@ -5,12 +7,38 @@ export interface LogLine {
   text: string;
 }
 
+/** Lines of one stage that follow each other. */
+export interface LogSegment {
+  stage: string;
+  from: number;
+  /** Index after its last line. */
+  to: number;
+}
+
+const chunkSize = 500;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Lines in few large buffers: an object per line would take several times the memory of its text. */
+interface Chunk {
+  bytes: Uint8Array;
+  /** Where each line ends in `bytes`. */
+  ends: Uint32Array;
+  /** Milliseconds since the epoch. */
+  times: Float64Array;
+  /** Characters of each line without colour codes. */
+  widths: Uint16Array;
+}
+
 /**
  * The lines of one log as far as they are known: always from 0 and without gaps. Lines come from the API and from the
  * live channel at once; doubles are dropped, and a gap is reported instead of shown.
  */
 export class LogLines {
-  #lines: LogLine[] = [];
+  #chunks: Chunk[] = [];
+  /** The lines after the last whole chunk. */
+  #open: LogLine[] = [];
+  #segments: LogSegment[] = [];
   #stageStarts = new Map<string, number>();
   #listeners = new Set<() => void>();
   #version = 0;
@@ -18,18 +46,14 @@ export class LogLines {
   isComplete = false;
   readonly #schedule: (tell: () => void) => void;
 
-  /** Listeners are told at most once per frame, however many lines arrive. */
+  /** Listeners are called at most once per frame, however many lines arrive. */
   constructor(schedule: (tell: () => void) => void = (tell) => void requestAnimationFrame(tell)) {
     this.#schedule = schedule;
   }
 
-  get lines(): readonly LogLine[] {
-    return this.#lines;
-  }
-
   /** Index of the first line that is not known yet. */
   get next(): number {
-    return this.#lines.length;
+    return this.#chunks.length * chunkSize + this.#open.length;
   }
 
   /** Index of the first line of each stage so far. */
@@ -37,8 +61,32 @@ export class LogLines {
     return this.#stageStarts;
   }
 
+  get segments(): readonly LogSegment[] {
+    return this.#segments;
+  }
+
   get version(): number {
     return this.#version;
+  }
+
+  textAt(index: number): string {
+    const { chunk, offset } = this.#placeOf(index);
+    if (chunk === undefined) return this.#open[offset]?.text ?? "";
+    return decoder.decode(
+      chunk.bytes.subarray(offset === 0 ? 0 : chunk.ends[offset - 1], chunk.ends[offset]),
+    );
+  }
+
+  /** Milliseconds since the epoch. */
+  timeAt(index: number): number {
+    const { chunk, offset } = this.#placeOf(index);
+    return chunk === undefined ? Date.parse(this.#open[offset]?.at ?? "") : (chunk.times[offset] ?? 0);
+  }
+
+  /** Characters of a line without colour codes. */
+  widthAt(index: number): number {
+    const { chunk, offset } = this.#placeOf(index);
+    return chunk === undefined ? widthOf(this.#open[offset]?.text ?? "") : (chunk.widths[offset] ?? 0);
   }
 
   /** False when lines before these are missing: fetch from `next`. */
@@ -52,9 +100,20 @@ export class LogLines {
     return true;
   }
 
+  #placeOf(index: number): { chunk: Chunk | undefined; offset: number } {
+    return { chunk: this.#chunks[Math.floor(index / chunkSize)], offset: index % chunkSize };
+  }
+
   #push(line: LogLine): void {
-    if (!this.#stageStarts.has(line.stage)) this.#stageStarts.set(line.stage, line.index);
-    this.#lines.push(line);
+    const { stage, index } = line;
+    if (!this.#stageStarts.has(stage)) this.#stageStarts.set(stage, index);
+    const last = this.#segments.at(-1);
+    if (last?.stage === stage) last.to = index + 1;
+    else this.#segments.push({ stage, from: index, to: index + 1 });
+    this.#open.push(line);
+    if (this.#open.length < chunkSize) return;
+    this.#chunks.push(chunkOf(this.#open));
+    this.#open = [];
   }
 
   complete(): void {
@@ -77,4 +136,32 @@ export class LogLines {
       for (const listener of this.#listeners) listener();
     });
   }
+}
+
+function chunkOf(lines: readonly LogLine[]): Chunk {
+  const texts = lines.map(({ text }) => encoder.encode(text));
+  const bytes = new Uint8Array(texts.reduce((sum, text) => sum + text.length, 0));
+  const ends = new Uint32Array(lines.length);
+  let end = 0;
+  for (const [index, text] of texts.entries()) {
+    bytes.set(text, end);
+    end += text.length;
+    ends[index] = end;
+  }
+  return {
+    bytes,
+    ends,
+    times: Float64Array.from(lines, ({ at }) => Date.parse(at)),
+    widths: Uint16Array.from(lines, ({ text }) => widthOf(text)),
+  };
+}
+
+/** Wide characters, such as Chinese ones, take two columns, and a tab up to eight. */
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/g;
+
+function widthOf(text: string): number {
+  const plain = text.includes("\u001b") || text.includes("\r") ? plainText(text) : text;
+  const isAscii = /^[\x20-\x7e]*$/.test(plain);
+  const extra = isAscii ? 0 : (plain.match(wide)?.length ?? 0) + 7 * (plain.split("\t").length - 1);
+  return Math.min(0xffff, plain.length + extra);
 }

@@ -2,27 +2,27 @@ import { useEffect, useState } from "react";
 import { plainText } from "./ansi.ts";
 import type { LogLines } from "./log-lines.ts";
 
-/** Lines looked through in one go; more would make the page stutter. */
+/** Lines searched at once; more would delay input. */
 const sliceSize = 4000;
-/** Enough to walk through; the count says when there are more. */
+/** Enough to step through; the count says when there are more. */
 const maxMatches = 5000;
 
 export interface LogMatches {
-  /** Indexes of the lines that hold the text, in order. */
+  /** Indexes of the lines that contain the text, in order. */
   indexes: number[];
   isFull: boolean;
 }
 
 const none: LogMatches = { indexes: [], isFull: false };
 
-/** Searches slice by slice, so that typing stays smooth over a hundred thousand lines; goes on as lines arrive. */
+/** Searches slice by slice, so that typing stays smooth over a hundred thousand lines; continues as lines arrive. */
 export function useLogSearch(log: LogLines, wanted: string, lineCount: number): LogMatches {
   const [found, setFound] = useState<{ wanted: string; upTo: number; matches: LogMatches }>({
     wanted: "",
     upTo: 0,
     matches: none,
   });
-  // A new text starts from the first line; new lines continue where the last slice ended.
+  // A new text starts from the first line; new lines continue after the last slice.
   const isNew = found.wanted !== wanted;
   const upTo = isNew ? 0 : found.upTo;
   const before = isNew ? none : found.matches;
@@ -39,16 +39,14 @@ export function useLogSearch(log: LogLines, wanted: string, lineCount: number): 
       });
     });
     return () => clearTimeout(timer);
-  }, [log, wanted, upTo, before, lineCount]);
+  }, [log, wanted, lineCount, upTo, before]);
   return wanted === "" ? none : before;
 }
 
-export function matchesIn(log: LogLines, wanted: string, from: number, to: number): number[] {
+function matchesIn(log: LogLines, wanted: string, from: number, to: number): number[] {
   const needle = wanted.toLowerCase();
   const indexes: number[] = [];
-  for (let index = from; index < to; index++) {
-    const line = log.lines[index];
-    if (line && plainText(line.text).toLowerCase().includes(needle)) indexes.push(index);
-  }
+  for (let index = from; index < to; index++)
+    if (plainText(log.textAt(index)).toLowerCase().includes(needle)) indexes.push(index);
   return indexes;
 }

@@ -22,7 +22,7 @@ if (root)
   createRoot(root).render(
     <QueryClientProvider client={queryClient}>
       <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-        <Notifications position="top-right" limit={4} />
+        <Notifications position="bottom-right" limit={4} />
         <App />
       </MantineProvider>
     </QueryClientProvider>,

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import { useAct } from "./act.ts";
 import { answerOf, api } from "./api.ts";
+import { t } from "./text/text.ts";
 
 export function releasesQuery(projectId: number) {
   return queryOptions({
@@ -28,7 +29,8 @@ export function useRollback(projectId: number) {
       return task;
     },
     {
-      done: (task) => `Task ${task.id} brings it back.`,
+      done: (task) => t("project.rollbackStarted", { id: String(task.id) }),
+      failed: t("project.rollbackFailed"),
       refresh: ["tasks", "project", "projects", "releases", "overview"],
     },
   );
@@ -37,6 +39,10 @@ export function useRollback(projectId: number) {
 export function useMoveProject(projectId: number) {
   return useAct(
     () => answerOf(api.projects[":id"].move.$post({ param: { id: projectId }, json: { runnerId: null } })),
-    { done: "The next task goes to any runner that may take it.", refresh: ["project", "releases", "tasks"] },
+    {
+      done: t("project.moved"),
+      failed: t("project.moveFailed"),
+      refresh: ["project", "releases", "tasks"],
+    },
   );
 }

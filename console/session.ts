@@ -1,20 +1,34 @@
 import type { InferResponseType } from "hono/client";
-import { answerOf, api, queryClient } from "./api.ts";
+import { pageIn } from "./address.ts";
+import { ApiProblem, answerOf, api, queryClient } from "./api.ts";
 import { followLanguage } from "./follow-language.ts";
 import { live } from "./live.ts";
+import { startWithOverview } from "./overview-query.ts";
 
 export type Me = InferResponseType<typeof api.auth.me.$get, 200>;
 
 export const meQuery = {
   queryKey: ["me"],
   queryFn: async (): Promise<Me> => {
-    const me = await answerOf(api.auth.me.$get());
+    const me = await readMe();
     followLanguage(me.language);
     return me;
   },
   retry: false,
   staleTime: 60_000,
 } as const;
+
+/** On the overview the caller comes with the page's own data, so that a page load has one request for both. */
+async function readMe(): Promise<Me> {
+  if (location.pathname === "/")
+    try {
+      return (await startWithOverview(pageIn(new URLSearchParams(location.search)))).me;
+    } catch (problem) {
+      const isRefused = problem instanceof ApiProblem && problem.status !== 0 && problem.status !== 401;
+      if (!isRefused) throw problem;
+    }
+  return answerOf(api.auth.me.$get());
+}
 
 export async function signIn(username: string, password: string): Promise<void> {
   await answerOf(api.auth.login.$post({ json: { username, password, cookie: true } }));

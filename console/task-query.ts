@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import { useAct } from "./act.ts";
 import { answerOf, api } from "./api.ts";
+import { t } from "./text/text.ts";
 import { shortRef } from "./time-text.ts";
 
 export function taskQuery(id: number) {
@@ -10,13 +11,6 @@ export function taskQuery(id: number) {
     queryFn: () => answerOf(api.tasks[":id"].$get({ param: { id } })),
   });
 }
-
-/** Tasks that wait for an approval. The key is part of `tasks`, so that live events refresh it. */
-export const waitingTasksQuery = queryOptions({
-  queryKey: ["tasks", "waiting"],
-  queryFn: () => answerOf(api.tasks.$get({ query: { state: "waiting", pageSize: "5" } })),
-  refetchInterval: 60_000,
-});
 
 export interface RunOrder {
   ref?: string;
@@ -33,7 +27,8 @@ export function useRunProject(projectId: number) {
       return task;
     },
     {
-      done: (task) => `Task ${task.id} of ${shortRef(task.ref)} is on its way.`,
+      done: (task) => t("project.deployStarted", { id: String(task.id), ref: shortRef(task.ref) }),
+      failed: t("project.deployFailed"),
       refresh: ["tasks", "projects", "overview"],
     },
   );
@@ -41,7 +36,8 @@ export function useRunProject(projectId: number) {
 
 export function useCancelTask(id: number) {
   return useAct(() => answerOf(api.tasks[":id"].cancel.$post({ param: { id } })), {
-    done: `Task ${id} is told to stop.`,
+    done: t("task.cancelRequested", { id: String(id) }),
+    failed: t("task.cancelFailed"),
     refresh: ["task", "tasks", "overview"],
   });
 }
@@ -54,6 +50,10 @@ export function useRerunTask(id: number) {
       go(`/tasks/${task.id}`);
       return task;
     },
-    { done: (task) => `Task ${task.id} runs the same again.`, refresh: ["tasks", "overview"] },
+    {
+      done: (task) => t("task.rerunStarted", { id: String(task.id) }),
+      failed: t("task.rerunFailed"),
+      refresh: ["tasks", "overview"],
+    },
   );
 }

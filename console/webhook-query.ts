@@ -32,14 +32,7 @@ async function saveWebhook(
   return saved;
 }
 
-const touched = ["webhook", "unsigned-webhooks"];
-
-/** Enabled webhooks without a secret, among the projects that the user may view. */
-export const unsignedWebhooksQuery = queryOptions({
-  queryKey: ["unsigned-webhooks"],
-  queryFn: () => answerOf(api.webhooks.unsigned.$get()),
-  refetchInterval: 60_000,
-});
+const touched = ["webhook"];
 
 export function useSaveWebhook(projectId: number, done = t("form.saved")) {
   return useAct(

@@ -1,20 +1,13 @@
 import { Alert } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { answerOf, api } from "../api.ts";
+import { useNotices } from "../notices.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
-const refreshMs = 30_000;
-
 /** Warns admins that managers of a project can read everything that a runner's user can read. */
 export function IsolationNotice() {
-  const { data } = useQuery({
-    queryKey: ["runners", "isolation"],
-    queryFn: () => answerOf(api.runners.isolation.$get()),
-    refetchInterval: refreshMs,
-  });
+  const data = useNotices()?.isolation;
   if (!data?.isExposed) return null;
   return (
     <Alert

@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useTurnPage } from "../address.ts";
 import { Panel } from "./page.tsx";
-import { Pages } from "./pages.tsx";
+import { Pages, useExistingPage } from "./pages.tsx";
 import { Loaded } from "./query.tsx";
 
 interface Column<T> {
@@ -38,6 +38,7 @@ export function List<T extends { id: number }>({
   onOpen?: (item: T) => void;
 }) {
   const turnTo = useTurnPage();
+  useExistingPage(query.data);
   return (
     <Panel isFlush>
       <Loaded query={query}>

@@ -1,16 +1,21 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type Ref, useImperativeHandle, useRef } from "react";
-import type { LogLines } from "../log-lines.ts";
+import { memo, type Ref, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
+import { headHeight, LogLayout, lineHeight } from "../log-layout.ts";
+import type { LogLines, LogSegment } from "../log-lines.ts";
+import { t } from "../text/text.ts";
+import { durationText } from "../time-text.ts";
+import { zonedText, zonedTimeText } from "../zoned-time.ts";
+import { Icon } from "./icon.tsx";
 import { LogText } from "./log-line.tsx";
 import { reachable } from "./page.tsx";
 
-const lineHeight = 20;
+/** Rows drawn above and below those in sight. */
+const overscan = 8 * lineHeight;
 
 export interface LogRowsHandle {
   scrollTo(index: number, align: "start" | "center" | "end"): void;
 }
 
-/** The lines in sight, and only those. Apart from the bar above it, so that scrolling draws nothing but lines. */
+/** The lines in sight, and only those. A component of its own, so that scrolling renders only lines. */
 export const LogRows = memo(function LogRows({
   ref,
   log,
@@ -18,70 +23,165 @@ export const LogRows = memo(function LogRows({
   wanted,
   marked,
   current,
+  isWrapped,
+  hasTimes,
+  collapsed,
+  onToggle,
   onMark,
   onScrollUp,
 }: {
   ref: Ref<LogRowsHandle>;
   log: LogLines;
-  /** How many lines there are: a change of it draws again. */
+  /** How many lines there are: a change of it renders again. */
   count: number;
   wanted: string;
   marked: number | null;
   current: number | undefined;
+  isWrapped: boolean;
+  hasTimes: boolean;
+  /** First lines of the segments that are collapsed. */
+  collapsed: ReadonlySet<number>;
+  onToggle: (segment: LogSegment) => void;
   onMark: (index: number) => void;
   onScrollUp: () => void;
 }) {
   const scroller = useRef<HTMLElement>(null);
-  const rows = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => lineHeight,
-    overscan: 8,
-  });
-  useImperativeHandle(ref, () => ({ scrollTo: (index, align) => rows.scrollToIndex(index, { align }) }), [
-    rows,
-  ]);
-  const lastTop = useRef(0);
+  const ruler = useRef<HTMLSpanElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600, columns: 80 });
+  const columns = isWrapped ? view.columns : null;
+  const layout = useMemo(
+    // The log changes in place; its length stands for its content.
+    () => (count < 0 ? null : new LogLayout(log, ({ from }) => collapsed.has(from), columns)),
+    [log, count, collapsed, columns],
+  );
+  useImperativeHandle(
+    ref,
+    () => ({
+      scrollTo(index, align) {
+        const element = scroller.current;
+        const top = layout?.topOf(index) ?? null;
+        if (element === null || top === null) return;
+        const room = element.clientHeight - lineHeight;
+        element.scrollTop = top - (align === "start" ? headHeight : align === "center" ? room / 2 : room - 4);
+      },
+    }),
+    [layout],
+  );
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const measure = () => {
+      const charWidth = (ruler.current?.getBoundingClientRect().width ?? 800) / 100;
+      const gutter = ruler.current?.offsetLeft ?? 0;
+      const width = element.clientWidth - gutter - 24;
+      setView((before) => ({
+        ...before,
+        height: element.clientHeight,
+        columns: Math.max(10, Math.floor(width / charWidth)),
+      }));
+    };
+    const watcher = new ResizeObserver(measure);
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
   const scrolled = () => {
     const top = scroller.current?.scrollTop ?? 0;
-    if (top < lastTop.current) onScrollUp();
-    lastTop.current = top;
+    if (top < view.top) onScrollUp();
+    setView((before) => ({ ...before, top }));
   };
+  const height = layout?.height ?? 0;
+  const rows = layout?.rowsIn(view.top - overscan, view.top + view.height + overscan) ?? [];
   return (
     <section
       ref={scroller}
       className="log-scroll"
-      style={{ height: `clamp(120px, ${(count + 1) * lineHeight}px, 68vh)` }}
-      aria-label="Lines"
+      data-wrapped={isWrapped || undefined}
+      data-times={hasTimes || undefined}
+      style={{ height: `clamp(120px, ${height + lineHeight}px, 68vh)` }}
+      aria-label={t("task.lines")}
       onScroll={scrolled}
       {...reachable}
     >
-      <div className="log-lines" style={{ height: rows.getTotalSize() }}>
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <Line
-            key={index}
-            index={index}
-            top={start}
-            stage={log.lines[index]?.stage ?? ""}
-            isFirstOfStage={log.lines[index - 1]?.stage !== log.lines[index]?.stage}
-            text={log.lines[index]?.text ?? ""}
-            wanted={wanted}
-            isMarked={index === marked}
-            isCurrent={index === current}
-            onMark={onMark}
-          />
-        ))}
+      <div className="log-ruler" aria-hidden="true">
+        <span className="log-number" />
+        {hasTimes && <span className="log-time" />}
+        <span ref={ruler}>{"0".repeat(100)}</span>
+      </div>
+      <div className="log-lines" style={{ height }}>
+        {rows.map((row) =>
+          row.kind === "head" ? (
+            <Head
+              key={`head ${row.segment.from}`}
+              log={log}
+              segment={row.segment}
+              size={row.segment.to - row.segment.from}
+              top={row.top}
+              isCollapsed={collapsed.has(row.segment.from)}
+              onToggle={onToggle}
+            />
+          ) : (
+            <Line
+              key={row.index}
+              index={row.index}
+              top={row.top}
+              height={row.height}
+              stage={row.segment.stage}
+              text={log.textAt(row.index)}
+              atMs={hasTimes ? log.timeAt(row.index) : null}
+              wanted={wanted}
+              isMarked={row.index === marked}
+              isCurrent={row.index === current}
+              onMark={onMark}
+            />
+          ),
+        )}
       </div>
     </section>
   );
 });
 
+/** The head of a stage in the log: its name, its length, and the button that hides its lines. */
+function Head({
+  log,
+  segment,
+  size,
+  top,
+  isCollapsed,
+  onToggle,
+}: {
+  log: LogLines;
+  segment: LogSegment;
+  size: number;
+  top: number;
+  isCollapsed: boolean;
+  onToggle: (segment: LogSegment) => void;
+}) {
+  const { stage, from, to } = segment;
+  return (
+    <button
+      type="button"
+      className="log-head"
+      style={{ transform: `translateY(${top}px)` }}
+      aria-expanded={!isCollapsed}
+      title={t(isCollapsed ? "task.expand" : "task.collapse", { stage })}
+      onClick={() => onToggle(segment)}
+    >
+      <Icon name={isCollapsed ? "right" : "down"} size={13} />
+      <b className="log-stage">{stage}</b>
+      <span>
+        {t("task.lineCount", { count: size })} · {durationText(log.timeAt(to - 1) - log.timeAt(from))}
+      </span>
+    </button>
+  );
+}
+
 const Line = memo(function Line({
   index,
   top,
+  height,
   stage,
-  isFirstOfStage,
   text,
+  atMs,
   wanted,
   isMarked,
   isCurrent,
@@ -89,9 +189,10 @@ const Line = memo(function Line({
 }: {
   index: number;
   top: number;
+  height: number;
   stage: string;
-  isFirstOfStage: boolean;
   text: string;
+  atMs: number | null;
   wanted: string;
   isMarked: boolean;
   isCurrent: boolean;
@@ -101,20 +202,23 @@ const Line = memo(function Line({
     <div
       className="log-line"
       data-stage={stage}
-      data-first={(isFirstOfStage && index > 0) || undefined}
       data-marked={isMarked || undefined}
       data-current={isCurrent || undefined}
-      style={{ transform: `translateY(${top}px)` }}
+      style={{ transform: `translateY(${top}px)`, height }}
     >
       <a
         className="log-number"
         href={`#L${index + 1}`}
-        aria-label={`Line ${index + 1}`}
+        aria-label={t("task.line", { number: index + 1 })}
         onClick={() => onMark(index)}
       >
         {index + 1}
       </a>
-      <span className="log-stage">{isFirstOfStage && stage}</span>
+      {atMs !== null && (
+        <time className="log-time" dateTime={new Date(atMs).toISOString()} title={zonedText(atMs)}>
+          {zonedTimeText(atMs)}
+        </time>
+      )}
       <span className="log-text">
         <LogText text={text} marked={wanted} />
       </span>

@@ -1,12 +1,25 @@
 import { Button, TextInput } from "@mantine/core";
-import { type KeyboardEvent, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useLocalStorage } from "@mantine/hooks";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { complainOf, tell } from "../act.ts";
 import { plainText } from "../ansi.ts";
-import type { LogLines } from "../log-lines.ts";
+import { copyText } from "../copy.ts";
+import type { LogLines, LogSegment } from "../log-lines.ts";
 import { useLogSearch } from "../log-search.ts";
-import { Icon } from "./icon.tsx";
+import { t } from "../text/text.ts";
+import { zoneText } from "../zoned-time.ts";
+import { Icon, type IconName } from "./icon.tsx";
 import { LogRows, type LogRowsHandle } from "./log-rows.tsx";
 
-/** A log of any length: only the lines in sight are on the page. Follows its end while it grows, unless one scrolls up. */
+/** A log of any length: only the lines in sight are on the page. Follows its end while it grows, until the user scrolls up. */
 export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: number; isRunning: boolean }) {
   useSyncExternalStore(log.subscribe, () => log.version);
   const count = log.next;
@@ -15,6 +28,9 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
   const [wanted, setWanted] = useState("");
   const [current, setCurrent] = useState(0);
   const [marked, setMarked] = useState(() => lineOfHash(location.hash));
+  const [isWrapped, setWrapped] = useLocalStorage({ key: "slipway-log-wrap", defaultValue: false });
+  const [hasTimes, setTimes] = useLocalStorage({ key: "slipway-log-times", defaultValue: false });
+  const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(new Set());
   const matches = useLogSearch(log, wanted, count);
 
   useEffect(() => {
@@ -27,48 +43,66 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
     return () => removeEventListener("hashchange", follow);
   }, []);
 
+  /** Shows a line, also if its stage is collapsed. */
+  const show = useCallback(
+    (index: number) => {
+      setFollowing(false);
+      const segment = log.segments.find(({ from, to }) => from <= index && index < to);
+      setCollapsed((before) =>
+        segment === undefined || !before.has(segment.from)
+          ? before
+          : new Set([...before].filter((from) => from !== segment.from)),
+      );
+      requestAnimationFrame(() => rows.current?.scrollTo(index, "center"));
+    },
+    [log],
+  );
+
   // The line of the address is shown once, as soon as it has arrived.
   const isMarkedThere = marked !== null && marked < count;
   useEffect(() => {
-    if (marked === null || !isMarkedThere) return;
-    setFollowing(false);
-    rows.current?.scrollTo(marked, "center");
-  }, [marked, isMarkedThere]);
+    if (marked !== null && isMarkedThere) show(marked);
+  }, [marked, isMarkedThere, show]);
 
   // The first match is shown as soon as it is found.
   const firstMatch = matches.indexes[0];
   useEffect(() => {
-    if (firstMatch === undefined) return;
-    setFollowing(false);
-    rows.current?.scrollTo(firstMatch, "center");
-  }, [firstMatch]);
+    if (firstMatch !== undefined) show(firstMatch);
+  }, [firstMatch, show]);
 
   const step = (by: number) => {
     const { indexes } = matches;
     if (indexes.length === 0) return;
     const at = (current + by + indexes.length) % indexes.length;
     setCurrent(at);
-    setFollowing(false);
-    rows.current?.scrollTo(indexes[at] ?? 0, "center");
+    show(indexes[at] ?? 0);
   };
   const onSearchKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     step(event.shiftKey ? -1 : 1);
   };
-  // Who scrolls up wants to read; the button leads back to the end.
   const onScrollUp = useCallback(() => setFollowing(false), []);
-  const currentLine = matches.indexes[current];
+  const onToggle = useCallback(({ from }: LogSegment) => {
+    setFollowing(false);
+    setCollapsed((before) => {
+      const after = new Set(before);
+      if (!after.delete(from)) after.add(from);
+      return after;
+    });
+  }, []);
+  const isAllCollapsed = log.segments.length > 0 && log.segments.every(({ from }) => collapsed.has(from));
+  const zone = zoneText();
 
   return (
-    <section className="log" aria-label={`Log of task ${taskId}`}>
+    <section className="log" aria-label={t("task.log", { id: String(taskId) })}>
       <div className="log-bar">
         <TextInput
           className="log-search"
           size="xs"
           type="search"
-          aria-label="Search the log"
-          placeholder="Search"
+          aria-label={t("task.search")}
+          placeholder={t("task.searchHint")}
           leftSection={<Icon name="search" size={14} />}
           value={wanted}
           onChange={(event) => {
@@ -81,42 +115,53 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
           <>
             <span className="figures" role="status">
               {matches.indexes.length === 0
-                ? "no match"
-                : `${current + 1} of ${matches.indexes.length}${matches.isFull ? "+" : ""} lines`}
+                ? t("task.noMatch")
+                : t(matches.isFull ? "task.matchOfMore" : "task.matchOf", {
+                    current: current + 1,
+                    count: matches.indexes.length,
+                  })}
             </span>
-            <Button size="compact-xs" variant="subtle" aria-label="Previous match" onClick={() => step(-1)}>
+            <BarButton label={t("task.previousMatch")} onClick={() => step(-1)}>
               <Icon name="up" size={14} />
-            </Button>
-            <Button size="compact-xs" variant="subtle" aria-label="Next match" onClick={() => step(1)}>
+            </BarButton>
+            <BarButton label={t("task.nextMatch")} onClick={() => step(1)}>
               <Icon name="down" size={14} />
-            </Button>
+            </BarButton>
           </>
         )}
-        <span style={{ flex: 1 }} />
+        <span className="log-room" />
         {isRunning && (
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            aria-pressed={isFollowing}
-            onClick={() => setFollowing(!isFollowing)}
-          >
-            Follow
-          </Button>
+          <BarButton isPressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
+            {t("task.follow")}
+          </BarButton>
         )}
-        <Button size="compact-xs" variant="subtle" onClick={() => rows.current?.scrollTo(0, "start")}>
-          Top
-        </Button>
-        <Button size="compact-xs" variant="subtle" onClick={() => rows.current?.scrollTo(count - 1, "end")}>
-          End
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          leftSection={<Icon name="download" size={14} />}
-          onClick={() => download(log, taskId)}
+        <BarButton isPressed={isWrapped} title={t("task.wrapHint")} onClick={() => setWrapped(!isWrapped)}>
+          {t("task.wrap")}
+        </BarButton>
+        <BarButton
+          isPressed={hasTimes}
+          title={t("task.timesHint", { zone })}
+          onClick={() => setTimes(!hasTimes)}
         >
-          Download
-        </Button>
+          {t("task.times")}
+        </BarButton>
+        {log.segments.length > 1 && (
+          <BarButton
+            onClick={() =>
+              setCollapsed(isAllCollapsed ? new Set() : new Set(log.segments.map(({ from }) => from)))
+            }
+          >
+            {t(isAllCollapsed ? "task.expandAll" : "task.collapseAll")}
+          </BarButton>
+        )}
+        <BarButton onClick={() => show(0)}>{t("task.top")}</BarButton>
+        <BarButton onClick={() => show(count - 1)}>{t("task.end")}</BarButton>
+        <BarButton icon="copy" title={t("task.copyHint")} onClick={() => void copy(log)}>
+          {t("task.copy")}
+        </BarButton>
+        <BarButton icon="download" onClick={() => download(log, taskId)}>
+          {t("task.download")}
+        </BarButton>
       </div>
       <LogRows
         ref={rows}
@@ -124,19 +169,56 @@ export function LogView({ log, taskId, isRunning }: { log: LogLines; taskId: num
         count={count}
         wanted={wanted}
         marked={marked}
-        current={currentLine}
+        current={matches.indexes[current]}
+        isWrapped={isWrapped}
+        hasTimes={hasTimes}
+        collapsed={collapsed}
+        onToggle={onToggle}
         onMark={setMarked}
         onScrollUp={onScrollUp}
       />
       <div className="log-foot figures">
-        {count === 0
-          ? isRunning
-            ? "Waiting for the first line."
-            : "This task wrote nothing."
-          : `${count.toLocaleString()} lines${log.isComplete ? "" : ", more to come"}`}
+        {footOf(log, isRunning)}
+        {hasTimes && ` ${t("task.zone", { zone })}`}
       </div>
     </section>
   );
+}
+
+function BarButton({
+  label,
+  icon,
+  isPressed,
+  title,
+  onClick,
+  children,
+}: {
+  label?: string;
+  icon?: IconName;
+  isPressed?: boolean;
+  title?: string;
+  onClick: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      onClick={onClick}
+      {...(label === undefined ? {} : { "aria-label": label })}
+      {...(title === undefined ? {} : { title })}
+      {...(icon === undefined ? {} : { leftSection: <Icon name={icon} size={14} /> })}
+      {...(isPressed === undefined ? {} : { "aria-pressed": isPressed })}
+    >
+      {children}
+    </Button>
+  );
+}
+
+function footOf(log: LogLines, isRunning: boolean): string {
+  const count = log.next;
+  if (count === 0) return t(isRunning ? "task.waitingForLine" : "task.noLines");
+  return t(log.isComplete ? "task.lineCount" : "task.lineCountMore", { count });
 }
 
 /** `#L120` → 119. */
@@ -145,10 +227,24 @@ function lineOfHash(hash: string): number | null {
   return number > 0 ? number - 1 : null;
 }
 
+/** The log as plain text, without colour codes. */
+function plainLog(log: LogLines, write: (index: number, text: string, stage: string) => string): string {
+  const parts: string[] = [];
+  for (const { stage, from, to } of log.segments)
+    for (let index = from; index < to; index++) parts.push(write(index, plainText(log.textAt(index)), stage));
+  return parts.join("");
+}
+
+async function copy(log: LogLines): Promise<void> {
+  if (await copyText(plainLog(log, (_, text) => `${text}\n`))) tell(t("task.copied"));
+  else complainOf(t("task.copyFailed"));
+}
+
 function download(log: LogLines, taskId: number): void {
-  const text = log.lines
-    .map((line) => `${line.at} ${line.stage.padEnd(8)} ${plainText(line.text)}\n`)
-    .join("");
+  const text = plainLog(
+    log,
+    (index, line, stage) => `${new Date(log.timeAt(index)).toISOString()} ${stage.padEnd(8)} ${line}\n`,
+  );
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   const link = document.createElement("a");
   link.href = address;

@@ -2,6 +2,7 @@ import {
   ActionIcon,
   Burger,
   Drawer,
+  Kbd,
   Menu,
   Tooltip,
   UnstyledButton,
@@ -9,12 +10,15 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
+import { places, placesFor } from "../places.ts";
 import { type Me, signOut } from "../session.ts";
+import { useShortcuts } from "../shortcuts.ts";
+import { t } from "../text/text.ts";
 import { leaving } from "../unsaved.ts";
 import { visible } from "../visible.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
 import { IsolationNotice } from "./isolation-notice.tsx";
 import { LiveState } from "./live-state.tsx";
 import { Mark } from "./mark.tsx";
@@ -22,42 +26,21 @@ import { Progress } from "./progress.tsx";
 import { UnsignedWebhooks } from "./unsigned-webhooks.tsx";
 import { WaitingApprovals } from "./waiting-approvals.tsx";
 
-interface Place {
-  href: string;
-  label: string;
-  icon: IconName;
-  isForAdmins?: boolean;
-}
-
-const places: { title: string; items: Place[] }[] = [
-  {
-    title: "Deploys",
-    items: [
-      { href: "/", label: "Overview", icon: "overview" },
-      { href: "/projects", label: "Projects", icon: "projects" },
-      { href: "/tasks", label: "Tasks", icon: "tasks" },
-      { href: "/deliveries", label: "Deliveries", icon: "deliveries" },
-    ],
-  },
-  { title: "Gateway", items: [{ href: "/push", label: "Push", icon: "push", isForAdmins: true }] },
-  {
-    title: "Installation",
-    items: [
-      { href: "/users", label: "Users", icon: "users", isForAdmins: true },
-      { href: "/groups", label: "Groups", icon: "groups" },
-      { href: "/runners", label: "Runners", icon: "runners", isForAdmins: true },
-      { href: "/tokens", label: "Tokens", icon: "tokens" },
-      { href: "/audit", label: "Audit", icon: "audit", isForAdmins: true },
-    ],
-  },
-];
+const SearchDialog = lazy(() => import("./search/search-dialog.tsx"));
+const ShortcutList = lazy(() => import("./search/shortcut-list.tsx"));
 
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [isNavOpen, { toggle, close }] = useDisclosure(false);
+  const [dialog, setDialog] = useState<"search" | "help" | null>(null);
+  useShortcuts(me.role, setDialog);
+  const search = () => {
+    close();
+    setDialog("search");
+  };
   return (
     <div className="shell">
       <a href="#main" className="skip">
-        Skip to content
+        {t("shell.skip")}
       </a>
       <Progress />
       <header className="top-bar">
@@ -65,20 +48,28 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           opened={isNavOpen}
           onClick={toggle}
           size="sm"
-          aria-label={isNavOpen ? "Close the navigation" : "Open the navigation"}
+          aria-label={t(isNavOpen ? "shell.closeNavigation" : "shell.openNavigation")}
         />
         <Brand />
         <LiveState />
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t("search.open")} onClick={search}>
+          <Icon name="search" />
+        </ActionIcon>
       </header>
       <aside className="side">
         <Brand />
+        <SearchButton onOpen={search} />
         <Navigation me={me} />
-        <Foot me={me} />
+        <Foot me={me} onShortcuts={() => setDialog("help")} />
       </aside>
       <Drawer opened={isNavOpen} onClose={close} size={260} title={<Brand />} zIndex={300}>
         <Navigation me={me} onGo={close} />
-        <Foot me={me} />
+        <Foot me={me} onShortcuts={() => setDialog("help")} />
       </Drawer>
+      <Suspense fallback={null}>
+        {dialog === "search" && <SearchDialog me={me} isOpen onClose={() => setDialog(null)} />}
+        {dialog === "help" && <ShortcutList role={me.role} isOpen onClose={() => setDialog(null)} />}
+      </Suspense>
       <main id="main" tabIndex={-1}>
         <UnsignedWebhooks />
         <WaitingApprovals />
@@ -91,24 +82,37 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
 
 function Brand() {
   return (
-    <Link href="/" className="brand" aria-label="Slipway, overview">
+    <Link href="/" className="brand" aria-label={t("shell.home")}>
       <Mark />
       <span>Slipway</span>
     </Link>
   );
 }
 
+function SearchButton({ onOpen }: { onOpen: () => void }) {
+  return (
+    <UnstyledButton className="search-button" onClick={onOpen} aria-keyshortcuts="Control+K /">
+      <Icon name="search" size={16} />
+      <span>{t("search.open")}</span>
+      <Kbd size="xs" aria-hidden="true">
+        Ctrl K
+      </Kbd>
+    </UnstyledButton>
+  );
+}
+
 function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   const [location] = useLocation();
+  const allowed = placesFor(me.role);
   return (
-    <nav aria-label="Main" className="nav">
-      {places.map(({ title, items }) => {
-        const shown = items.filter((place) => !place.isForAdmins || me.role === "admin");
+    <nav aria-label={t("shell.navigation")} className="nav">
+      {places.map(({ group, items }) => {
+        const shown = items.filter((place) => allowed.includes(place));
         if (shown.length === 0) return null;
         return (
-          <div key={title}>
-            <div className="nav-title">{title}</div>
-            {shown.map(({ href, label, icon }) => (
+          <div key={group}>
+            <div className="nav-title">{t(`shell.group_${group}`)}</div>
+            {shown.map(({ href, name }) => (
               <Link
                 key={href}
                 href={href}
@@ -116,8 +120,8 @@ function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
                 onClick={() => onGo?.()}
                 aria-current={isHere(location, href) ? "page" : undefined}
               >
-                <Icon name={icon} />
-                {label}
+                <Icon name={name} />
+                {t(`shell.${name}`)}
               </Link>
             ))}
           </div>
@@ -131,11 +135,11 @@ function isHere(location: string, href: string): boolean {
   return href === "/" ? location === "/" : location === href || location.startsWith(`${href}/`);
 }
 
-function Foot({ me }: { me: Me }) {
+function Foot({ me, onShortcuts }: { me: Me; onShortcuts: () => void }) {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme("light") === "dark";
   const [, go] = useLocation();
-  const label = isDark ? "Use the light scheme" : "Use the dark scheme";
+  const label = t(isDark ? "shell.useLight" : "shell.useDark");
   return (
     <div className="side-foot">
       <LiveState />
@@ -149,7 +153,7 @@ function Foot({ me }: { me: Me }) {
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item leftSection={<Icon name="key" size={16} />} onClick={() => go("/account")}>
-              Password and sessions
+              {t("shell.account")}
             </Menu.Item>
             <Menu.Item
               component="a"
@@ -157,14 +161,17 @@ function Foot({ me }: { me: Me }) {
               target="_blank"
               leftSection={<Icon name="audit" size={16} />}
             >
-              API reference
+              {t("shell.apiReference")}
+            </Menu.Item>
+            <Menu.Item leftSection={<Icon name="key" size={16} />} onClick={onShortcuts}>
+              {t("shell.shortcuts")}
             </Menu.Item>
             <Menu.Divider />
             <Menu.Item
               leftSection={<Icon name="out" size={16} />}
               onClick={() => leaving(() => void signOut())}
             >
-              Sign out
+              {t("shell.signOut")}
             </Menu.Item>
           </Menu.Dropdown>
         </Menu>

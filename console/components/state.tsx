@@ -6,31 +6,39 @@ import { durationText } from "../time-text.ts";
 
 type Tone = "success" | "failed" | "running" | "waiting" | "warning" | "lost";
 
-const toneOf: Record<TaskState | StageState | DeliveryStatus, Tone> = {
-  queued: "waiting",
-  dispatched: "running",
-  running: "running",
-  canceling: "warning",
-  waiting: "warning",
-  success: "success",
-  failed: "failed",
-  canceled: "waiting",
-  timeout: "warning",
-  lost: "lost",
-  pending: "waiting",
-  skipped: "waiting",
-  accepted: "success",
-  merged: "running",
-  ignored: "waiting",
-  rejected: "warning",
+const statesOf: Record<Tone, (TaskState | StageState | DeliveryStatus)[]> = {
+  success: ["success", "accepted"],
+  failed: ["failed"],
+  running: ["dispatched", "running", "merged"],
+  waiting: ["queued", "canceled", "pending", "skipped", "ignored"],
+  warning: ["canceling", "waiting", "timeout", "rejected"],
+  lost: ["lost"],
 };
 
+export const toneOf = Object.fromEntries(
+  Object.entries(statesOf).flatMap(([tone, states]) => states.map((state) => [state, tone])),
+) as Record<TaskState | StageState | DeliveryStatus, Tone>;
+
 /** A dot for the eye and a word for everybody: colour is never the only sign. */
-export function StateLabel({ state, strong = false }: { state: keyof typeof toneOf; strong?: boolean }) {
+export function StateLabel({
+  state,
+  text,
+  strong = false,
+}: {
+  state: keyof typeof toneOf;
+  /** In place of the name of the state, without its colour. */
+  text?: string | undefined;
+  strong?: boolean;
+}) {
   return (
-    <span className="state" data-tone={toneOf[state]} data-state={state} data-strong={strong || undefined}>
+    <span
+      className="state"
+      data-tone={text === undefined ? toneOf[state] : "waiting"}
+      data-state={state}
+      data-strong={strong || undefined}
+    >
       <span className="state-dot" aria-hidden="true" />
-      {t(`state.${state}`)}
+      {text ?? t(`state.${state}`)}
     </span>
   );
 }
@@ -44,7 +52,9 @@ interface RailStage {
 
 /** The stages of a task as sections of a slip: which are done, which runs, where it stopped. */
 export function StageRail({ stages }: { stages: RailStage[] }) {
-  const text = stages.map((stage) => `${stage.name}: ${stage.state}`).join(", ");
+  const text = stages
+    .map(({ name, state }) => t("tasks.stage", { stage: name, state: t(`state.${state}`) }))
+    .join(", ");
   return (
     <Tooltip label={stages.map(stageText).join(" · ")}>
       <span className="rail" role="img" aria-label={text}>
@@ -57,6 +67,8 @@ export function StageRail({ stages }: { stages: RailStage[] }) {
 }
 
 function stageText(stage: RailStage): string {
-  if (stage.startedAt === null || stage.finishedAt === null) return `${stage.name} ${stage.state}`;
-  return `${stage.name} ${stage.state} in ${durationText(Date.parse(stage.finishedAt) - Date.parse(stage.startedAt))}`;
+  const values = { stage: stage.name, state: t(`state.${stage.state}`) };
+  if (stage.startedAt === null || stage.finishedAt === null) return t("tasks.stage", values);
+  const duration = durationText(Date.parse(stage.finishedAt) - Date.parse(stage.startedAt));
+  return t("tasks.stageIn", { ...values, duration });
 }

@@ -2,6 +2,7 @@ import { Text } from "@mantine/core";
 import { Link } from "wouter";
 import type { Task } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
+import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
 import { Elapsed, Moment } from "./moment.tsx";
@@ -29,7 +30,7 @@ export function Commit({ task }: { task: Pick<Task, "ref" | "commit" | "message"
 export function TaskState({ task }: { task: Task }) {
   return (
     <Link href={`/tasks/${task.id}`} className="task-link" onClick={(event) => event.stopPropagation()}>
-      <StateLabel state={task.state} />
+      <StateLabel state={task.state} text={hasRunNothing(task) ? t("tasks.nothingRan") : undefined} />
       <StageRail stages={task.stages} />
     </Link>
   );
@@ -40,8 +41,10 @@ export function TaskTimes({ task }: { task: Task }) {
   if (task.startedAt === null) {
     return (
       <span className="nowrap">
-        {task.queuePosition === undefined ? "waits" : `place ${task.queuePosition}`} ·{" "}
-        <Moment at={task.createdAt} />
+        {task.queuePosition === undefined
+          ? t("tasks.waits")
+          : t("tasks.place", { place: task.queuePosition })}{" "}
+        · <Moment at={task.createdAt} />
       </span>
     );
   }
@@ -60,11 +63,16 @@ export function Waiting({ task }: { task: Task }) {
 
 /** Who or what started it; where a project always builds its own branch, by a push to which other one. */
 export function Cause({ task }: { task: Pick<Task, "triggerType" | "triggeredBy" | "ref" | "causeRef"> }) {
-  const by = task.triggerType === "webhook" ? "pushed by" : "run by";
-  return (
-    <span className="foreign">
-      {by} {visible(task.triggeredBy) || "somebody"}
-      {task.causeRef !== null && task.causeRef !== task.ref && ` to ${visible(shortRef(task.causeRef))}`}
-    </span>
-  );
+  const isPush = task.triggerType === "webhook";
+  const name = visible(task.triggeredBy) || t("tasks.unknownUser");
+  const text =
+    task.causeRef !== null && task.causeRef !== task.ref
+      ? t(isPush ? "tasks.pushedByTo" : "tasks.startedByTo", { name, ref: visible(shortRef(task.causeRef)) })
+      : t(isPush ? "tasks.pushedBy" : "tasks.startedBy", { name });
+  return <span className="foreign">{text}</span>;
+}
+
+/** It succeeded only because there was nothing to do. */
+export function hasRunNothing({ state, stages }: Pick<Task, "state" | "stages">): boolean {
+  return state === "success" && stages.every((stage) => stage.state === "skipped");
 }

@@ -1,17 +1,16 @@
 import { Alert } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 import { Link } from "wouter";
+import { useNotices } from "../notices.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
-import { unsignedWebhooksQuery } from "../webhook-query.ts";
 
 const named = 3;
 
 /** Lists, on every page, webhooks that accept deliveries from anyone, with a link to the setting. */
 export function UnsignedWebhooks() {
-  const { data } = useQuery(unsignedWebhooksQuery);
+  const data = useNotices()?.unsignedWebhooks;
   if (data === undefined || data.total === 0) return null;
   const shown = data.items.slice(0, named);
   const more = data.total - shown.length;

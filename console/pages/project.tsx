@@ -1,10 +1,8 @@
-import { Alert, Group, Tabs, Text, TextInput } from "@mantine/core";
+import { Alert, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
-import { given } from "../address.ts";
-import { ConfirmButton } from "../components/confirm.tsx";
-import { FormButton } from "../components/form-modal.tsx";
-import { Icon } from "../components/icon.tsx";
+import { useAddressFilters } from "../address.ts";
+import { DeployButton } from "../components/deploy-button.tsx";
 import { Moment } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { Permitted } from "../components/permission.tsx";
@@ -12,7 +10,8 @@ import { LoadedPage } from "../components/query.tsx";
 import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
-import { taskQuery, useRunProject } from "../task-query.ts";
+import { taskQuery } from "../task-query.ts";
+import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
@@ -36,7 +35,11 @@ export default function ProjectPage({
   const refetchInterval = usePolling();
   const project = useQuery({ ...projectQuery(id), refetchInterval });
   return (
-    <LoadedPage query={project} title={`Project ${id}`} list={{ href: "/projects", label: "All projects" }}>
+    <LoadedPage
+      query={project}
+      title={t("project.unnamed", { id: String(id) })}
+      list={{ href: "/projects", label: t("project.allProjects") }}
+    >
       {(loaded) => <ProjectView project={loaded} tab={tab} section={section} />}
     </LoadedPage>
   );
@@ -44,6 +47,11 @@ export default function ProjectPage({
 
 function ProjectView({ project, tab, section }: { project: Project; tab: string; section: SettingsSection }) {
   const [, go] = useLocation();
+  const [{ deploy }, change] = useAddressFilters(["deploy"]);
+  // Not after the page was left for the new task: that would lead back here.
+  const answered = () => {
+    if (new URLSearchParams(location.search).has("deploy")) change({ deploy: "" });
+  };
   return (
     <>
       <PageHead
@@ -51,18 +59,20 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
         title={<span className="foreign">{visible(project.name)}</span>}
         about={<LiveVersion project={project} />}
       >
-        {project.permission === "manage" && <RunButton project={project} />}
+        {project.permission === "manage" && (
+          <DeployButton project={project} isAsked={deploy !== ""} onAnswered={answered} />
+        )}
       </PageHead>
       {project.permission === "view" && (
         <Text size="sm" className="note">
-          You may look at this project. To run or change it, ask one of its managers for the permission
-          “manage”.
+          {t("project.viewOnly")}
         </Text>
       )}
       {Object.values(project.stages).every(({ script }) => script === "") && tab !== "settings" && (
         <Text size="sm" className="note">
-          No stage has a script yet: a run would check the code out, and that is all.{" "}
-          <Link href={`/projects/${project.id}/settings/stages`}>Say what its stages do.</Link>
+          {rich("project.noScripts", {
+            link: <Link href={`/projects/${project.id}/settings/stages`}>{t("project.noScriptsLink")}</Link>,
+          })}
         </Text>
       )}
       {project.liveNote !== "" && (
@@ -73,13 +83,13 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
       {project.permission === "manage" &&
         project.warnings.map((warning) => (
           <Text key={warning} size="sm" className="note">
-            {visible(warning)} <Link href={`/projects/${project.id}/settings/stages`}>To its settings.</Link>
+            {visible(warning)}{" "}
+            <Link href={`/projects/${project.id}/settings/stages`}>{t("project.toSettings")}</Link>
           </Text>
         ))}
       {project.sample && (
         <Text size="sm" className="note">
-          This is a sample, to look around in. Run it again, break its scripts under Settings, and delete it
-          there when you have seen enough: nothing of it stays behind.
+          {t("project.sampleNote")}
         </Text>
       )}
       <Tabs
@@ -88,11 +98,11 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
         keepMounted={false}
       >
         <Tabs.List mb="lg">
-          <Tabs.Tab value="tasks">Tasks</Tabs.Tab>
-          <Tabs.Tab value="releases">Releases</Tabs.Tab>
-          <Tabs.Tab value="webhook">Webhook</Tabs.Tab>
-          <Tabs.Tab value="deliveries">Deliveries</Tabs.Tab>
-          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+          <Tabs.Tab value="tasks">{t("project.tasks")}</Tabs.Tab>
+          <Tabs.Tab value="releases">{t("project.releases")}</Tabs.Tab>
+          <Tabs.Tab value="webhook">{t("project.webhook")}</Tabs.Tab>
+          <Tabs.Tab value="deliveries">{t("project.deliveries")}</Tabs.Tab>
+          <Tabs.Tab value="settings">{t("project.settings")}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tasks">
           <TaskList projectId={project.id} />
@@ -122,65 +132,16 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
 function LiveVersion({ project }: { project: Project }) {
   const task = useQuery({ ...taskQuery(project.liveTaskId ?? 0), enabled: project.liveTaskId !== null });
   if (project.liveTaskId === null)
-    return (
-      <>
-        {project.liveNote === "" ? "Nothing of it is live yet." : "Nothing is known to be serving."} Builds{" "}
-        {visible(shortRef(project.git.ref))}.
-      </>
-    );
-  if (task.data === undefined) return <>&nbsp;</>;
+    return t(project.liveNote === "" ? "project.neverServed" : "project.servingUnknown", {
+      ref: visible(shortRef(project.git.ref)),
+    });
+  if (task.data === undefined) return "\u00a0";
   const { ref, commit, finishedAt } = task.data;
-  return (
-    <>
-      Live: {visible(shortRef(ref))} <code>{visible(shortCommit(commit))}</code>
-      {finishedAt !== null && (
-        <>
-          {" "}
-          since <Moment at={finishedAt} />
-        </>
-      )}
-    </>
-  );
-}
-
-function RunButton({ project }: { project: Project }) {
-  const run = useRunProject(project.id);
-  return (
-    <Group gap={6}>
-      <ConfirmButton
-        variant="filled"
-        label={`Run ${visible(shortRef(project.git.ref))}`}
-        leftSection={<Icon name="play" size={14} />}
-        title={t("form.deployQuestion", { project: project.name })}
-        confirm={t("form.deployConfirm")}
-        onConfirm={() => run.mutateAsync({})}
-      >
-        {t("form.deployHint", { ref: visible(shortRef(project.git.ref)) })}
-      </ConfirmButton>
-      <FormButton
-        title="Run another version"
-        submit="Run it"
-        button={{ variant: "default" }}
-        initial={{ ref: "", commit: "" }}
-        onSubmit={(version) => run.mutateAsync(given(version))}
-      >
-        {({ text }) => (
-          <>
-            <TextInput
-              label="Branch or tag"
-              placeholder={visible(shortRef(project.git.ref))}
-              data-autofocus
-              {...text("ref")}
-            />
-            <TextInput
-              label="Commit"
-              description="Empty: the tip. An earlier one of the branch rolls back to it."
-              className="script"
-              {...text("commit")}
-            />
-          </>
-        )}
-      </FormButton>
-    </Group>
-  );
+  const version = {
+    ref: visible(shortRef(ref)),
+    commit: <code>{visible(shortCommit(commit))}</code>,
+  };
+  return finishedAt === null
+    ? rich("project.servingVersion", version)
+    : rich("project.servingSince", { ...version, since: <Moment at={finishedAt} /> });
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { given, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
-import { ConfirmButton } from "../components/confirm.tsx";
+import { DeployButton } from "../components/deploy-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
@@ -15,7 +15,6 @@ import { useListPage } from "../list-page.ts";
 import { untilFilled, useLiveProjects, usePolling } from "../live.ts";
 import { meQuery } from "../session.ts";
 import type { Group, Project, Task } from "../shapes.ts";
-import { useRunProject } from "../task-query.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
 import { visible } from "../visible.ts";
@@ -41,10 +40,10 @@ export default function Projects() {
   const isEmpty = query.data?.total === 0 && search === "" && groupId === "";
   return (
     <>
-      <PageHead title="Projects" about="What you deploy: the last task of each, and what is live.">
+      <PageHead title={t("project.projects")} about={t("project.projectsAbout")}>
         {mayAdd && (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={() => change({ add: "1" })}>
-            Add a project
+            {t("project.add")}
           </Button>
         )}
       </PageHead>
@@ -54,31 +53,34 @@ export default function Projects() {
         <>
           <div className="filters">
             <TextInput
-              label="Name"
-              placeholder="part of it"
+              label={t("project.nameFilter")}
+              placeholder={t("project.nameFilterHint")}
               type="search"
               value={search}
               onChange={(event) => change({ search: event.currentTarget.value })}
             />
             {groupId !== "" && (
               <Button variant="subtle" onClick={() => change({ groupId: "" })}>
-                All groups
+                {t("project.allGroups")}
               </Button>
             )}
           </div>
           <List
-            label="Projects"
+            label={t("project.projects")}
             query={query}
-            empty={<Empty title="No such project">Look for another part of the name.</Empty>}
+            empty={<Empty title={t("project.noMatch")}>{t("project.noMatchHint")}</Empty>}
             columns={[
-              { title: "Project", cell: (project) => <Name project={project} /> },
+              { title: t("project.column"), cell: (project) => <Name project={project} /> },
               {
-                title: "Last task",
+                title: t("project.lastTask"),
                 cell: (project) => <LastTask task={tasks.get(project.id)?.last ?? null} />,
               },
-              { title: "Live", cell: (project) => <LiveTask task={tasks.get(project.id)?.live ?? null} /> },
               {
-                title: "Repository",
+                title: t("project.serving"),
+                cell: (project) => <LiveTask task={tasks.get(project.id)?.live ?? null} />,
+              },
+              {
+                title: t("project.repository"),
                 cell: (project) => (
                   <span className="cut mono repository" title={visible(project.git.url)}>
                     {visible(project.git.url)}
@@ -89,8 +91,11 @@ export default function Projects() {
               ...(items.some(isManaged)
                 ? [
                     {
-                      title: "Actions",
-                      cell: (project: Project) => isManaged(project) && <Run project={project} />,
+                      title: t("words.actions"),
+                      cell: (project: Project) =>
+                        isManaged(project) && (
+                          <DeployButton project={project} isShort size="compact-sm" variant="default" />
+                        ),
                     },
                   ]
                 : []),
@@ -132,13 +137,13 @@ function Name({ project }: { project: Project }) {
       <Link href={`/projects/${project.id}`} className="foreign strong">
         {visible(project.name)}
       </Link>
-      {project.sample && <span className="dim"> sample</span>}
+      {project.sample && <span className="dim"> {t("project.sample")}</span>}
     </>
   );
 }
 
 function LastTask({ task }: { task: Task | null }) {
-  if (task === null) return <span className="dim">none yet</span>;
+  if (task === null) return <span className="dim">{t("project.noTask")}</span>;
   return (
     <>
       <TaskState task={task} />
@@ -150,7 +155,7 @@ function LastTask({ task }: { task: Task | null }) {
 }
 
 function LiveTask({ task }: { task: Task | null }) {
-  if (task === null) return <span className="dim">nothing</span>;
+  if (task === null) return <span className="dim">{t("project.nothingServes")}</span>;
   return (
     <>
       <span className="foreign">{visible(shortRef(task.ref))}</span>{" "}
@@ -161,22 +166,5 @@ function LiveTask({ task }: { task: Task | null }) {
         </div>
       )}
     </>
-  );
-}
-
-function Run({ project }: { project: Project }) {
-  const run = useRunProject(project.id);
-  return (
-    <ConfirmButton
-      size="compact-sm"
-      label="Run"
-      leftSection={<Icon name="play" size={12} />}
-      aria-label={`Run ${visible(project.name)}`}
-      title={t("form.deployQuestion", { project: project.name })}
-      confirm={t("form.deployConfirm")}
-      onConfirm={() => run.mutateAsync({})}
-    >
-      {t("form.deployHint", { ref: visible(shortRef(project.git.ref)) })}
-    </ConfirmButton>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Table, Text } from "@mantine/core";
+import { Group, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { ConfirmButton } from "../components/confirm.tsx";
@@ -9,6 +9,7 @@ import { Commit } from "../components/task-parts.tsx";
 import { usePolling } from "../live.ts";
 import { releasesQuery, useMoveProject, useRollback } from "../release-query.ts";
 import type { Project, Release } from "../shapes.ts";
+import { t } from "../text/text.ts";
 import { shortCommit, sizeText } from "../time-text.ts";
 import { visible } from "../visible.ts";
 
@@ -23,16 +24,16 @@ export function Releases({ project }: { project: Project }) {
         <Loaded query={query}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title="No release yet">A task that deploys or starts makes one.</Empty>
+              <Empty title={t("project.noRelease")}>{t("project.noReleaseHint")}</Empty>
             ) : (
-              <Table aria-label="Releases" className="list-table">
+              <Table aria-label={t("project.releases")} className="list-table">
                 <Table.Thead>
                   <Table.Tr>
-                    <Table.Th>Commit</Table.Th>
-                    <Table.Th>Task</Table.Th>
-                    <Table.Th>Last deployed</Table.Th>
-                    <Table.Th>Workspace</Table.Th>
-                    <Table.Th />
+                    <Table.Th>{t("project.commit")}</Table.Th>
+                    <Table.Th>{t("project.task")}</Table.Th>
+                    <Table.Th>{t("project.lastDeployed")}</Table.Th>
+                    <Table.Th>{t("project.workspace")}</Table.Th>
+                    <Table.Th>{t("words.actions")}</Table.Th>
                   </Table.Tr>
                 </Table.Thead>
                 <Table.Tbody>
@@ -42,7 +43,9 @@ export function Releases({ project }: { project: Project }) {
                         <Commit task={release} />
                       </Table.Td>
                       <Table.Td>
-                        <Link href={`/tasks/${release.taskId}`}>task {release.taskId}</Link>
+                        <Link href={`/tasks/${release.taskId}`}>
+                          {t("project.taskLink", { id: String(release.taskId) })}
+                        </Link>
                       </Table.Td>
                       <Table.Td>
                         <Moment at={release.deployedAt} />
@@ -50,7 +53,7 @@ export function Releases({ project }: { project: Project }) {
                       <Table.Td>{workspaceText(release)}</Table.Td>
                       <Table.Td>
                         {release.isLive ? (
-                          <b>live</b>
+                          <b>{t("project.live")}</b>
                         ) : (
                           mayManage && <RollbackButton project={project} release={release} />
                         )}
@@ -69,42 +72,44 @@ export function Releases({ project }: { project: Project }) {
 }
 
 function workspaceText({ isKept, bytes }: Release): string {
-  if (!isKept) return "removed: needs a build";
-  return bytes === null ? "kept" : `kept, ${sizeText(bytes)}`;
+  if (!isKept) return t("project.workspaceRemoved");
+  return bytes === null
+    ? t("project.workspaceKept")
+    : t("project.workspaceKeptSize", { size: sizeText(bytes) });
 }
 
 function RollbackButton({ project, release }: { project: Project; release: Release }) {
   const rollback = useRollback(project.id);
   const commit = visible(shortCommit(release.commit));
   return (
-    <Button
+    <ConfirmButton
       size="xs"
-      variant="default"
-      loading={rollback.isPending}
-      aria-label={`Roll back to ${commit}`}
-      title={release.isKept ? "Without a build" : "With a build"}
-      onClick={() => rollback.mutate(release.taskId)}
+      label={t("project.rollback")}
+      aria-label={t("project.rollbackTo", { commit })}
+      title={t("project.rollbackTitle", { commit })}
+      confirm={t("project.rollbackSubmit")}
+      onConfirm={() => rollback.mutateAsync(release.taskId)}
     >
-      Roll back
-    </Button>
+      {t(release.isKept ? "project.rollbackKept" : "project.rollbackBuild")}
+    </ConfirmButton>
   );
 }
 
 /** The runner that holds the releases, and the way to another one. */
 function Home({ project }: { project: Project }) {
   const move = useMoveProject(project.id);
+  const runner = String(project.homeRunnerId);
   return (
     <Group gap="sm">
-      <Text size="sm">Its releases are on runner {project.homeRunnerId}, which gets its tasks.</Text>
+      <Text size="sm">{t("project.homeRunner", { runner })}</Text>
       <ConfirmButton
         size="xs"
-        label="Let any runner take it"
-        title="Move the project?"
-        confirm="Move it"
+        label={t("project.move")}
+        title={t("project.moveTitle")}
+        confirm={t("project.moveSubmit")}
         onConfirm={() => move.mutateAsync(undefined)}
       >
-        The next task runs on any runner that may take it, and builds there. What runner{" "}
-        {project.homeRunnerId} has started is not stopped: end it there by hand.
+        {t("project.moveAbout", { runner })}
       </ConfirmButton>
     </Group>
   );

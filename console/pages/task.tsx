@@ -1,24 +1,25 @@
-import { Alert, Button } from "@mantine/core";
+import { Alert } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 import { Link } from "wouter";
-import { ApprovalAnswer } from "../components/approval-answer.tsx";
-import { ConfirmButton } from "../components/confirm.tsx";
-import { Icon } from "../components/icon.tsx";
+import { plainText } from "../ansi.ts";
 import { LogView } from "../components/log-view.tsx";
-import { Elapsed, Moment } from "../components/moment.tsx";
+import { Elapsed } from "../components/moment.tsx";
 import { PageHead } from "../components/page.tsx";
 import { LoadedPage } from "../components/query.tsx";
 import { StateLabel } from "../components/state.tsx";
-import { Cause, Commit } from "../components/task-parts.tsx";
+import { TaskActions, WatchButton } from "../components/task-actions.tsx";
+import { TaskFacts } from "../components/task-facts.tsx";
+import { Commit, hasRunNothing } from "../components/task-parts.tsx";
+import { firstErrorOf } from "../first-error.ts";
 import { useLiveProjects, usePolling, whileWaiting } from "../live.ts";
 import type { LogLines } from "../log-lines.ts";
 import { projectQuery } from "../project-query.ts";
-import { outputQuery, useRollback } from "../release-query.ts";
+import { outputQuery } from "../release-query.ts";
 import type { Task } from "../shapes.ts";
-import { taskQuery, useCancelTask, useRerunTask } from "../task-query.ts";
+import { taskQuery } from "../task-query.ts";
 import { reasonIn } from "../text/reason-text.ts";
-import { shortCommit } from "../time-text.ts";
+import { t } from "../text/text.ts";
 import { useTaskLog } from "../use-task-log.ts";
 import { visible } from "../visible.ts";
 
@@ -29,7 +30,11 @@ export default function TaskPage({ id }: { id: number }) {
     refetchInterval: ({ state: { data } }) => whileWaiting(data === undefined ? [] : [data], polling),
   });
   return (
-    <LoadedPage query={task} title={`Task ${id}`} list={{ href: "/tasks", label: "All tasks" }}>
+    <LoadedPage
+      query={task}
+      title={t("task.title", { id: String(id) })}
+      list={{ href: "/tasks", label: t("tasks.all") }}
+    >
       {(loaded) => <TaskView task={loaded} />}
     </LoadedPage>
   );
@@ -42,55 +47,29 @@ function TaskView({ task }: { task: Task }) {
   useLiveProjects([task.projectId]);
   const project = useQuery(projectQuery(task.projectId));
   const log = useTaskLog(task.projectId, task.id, isFinished);
+  const id = String(task.id);
+  const projectName = project.data?.name ?? t("project.unnamed", { id: String(task.projectId) });
+  const isServing = project.data?.liveTaskId === task.id;
   return (
     <>
       <PageHead
-        tab={`${task.state}: task ${task.id}`}
+        tab={t("task.tab", { id, state: t(`state.${task.state}`) })}
         title={
           <>
             <Link href={`/projects/${task.projectId}`} className="foreign">
-              {visible(project.data?.name ?? `Project ${task.projectId}`)}
+              {visible(projectName)}
             </Link>{" "}
-            <span className="dim">task {task.id}</span>
+            <span className="dim">{t("task.number", { id })}</span>
           </>
         }
         about={<Commit task={task} />}
       >
-        {project.data?.permission === "manage" && <Actions task={task} isFinished={isFinished} />}
+        {!isFinished && <WatchButton task={task} projectName={projectName} />}
+        {project.data?.permission === "manage" && <TaskActions task={task} isFinished={isFinished} />}
       </PageHead>
       <div className="stack">
-        <div className="task-facts">
-          <StateLabel state={task.state} strong />
-          <span>
-            {task.startedAt === null ? (
-              <>
-                created <Moment at={task.createdAt} />
-                {task.queuePosition !== undefined && `, place ${task.queuePosition} in the queue`}
-              </>
-            ) : (
-              <>
-                started <Moment at={task.startedAt} />, {isFinished ? "took" : "running for"}{" "}
-                <Elapsed from={task.startedAt} to={task.finishedAt} />
-              </>
-            )}
-          </span>
-          <Cause task={task} />
-          {task.deliveryId !== undefined && (
-            <Link href={`/deliveries/${task.deliveryId}`}>delivery {task.deliveryId}</Link>
-          )}
-          {task.rerunOf !== null && <Link href={`/tasks/${task.rerunOf}`}>again of task {task.rerunOf}</Link>}
-          {task.rollbackTo !== null && (
-            <Link href={`/tasks/${task.rollbackTo}`}>rollback to task {task.rollbackTo}</Link>
-          )}
-          {task.supersededBy !== null && (
-            <Link href={`/tasks/${task.supersededBy}`}>superseded by task {task.supersededBy}</Link>
-          )}
-        </div>
-        {task.reason !== "" && task.state !== "success" && (
-          <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note">
-            {reasonIn(task.reason, task.reasonParts)}
-          </Alert>
-        )}
+        <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />
+        <Reason task={task} />
         {task.waiting !== undefined && (
           <Alert variant="light" color="lamp" role="note">
             {reasonIn(task.waiting, task.waitingParts ?? [])}
@@ -98,16 +77,45 @@ function TaskView({ task }: { task: Task }) {
         )}
         <Stages task={task} log={log} />
         <ServiceOutput task={task} />
+        <FirstError task={task} log={log} />
         <LogView log={log} taskId={task.id} isRunning={!isFinished} />
       </div>
     </>
   );
 }
 
+/** Why the task ended as it did. */
+function Reason({ task }: { task: Task }) {
+  const isSuccess = task.state === "success";
+  if (!hasRunNothing(task) && (isSuccess || task.reason === "")) return null;
+  return (
+    <Alert variant="light" color={task.state === "failed" ? "red" : "lamp"} role="note" className="foreign">
+      {isSuccess ? t("task.nothingRan") : reasonIn(task.reason, task.reasonParts)}
+    </Alert>
+  );
+}
+
+/** The line that probably explains the failure, above the log. */
+function FirstError({ task, log }: { task: Task; log: LogLines }) {
+  const isComplete = useSyncExternalStore(log.subscribe, () => log.isComplete);
+  const stage = task.stages.find(({ state }) => state === "failed")?.name ?? null;
+  const index = useMemo(() => {
+    if (!isComplete || task.state !== "failed") return null;
+    return firstErrorOf(log, stage ?? "checkout");
+  }, [isComplete, log, stage, task.state]);
+  if (index === null) return null;
+  return (
+    <div className="first-error">
+      <a href={`#L${index + 1}`}>{t("task.firstError", { line: index + 1 })}</a>
+      <code>{plainText(log.textAt(index)).trim()}</code>
+    </div>
+  );
+}
+
 function Stages({ task, log }: { task: Task; log: LogLines }) {
   useSyncExternalStore(log.subscribe, () => log.stageStarts.size);
   return (
-    <ol className="stages" aria-label="Stages">
+    <ol className="stages" aria-label={t("task.stages")}>
       {task.stages.map((stage) => (
         <li key={stage.name} className="stage" data-state={stage.state}>
           <b>
@@ -116,7 +124,9 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
           <StateLabel state={stage.state} />
           <span className="stage-time">
             {stage.startedAt === null ? "–" : <Elapsed from={stage.startedAt} to={stage.finishedAt} />}
-            {stage.exitCode !== null && stage.exitCode !== 0 && `, exit code ${stage.exitCode}`}
+            {stage.exitCode !== null &&
+              stage.exitCode !== 0 &&
+              ` · ${t("task.exitCode", { code: String(stage.exitCode) })}`}
           </span>
         </li>
       ))}
@@ -124,7 +134,7 @@ function Stages({ task, log }: { task: Task; log: LogLines }) {
   );
 }
 
-/** The first minute of what the started service printed. */
+/** The first minute of output of the started service. */
 function ServiceOutput({ task }: { task: Task }) {
   const hasStarted = task.stages.some(({ name, state }) => name === "start" && state === "success");
   const polling = usePolling();
@@ -132,67 +142,18 @@ function ServiceOutput({ task }: { task: Task }) {
   if (!output.data?.output && !output.data?.hasExited) return null;
   return (
     <details className="service-output">
-      <summary>
-        First minute of the service's output
-        {output.data.hasExited && ": all its processes have exited"}
-      </summary>
+      <summary>{t(output.data.hasExited ? "task.serviceExited" : "task.serviceOutput")}</summary>
       <pre className="script">{visible(output.data.output)}</pre>
     </details>
   );
 }
 
-/** The name of a stage, leading to its first line once it has one. */
+/** The name of a stage, as a link to its first line once it has one. */
 function LineLink({ name, start }: { name: string; start: number | undefined }) {
   if (start === undefined) return name;
   return (
-    <a href={`#L${start + 1}`} className="stage-link" title={`To the first line of ${name}`}>
+    <a href={`#L${start + 1}`} className="stage-link" title={t("task.toFirstLine", { stage: name })}>
       {name}
     </a>
-  );
-}
-
-function Actions({ task, isFinished }: { task: Task; isFinished: boolean }) {
-  const cancel = useCancelTask(task.id);
-  const rerun = useRerunTask(task.id);
-  const rollback = useRollback(task.projectId);
-  if (task.state === "waiting") return <ApprovalAnswer task={task} />;
-  if (!isFinished) {
-    return (
-      <ConfirmButton
-        label="Cancel"
-        leftSection={<Icon name="stop" size={14} />}
-        disabled={task.state === "canceling"}
-        title={`Cancel task ${task.id}?`}
-        confirm="Cancel the task"
-        isDanger
-        onConfirm={() => cancel.mutateAsync(undefined)}
-      >
-        Its scripts get SIGTERM, and after a grace SIGKILL. What they have already deployed stays.
-      </ConfirmButton>
-    );
-  }
-  const { commit } = task;
-  return (
-    <>
-      <Button
-        variant="default"
-        leftSection={<Icon name="again" size={15} />}
-        loading={rerun.isPending}
-        onClick={() => rerun.mutate(undefined)}
-      >
-        Run again
-      </Button>
-      {commit !== null && task.state === "success" && (
-        <ConfirmButton
-          label="Deploy this commit"
-          title={`Deploy ${shortCommit(commit)} again?`}
-          confirm="Deploy it"
-          onConfirm={() => rollback.mutateAsync(task.rollbackTo ?? task.id)}
-        >
-          A new task deploys exactly this commit, with the scripts and the environment that it had. If its
-          workspace is kept, nothing is built again.
-        </ConfirmButton>
-      )}
-    </>
   );
 }

@@ -8,17 +8,24 @@ import { form } from "./en/form.ts";
 import { gateway } from "./en/gateway.ts";
 import { groups } from "./en/groups.ts";
 import { hosts } from "./en/hosts.ts";
+import { list } from "./en/list.ts";
 import { live } from "./en/live.ts";
 import { members } from "./en/members.ts";
 import { notify } from "./en/notify.ts";
+import { overview } from "./en/overview.ts";
+import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
 import { reason } from "./en/reason.ts";
 import { runners } from "./en/runners.ts";
+import { search } from "./en/search.ts";
 import { setUp } from "./en/set-up.ts";
 import { settings } from "./en/settings.ts";
+import { shell } from "./en/shell.ts";
 import { signIn } from "./en/sign-in.ts";
 import { stages } from "./en/stages.ts";
 import { state } from "./en/state.ts";
+import { task } from "./en/task.ts";
+import { tasks } from "./en/tasks.ts";
 import { time } from "./en/time.ts";
 import { tokens } from "./en/tokens.ts";
 import { trace } from "./en/trace.ts";
@@ -41,17 +48,24 @@ export const en = {
   gateway,
   groups,
   hosts,
+  list,
   live,
   members,
   notify,
+  overview,
+  project,
   push,
   reason,
   runners,
+  search,
   setUp,
   settings,
+  shell,
   signIn,
   stages,
   state,
+  task,
+  tasks,
   time,
   tokens,
   trace,

@@ -10,17 +10,24 @@ import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
 import { hosts } from "./zh-cn/hosts.ts";
+import { list } from "./zh-cn/list.ts";
 import { live } from "./zh-cn/live.ts";
 import { members } from "./zh-cn/members.ts";
 import { notify } from "./zh-cn/notify.ts";
+import { overview } from "./zh-cn/overview.ts";
+import { project } from "./zh-cn/project.ts";
 import { push } from "./zh-cn/push.ts";
 import { reason } from "./zh-cn/reason.ts";
 import { runners } from "./zh-cn/runners.ts";
+import { search } from "./zh-cn/search.ts";
 import { setUp } from "./zh-cn/set-up.ts";
 import { settings } from "./zh-cn/settings.ts";
+import { shell } from "./zh-cn/shell.ts";
 import { signIn } from "./zh-cn/sign-in.ts";
 import { stages } from "./zh-cn/stages.ts";
 import { state } from "./zh-cn/state.ts";
+import { task } from "./zh-cn/task.ts";
+import { tasks } from "./zh-cn/tasks.ts";
 import { time } from "./zh-cn/time.ts";
 import { tokens } from "./zh-cn/tokens.ts";
 import { trace } from "./zh-cn/trace.ts";
@@ -43,17 +50,24 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   gateway,
   groups,
   hosts,
+  list,
   live,
   members,
   notify,
+  overview,
+  project,
   push,
   reason,
   runners,
+  search,
   setUp,
   settings,
+  shell,
   signIn,
   stages,
   state,
+  task,
+  tasks,
   time,
   tokens,
   trace,

@@ -53,7 +53,7 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   await page.getByRole("tab", { name: "Tasks" }).click();
   const note = page.getByText("No stage has a script yet");
   await note.waitFor();
-  await page.getByRole("link", { name: "Say what its stages do." }).click();
+  await page.getByRole("link", { name: "Write the scripts of its stages" }).click();
   await build.fill("make");
   await saveForms(page);
   await page.getByRole("tab", { name: "Tasks" }).click();

@@ -156,12 +156,12 @@ test("a member is removed after a question, and the removal can be undone", asyn
 test("a deploy starts only after a question", async () => {
   const { page, go } = view;
   await go(path);
-  await page.getByRole("button", { name: "Run main" }).click();
+  await page.getByRole("button", { name: "Start a deploy" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("This builds and deploys the current commit of main.").waitFor();
+  await dialog.getByText("A new task builds and deploys the tip of main.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   const { total } = await server.admin.expect<{ total: number }>(200, "GET", "/api/tasks?pageSize=1");
-  await page.getByRole("button", { name: "Run main" }).click();
+  await page.getByRole("button", { name: "Start a deploy" }).click();
   await dialog.getByRole("button", { name: "Start the deploy" }).click();
   await page.waitForURL("**/tasks/*");
   expect(await server.admin.expect(200, "GET", "/api/tasks?pageSize=1")).toMatchObject({ total: total + 1 });

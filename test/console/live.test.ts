@@ -25,7 +25,7 @@ test("the first project that is shared with a user appears without a reload, on 
   );
   const shopId = await server.project(gitUrl, {}, { name: "shop" });
   await server.admin.expect(200, "PUT", `/api/projects/${shopId}/members/${id}`, { permission: "view" });
-  await overview?.page.getByRole("heading", { name: "Running now" }).waitFor();
+  await overview?.page.getByRole("table", { name: "Projects" }).waitFor();
   await list?.page.getByRole("link", { name: "shop" }).waitFor();
   await Promise.all([overview?.close(), list?.close()]);
 }, 90_000);

@@ -80,10 +80,10 @@ async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void
 }
 
 const pages: [string, (s: ConsoleScene) => string, string][] = [
-  ["overview", () => "/", "Running now"],
+  ["overview", () => "/", "Recent deploys"],
   ["projects", () => "/projects", "Last task"],
   ["tasks", () => "/tasks", "No."],
-  ["a project's tasks", (s) => `/projects/${s.shopId}`, "Run main"],
+  ["a project's tasks", (s) => `/projects/${s.shopId}`, "Start a deploy"],
   ["its webhook", (s) => `/projects/${s.shopId}/webhook`, "What starts a deploy"],
   ["its deliveries", (s) => `/projects/${s.shopId}/deliveries`, "Outcome"],
   ["its settings", (s) => `/projects/${s.shopId}/settings`, "Clone URL"],

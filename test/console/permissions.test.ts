@@ -76,7 +76,7 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
   expect(await offered(page)).toEqual([]);
 
   const settings: Record<string, () => Promise<unknown>> = {
-    general: () => page.getByText("You may look at this project.").waitFor(),
+    general: () => page.getByText("You may view this project.").waitFor(),
     stages: async () =>
       expect(await page.getByRole("textbox", { name: "build", exact: true }).inputValue()).toBe("make"),
     variables: async () => {
@@ -107,15 +107,15 @@ test("a viewer of a project sees its settings and its webhook, without buttons t
 
   await go(`/tasks/${task.id}`);
   await page.getByRole("link", { name: "shop" }).waitFor();
-  for (const name of ["Cancel", "Run again", "Deploy this commit"])
+  for (const name of ["Cancel", "Run again", "Roll back to this release"])
     expect(await page.getByRole("button", { name }).count()).toBe(0);
 
   await server.admin.expect(200, "PUT", `${project}/members/2`, { permission: "manage" });
   await go(`/projects/${id}/settings`);
-  await page.getByRole("button", { name: "Run main" }).waitFor();
+  await page.getByRole("button", { name: "Start a deploy" }).waitFor();
   await page.getByRole("link", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete the project" }).waitFor();
-  expect(await page.getByText("You may look at this project.").count()).toBe(0);
+  expect(await page.getByText("You may view this project.").count()).toBe(0);
   expect(faults).toEqual([]);
   await close();
 }, 90_000);

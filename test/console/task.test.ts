@@ -42,7 +42,7 @@ test("the log of a running task appears line by line, and a run by hand leads to
   const { page, go, faults, close } = await openConsole(browser, server.url);
   await go(`/projects/${projectId}`);
   await becomesLive(page);
-  await page.getByRole("button", { name: "Run main" }).click();
+  await page.getByRole("button", { name: "Start a deploy" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Start the deploy" }).click();
   await page.waitForURL("**/tasks/*");
   for (let step = 0; step < 4; step++) {
@@ -96,11 +96,11 @@ test("the log shows the stage of its lines, and a stage links to its first line"
   const { page, go, close } = await openConsole(browser, server.url);
   await go(`/tasks/${task.id}`);
   await page.locator(".log-stage", { hasText: "build" }).waitFor();
-  expect(await page.locator(".log-stage", { hasText: /./ }).allTextContents()).toEqual(["checkout", "build"]);
+  expect(await page.locator(".log-stage").allTextContents()).toEqual(["checkout", "build"]);
   await page.getByRole("list", { name: "Stages" }).getByRole("link", { name: "deploy" }).click();
   const first = page.locator('.log-line[data-marked="true"]');
   await first.waitFor();
-  expect(await first.locator(".log-stage, .log-text").allTextContents()).toEqual(["deploy", "copying"]);
+  expect(await first.locator(".log-text").allTextContents()).toEqual(["copying"]);
   await close();
 }, 60_000);
 
@@ -155,6 +155,7 @@ test("a running task is canceled after a question, and run again", async () => {
   await page.locator('.task-facts .state[data-state="canceled"]').waitFor();
   open("cancel", 0);
   await page.getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Start the task" }).click();
   await page.waitForURL((address) => address.pathname !== `/tasks/${task.id}`);
   await page.locator('.task-facts .state[data-state="success"]').waitFor();
   await close();

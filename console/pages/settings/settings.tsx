@@ -99,7 +99,7 @@ function DeleteProject({ project }: { project: Project }) {
   const [, go] = useLocation();
   const remove = useAct(() => answerOf(api.projects[":id"].$delete({ param: { id: project.id } })), {
     done: t("settings.deleted", { name: project.name }),
-    refresh: ["projects", "unsigned-webhooks"],
+    refresh: ["projects"],
   });
   return (
     <Panel title={t("settings.delete")} about={t("settings.deleteAbout")}>

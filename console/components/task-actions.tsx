@@ -1,0 +1,84 @@
+import { Button } from "@mantine/core";
+import { complainOf } from "../act.ts";
+import { useRollback } from "../release-query.ts";
+import type { Task } from "../shapes.ts";
+import { useCancelTask, useRerunTask } from "../task-query.ts";
+import { t } from "../text/text.ts";
+import { shortCommit } from "../time-text.ts";
+import { visible } from "../visible.ts";
+import { canNotify, stopWatching, useIsWatched, watchTask } from "../watched-tasks.ts";
+import { ApprovalAnswer } from "./approval-answer.tsx";
+import { ConfirmButton } from "./confirm.tsx";
+import { Icon } from "./icon.tsx";
+
+/** What a manager can do with a task. Each action that deploys or stops something asks for confirmation. */
+export function TaskActions({ task, isFinished }: { task: Task; isFinished: boolean }) {
+  if (task.state === "waiting") return <ApprovalAnswer task={task} />;
+  return isFinished ? <Repeat task={task} /> : <Cancel task={task} />;
+}
+
+function Cancel({ task }: { task: Task }) {
+  const cancel = useCancelTask(task.id);
+  return (
+    <ConfirmButton
+      label={t("task.cancel")}
+      leftSection={<Icon name="stop" size={14} />}
+      disabled={task.state === "canceling"}
+      title={t("task.cancelTitle", { id: String(task.id) })}
+      confirm={t("task.cancelSubmit")}
+      isDanger
+      onConfirm={() => cancel.mutateAsync(undefined)}
+    >
+      {t("task.cancelAbout")}
+    </ConfirmButton>
+  );
+}
+
+function Repeat({ task }: { task: Task }) {
+  const rerun = useRerunTask(task.id);
+  const rollback = useRollback(task.projectId);
+  return (
+    <>
+      <ConfirmButton
+        label={t("task.rerun")}
+        leftSection={<Icon name="again" size={15} />}
+        title={t("task.rerunTitle", { id: String(task.id) })}
+        confirm={t("task.rerunSubmit")}
+        onConfirm={() => rerun.mutateAsync(undefined)}
+      >
+        {t("task.rerunAbout")}
+      </ConfirmButton>
+      {task.commit !== null && task.state === "success" && (
+        <ConfirmButton
+          label={t("task.redeploy")}
+          title={t("task.redeployTitle", { commit: visible(shortCommit(task.commit)) })}
+          confirm={t("task.redeploySubmit")}
+          onConfirm={() => rollback.mutateAsync(task.rollbackTo ?? task.id)}
+        >
+          {t("task.redeployAbout")}
+        </ConfirmButton>
+      )}
+    </>
+  );
+}
+
+/** Asks for a notification of the browser when the task ends. */
+export function WatchButton({ task, projectName }: { task: Task; projectName: string }) {
+  const isWatched = useIsWatched(task.id);
+  if (!canNotify) return null;
+  const toggle = async () => {
+    if (isWatched) stopWatching(task.id);
+    else if (!(await watchTask(task, projectName))) complainOf(t("task.watchDenied"));
+  };
+  return (
+    <Button
+      variant="default"
+      leftSection={<Icon name="bell" size={15} />}
+      aria-pressed={isWatched}
+      title={t("task.watchHint")}
+      onClick={() => void toggle()}
+    >
+      {t(isWatched ? "task.watching" : "task.watch")}
+    </Button>
+  );
+}

@@ -1,0 +1,105 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import type { Task } from "../shapes.ts";
+import { rich } from "../text/rich.ts";
+import { t } from "../text/text.ts";
+import { shortCommit, shortRef } from "../time-text.ts";
+import { visible } from "../visible.ts";
+import { Elapsed, Moment } from "./moment.tsx";
+import { StateLabel } from "./state.tsx";
+import { Cause, hasRunNothing } from "./task-parts.tsx";
+
+/** State, times, origin and relations of a task. */
+export function TaskFacts({
+  task,
+  isFinished,
+  isServing,
+}: {
+  task: Task;
+  isFinished: boolean;
+  isServing: boolean;
+}) {
+  const isAuthorKnown = task.author !== "" && task.author !== task.triggeredBy;
+  return (
+    <div className="task-facts">
+      <StateLabel state={task.state} strong text={hasRunNothing(task) ? t("tasks.nothingRan") : undefined} />
+      {isServing && <b className="serving-now">{t("task.servingNow")}</b>}
+      <span>{timesOf(task, isFinished)}</span>
+      <Cause task={task} />
+      {isAuthorKnown && (
+        <span className="foreign">{t("task.authoredBy", { author: visible(task.author) })}</span>
+      )}
+      {task.deliveryId !== undefined && (
+        <Link href={`/deliveries/${task.deliveryId}`}>
+          {t("task.delivery", { id: String(task.deliveryId) })}
+        </Link>
+      )}
+      {task.rerunOf !== null && (
+        <Link href={`/tasks/${task.rerunOf}`}>{t("task.rerunOf", { id: String(task.rerunOf) })}</Link>
+      )}
+      {task.rollbackTo !== null && (
+        <Link href={`/tasks/${task.rollbackTo}`}>
+          {t("task.rollbackOf", { id: String(task.rollbackTo) })}
+        </Link>
+      )}
+      {task.supersededBy !== null && (
+        <Link href={`/tasks/${task.supersededBy}`}>
+          {t("task.supersededBy", { id: String(task.supersededBy) })}
+        </Link>
+      )}
+      <HostLinks task={task} />
+    </div>
+  );
+}
+
+function timesOf(task: Task, isFinished: boolean): ReactNode {
+  if (task.startedAt === null) {
+    const when = <Moment at={task.createdAt} />;
+    return task.queuePosition === undefined
+      ? rich("task.created", { when })
+      : rich("task.createdPlace", { when, place: task.queuePosition });
+  }
+  return rich(isFinished ? "task.finished" : "task.started", {
+    when: <Moment at={task.startedAt} />,
+    duration: <Elapsed from={task.startedAt} to={task.finishedAt} />,
+  });
+}
+
+/** Pages of the Git host. */
+function HostLinks({ task: { links, ref, commit, source } }: { task: Task }) {
+  if (!links) return null;
+  return (
+    <>
+      {links.commit !== null && (
+        <Outside href={links.commit} title={t("task.viewCommit", { commit: visible(shortCommit(commit)) })}>
+          {visible(shortCommit(commit))}
+        </Outside>
+      )}
+      {links.ref !== null && (
+        <Outside href={links.ref} title={t("task.viewRef", { ref: visible(shortRef(ref)) })}>
+          {visible(shortRef(ref))}
+        </Outside>
+      )}
+      {links.mergeRequest !== null && (
+        <Outside href={links.mergeRequest}>
+          {t("task.mergeRequest", { number: visible(source?.mergeRequest ?? "") })}
+        </Outside>
+      )}
+      {links.compare !== null && <Outside href={links.compare}>{t("task.compare")}</Outside>}
+    </>
+  );
+}
+
+function Outside({ href, title, children }: { href: string; title?: string; children: ReactNode }) {
+  return (
+    <a
+      href={href}
+      target="_blank"
+      rel="noreferrer"
+      className="outside foreign"
+      {...(title === undefined ? {} : { title })}
+    >
+      {children}
+    </a>
+  );
+}

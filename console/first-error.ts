@@ -1,0 +1,24 @@
+import { plainText } from "./ansi.ts";
+import type { LogLines } from "./log-lines.ts";
+
+/** How compilers, test runners and shells begin or mark an error. */
+const errorWords =
+  /(?:^|[^\w-])(?:error|errors|fatal|failed|failure|exception|panic|traceback|not found|no such file|permission denied|cannot|undefined reference|FAIL|ERR!)(?![\w-])|[✕✗✖×]/i;
+/** Summaries and settings that name errors where there are none. */
+const notErrors =
+  /\b(?:0|no) (?:errors?|failures?|failed)\b|(?:errors?|failures?|failed)[:=] ?0\b|--\w*(?:error|fail)/i;
+
+/** Index of the line that probably says why a stage failed: the first that names an error, else its last line. */
+export function firstErrorOf(log: LogLines, stage: string): number | null {
+  let last: number | null = null;
+  for (const segment of log.segments) {
+    if (segment.stage !== stage) continue;
+    for (let index = segment.from; index < segment.to; index++) {
+      const text = plainText(log.textAt(index)).trim();
+      if (text === "") continue;
+      if (errorWords.test(text) && !notErrors.test(text)) return index;
+      last = index;
+    }
+  }
+  return last;
+}

@@ -1,0 +1,46 @@
+import { useEffect, useRef } from "react";
+import { useLocation } from "wouter";
+import { placesFor } from "./places.ts";
+
+/** The second key of a sequence must follow within this time. */
+const sequenceMs = 1200;
+
+/** Keys that work on every page, except while text is typed or a dialog is open. */
+export function useShortcuts(role: "admin" | "user", open: (dialog: "search" | "help") => void): void {
+  const [, go] = useLocation();
+  const latest = useRef({ go, open });
+  latest.current = { go, open };
+  useEffect(() => {
+    let leaderAtMs = 0;
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        latest.current.open("search");
+        return;
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target))
+        return;
+      if (document.querySelector('[role="dialog"]') !== null) return;
+      const isSecond = performance.now() - leaderAtMs < sequenceMs;
+      leaderAtMs = 0;
+      const place = isSecond ? placesFor(role).find(({ key }) => key === event.key) : undefined;
+      if (place !== undefined) latest.current.go(place.href);
+      else if (event.key === "/") latest.current.open("search");
+      else if (event.key === "?") latest.current.open("help");
+      else if (event.key === "g") {
+        leaderAtMs = performance.now();
+        return;
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [role]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("input, textarea, select, [role=textbox], [role=combobox]"))
+  );
+}

@@ -1,0 +1,23 @@
+/** The search dialog. */
+export const search = {
+  title: "Search",
+  open: "Search",
+  placeholder: "Project, branch, commit, task, user or “run shop”",
+  results: "Results",
+  hint: "Type a name, the first digits of a commit, or the number of a task or delivery. “run” and a name starts a deploy.",
+  nothing: "Nothing was found for “{text}”",
+  found: { one: "{count} result", other: "{count} results" },
+  kind_actions: "Actions",
+  kind_pages: "Pages",
+  kind_projects: "Projects",
+  kind_branches: "Branches and tags",
+  kind_commits: "Commits",
+  kind_tasks: "Tasks",
+  kind_deliveries: "Deliveries",
+  kind_users: "Users",
+  run: "Start a deploy of {project}",
+  addProject: "Add a project",
+  runWords: "run deploy start",
+  task: "Task {id}",
+  delivery: "Delivery {id}",
+} as const;
