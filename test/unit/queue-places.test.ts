@@ -63,3 +63,11 @@ test("tasks of its own project delay a task, those of others only where they tak
   expect(placeAtTheEnd({ ...free, others: 1, held: 1 })).toEqual({ queued: true, position: 2 });
   expect(placeAtTheEnd({ ...free, capacity: 0 })).toEqual({ queued: false, position: 1 });
 });
+
+test("of many that arrive before the first is counted, one counts a long queue", () => {
+  let elapsedMs = 0;
+  const places = buildQueuePlaces(() => elapsedMs);
+  next(places, 199, 0);
+  elapsedMs = 60_000;
+  expect([1, 2, 3].map(() => places.mustCount(7, at(60_000)))).toEqual([true, false, false]);
+});

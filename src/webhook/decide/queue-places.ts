@@ -28,7 +28,10 @@ export function buildQueuePlaces(elapsedMs: () => number = () => performance.now
       const keptForMs = last.goodUntilMs - now.getTime();
       // A value above the maximum means that the clock was set back.
       const isGood = keptForMs > 0 && keptForMs <= maxKeptMs;
-      return !isGood && elapsedMs() >= countAgainAtMs;
+      if (isGood || elapsedMs() < countAgainAtMs) return false;
+      // Deliveries that arrive before the answer do not count as well.
+      countAgainAtMs = elapsedMs() + last.position * pauseMsPerPlace;
+      return true;
     },
     /** The place of a new task: the counted one, or one place after the previous task. */
     placeOf(projectId: number, counted: QueuePlace | null, now: Date): QueuePlace {
