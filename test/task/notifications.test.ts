@@ -12,7 +12,8 @@ import { startRunnerProcess } from "../support/runner-process.ts";
 
 /** A Git host with repositories and a status API, as Gitea has it. */
 function startGitHost(repositories: string) {
-  const statuses: { path: string; token: string; state: string; context: string }[] = [];
+  const statuses: { path: string; token: string; state: string; context: string; description?: string }[] =
+    [];
   const git = serveGit(repositories, null);
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -138,4 +139,34 @@ describe("the progress of a task on a remote runner", () => {
     ])
       expect(metrics).toContain(name);
   });
+
+  test("says in the status of a failed commit that the previous one is serving again", async () => {
+    const projectId = await client.project(`${host.url}/ann/shop.git`, { deploy: "test ! -e broken" });
+    await server.admin.expect(200, "PUT", `/api/projects/${projectId}/webhook`, { provider: "gitea" });
+    await server.admin.expect(204, "PUT", `/api/projects/${projectId}/keys/status-token`, { value: "t0ken" });
+    const statusesOf = (commit: string | null) =>
+      host.statuses
+        .filter(({ path }) => path.endsWith(`/${commit}`))
+        .map(({ state, description }) => [state, description]);
+    const first = await client.reach((await client.run(projectId)).id, "success");
+    const broken = await repository.push({ broken: "" });
+    const second = await client.reach((await client.run(projectId)).id, "failed");
+    const said = `${broken.slice(0, 7)} failed; ${first.commit?.slice(0, 7)} is serving again.`;
+    expect(second.reason).toStartWith(said);
+    await eventually("the host knows the outcome", () => statusesOf(broken).at(-1)?.[0] === "failure");
+    expect(statusesOf(broken).at(-1)?.[1]).toStartWith(said);
+    // A rollback by hand is a status of the commit that it brings back.
+    const back = await server.admin.expect<{ id: number }>(
+      201,
+      "POST",
+      `/api/projects/${projectId}/rollback`,
+      {
+        taskId: first.id,
+      },
+    );
+    await client.reach(back.id, "success");
+    await eventually("the host knows that it serves", () =>
+      Bun.deepEquals(statusesOf(first.commit).at(-1), ["success", `Task ${back.id}: success`]),
+    );
+  }, 60_000);
 });
