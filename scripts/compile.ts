@@ -25,7 +25,10 @@ await Bun.build({
   // A thread is started by the path of its program below `src`, so each program must be an entry point.
   entrypoints: [join(root, "src/main.ts"), join(root, "src/app/store-thread-program.ts"), bundle],
   root: join(root, "src"),
+  // Starts in a third of the time, for 11 MiB more. Bytecode is of this machine's kind.
+  bytecode: target === undefined,
   compile: { outfile: executable, ...(target ? { target } : {}) },
+  define: { builtStoreThread: JSON.stringify("./app/store-thread-program.ts") },
   minify: true,
   naming: { asset: "[name].[ext]" },
   plugins: [selfContainedKafka, leanMetrics],

@@ -1,14 +1,15 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
-const main = Bun.fileURLToPath(new URL("./launch/launch.ts", import.meta.url));
+/** The compiled program runs from a file system of its own. Paths of modules tell nothing: its build replaces them. */
+const isCompiled = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/.test(Bun.main);
+const root = join(import.meta.dir, "..");
 
 /** The command that starts this program again: a compiled executable, or the runtime with its entry file. */
 export function ownCommand(): string[] {
-  return existsSync(main) ? [process.execPath, main] : [process.execPath];
+  return isCompiled ? [process.execPath] : [process.execPath, join(root, "src/launch/launch.ts")];
 }
 
 /** The folder of this program's package.json and node_modules; null: a compiled executable has none. */
 export function ownFolder(): string | null {
-  return existsSync(main) ? join(dirname(main), "../..") : null;
+  return isCompiled ? null : root;
 }
