@@ -232,7 +232,6 @@ class Supervisor {
       this.#checkDrained();
     }
     await this.#allDrained.promise;
-    this.#switchboard.sendAll({ type: "stop" });
     const tooLong = setTimeout(() => this.#processes.killAll(), endWithinMs);
     await this.#processes.ended();
     clearTimeout(tooLong);
@@ -242,7 +241,9 @@ class Supervisor {
   }
 
   #checkDrained(): void {
-    if ([...this.#switchboard.peers].every(({ isDrained }) => isDrained)) this.#allDrained.resolve();
+    if (![...this.#switchboard.peers].every(({ isDrained }) => isDrained)) return;
+    this.#switchboard.sendAll({ type: "stop" });
+    this.#allDrained.resolve();
   }
 
   #endNow(): void {

@@ -30,6 +30,7 @@ async function availableSetups(): Promise<SetupName[]> {
   ]);
   return [
     "sqlite",
+    "workers",
     ...(postgres ? ["postgres"] : []),
     ...(rabbitmq ? ["rabbitmq"] : []),
     ...(kafka ? ["kafka"] : []),

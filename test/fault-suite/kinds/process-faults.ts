@@ -65,7 +65,8 @@ const stopBeyondLease = componentFault(
     isSilent: true,
   },
   (part, random, { leaseMs }) => {
-    const silenceMs = part.role === "gateway" ? 16_000 : leaseMs + 1_000;
+    const isGateway = part.role === "gateway" || part.role === "worker";
+    const silenceMs = isGateway ? 16_000 : leaseMs + 1_000;
     return pause(part, silenceMs + random.between(500, 3_000));
   },
 );

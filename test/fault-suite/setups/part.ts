@@ -1,7 +1,7 @@
 import type { LinkState } from "./link.ts";
 
 /** A process that can be killed, stopped and started. */
-export type Role = "server" | "gateway" | "runner" | "postgres" | "rabbitmq" | "kafka";
+export type Role = "server" | "gateway" | "worker" | "runner" | "postgres" | "rabbitmq" | "kafka";
 
 export interface Part {
   readonly name: string;

@@ -3,11 +3,13 @@ import { kafkaWorld } from "./kafka.ts";
 import { postgresWorld } from "./postgres.ts";
 import { rabbitmqWorld } from "./rabbitmq.ts";
 import { sqliteWorld } from "./sqlite.ts";
+import { workersWorld } from "./workers.ts";
 import type { SetupName, World } from "./world.ts";
 
 const makers: Record<SetupName, (around: Surroundings) => Promise<World>> = {
   sqlite: sqliteWorld,
   postgres: postgresWorld,
+  workers: workersWorld,
   rabbitmq: rabbitmqWorld,
   kafka: kafkaWorld,
 };

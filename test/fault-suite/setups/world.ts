@@ -2,7 +2,7 @@ import type { Timeline } from "../timeline.ts";
 import type { Disk } from "./disk.ts";
 import type { Breakable, Instance, Part } from "./part.ts";
 
-export const setupNames = ["sqlite", "postgres", "rabbitmq", "kafka"] as const;
+export const setupNames = ["sqlite", "postgres", "workers", "rabbitmq", "kafka"] as const;
 export type SetupName = (typeof setupNames)[number];
 
 /** Steps of a release that a fault can hit. */
