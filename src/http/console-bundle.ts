@@ -53,11 +53,10 @@ export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
     publicPath: "/assets/",
     naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
-    loader: { ".svg": "file" },
   } as const;
   const inFolder = (name: string) => join(folder, name);
   const built = await Promise.all([
-    Bun.build({ ...common, entrypoints: ["main.tsx", "mark.svg"].map(inFolder), splitting: true }),
+    Bun.build({ ...common, entrypoints: [inFolder("main.tsx")], splitting: true }),
     // Classic scripts, which run before the first paint and cannot import.
     Bun.build({ ...common, entrypoints: languages.map(startOf).map(inFolder), format: "iife" }),
   ]);
@@ -71,7 +70,12 @@ export async function bundleConsole(rootDir: string): Promise<ConsoleAsset[]> {
         content: new Uint8Array(await output.arrayBuffer()),
       })),
   );
-  const template = await readFile(join(folder, "index.html"), "utf8");
+  const icon = (await readFile(join(folder, "mark.svg"))).toString("base64");
+  // The icon is part of the page: a request for a few hundred bytes costs more than they do.
+  const template = (await readFile(join(folder, "index.html"), "utf8")).replace(
+    'href="mark.svg"',
+    `href="data:image/svg+xml;base64,${icon}"`,
+  );
   return Promise.all([
     ...languages.map((language) =>
       compress(pagePath(language), "text/html;charset=utf-8", pageOf(template, language, files)),
@@ -96,7 +100,7 @@ function pageOf(template: string, language: Language, files: BuiltFile[]): Uint8
   const written = template
     .replace('<html lang="en">', `<html lang="${language}">`)
     .replace("start-en.js", startOf(language).replace(".ts", ".js"));
-  const page = written.replaceAll(/(href|src)="([\w-]+)\.(js|css|svg)"/g, (_, attribute, name, ending) => {
+  const page = written.replaceAll(/(href|src)="([\w-]+)\.(js|css)"/g, (_, attribute, name, ending) => {
     const matches = (file: BuiltFile) =>
       !file.isChunk && file.name.startsWith(`${name}-`) && file.name.endsWith(`.${ending}`);
     const built = files.find(matches);

@@ -125,11 +125,22 @@ test("100,000 lines: searched, linked to, and scrolled with few of them on the p
 
   const tasks = await pageTasks(page, () => scrollThrough(page));
   expect(await page.locator(".log-line").count()).toBeLessThan(150);
+  expect(await heapBytes(page)).toBeLessThan(20 * 1024 * 1024);
   expect(tasks.length).toBeGreaterThan(100);
   // Twice the figure of the long form: a daily run shares caches and cores.
   expect(Math.max(...tasks)).toBeLessThan(pick(100, 50));
   await close();
 }, 180_000);
+
+/** JavaScript heap of the page, without garbage. */
+async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.enable");
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  return usedSize;
+}
 
 /** Scrolls through the whole log, a step in each frame. */
 function scrollThrough(page: Page): Promise<void> {

@@ -1,0 +1,187 @@
+import { afterAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { becomesLive, openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeRepository } from "../support/git-repository.ts";
+
+const projectCount = 300;
+const { browser, server } = await setUpConsole();
+const repository = await makeRepository();
+await repository.push({ "readme.md": "hello" }, { message: `Fix the ${"unbroken".repeat(60)} name` });
+afterAll(() => repository.remove());
+
+/** Two that ran, and many that did not. */
+const broken = await server.project(
+  repository.url,
+  { build: "echo compiling; echo 'error: no such module'; exit 3" },
+  { name: "aa broken" },
+);
+const empty = await server.project(repository.url, {}, { name: "ab empty" });
+const fine = await server.project(
+  repository.url,
+  { build: "true", deploy: "echo deployed" },
+  { name: "zz fine" },
+);
+for (let from = 0; from < projectCount - 3; from += 20)
+  await Promise.all(
+    Array.from({ length: Math.min(20, projectCount - 3 - from) }, (_, index) =>
+      server.project(repository.url, {}, { name: `service ${String(from + index).padStart(4, "0")}` }),
+    ),
+  );
+const failed = await server.run(broken);
+const nothing = await server.run(empty);
+await server.reach(failed.id, "failed");
+await server.reach(nothing.id, "success");
+const deployed = await server.run(fine);
+await server.reach(deployed.id, "success");
+
+interface Load {
+  requests: string[];
+  bytes: number;
+}
+
+/** What a page asks for until its content is there. */
+async function loadOf(page: Page, open: () => Promise<void>): Promise<Load> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  const requests: string[] = [];
+  let bytes = 0;
+  session.on("Network.requestWillBeSent", ({ request }) => requests.push(new URL(request.url).pathname));
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await open();
+  await becomesLive(page);
+  await session.detach();
+  return { requests, bytes };
+}
+
+test("a cold overview of 300 projects takes at most 6 requests and 250 KB, and does not shift", async () => {
+  const { page, faults, close } = await openConsole(browser, server.url);
+  await page.addInitScript(() => {
+    const shifts: number[] = [];
+    Object.assign(globalThis, { shifts });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  const { requests, bytes } = await loadOf(page, async () => {
+    await page.goto(server.url);
+    await page.getByRole("table", { name: "Projects" }).waitFor();
+  });
+  expect(requests.length, requests.join(" ")).toBeLessThanOrEqual(6);
+  expect(bytes).toBeLessThanOrEqual(250_000);
+  const shifts = await page.evaluate(() => (globalThis as unknown as { shifts: number[] }).shifts);
+  expect(shifts.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(0.02);
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("broken projects come first, with what serves, the last runs and how they went", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go("/");
+  const rows = page.getByRole("table", { name: "Projects" }).locator("tbody tr");
+  const first = rows.first();
+  await first.getByRole("link", { name: "aa broken" }).waitFor();
+  expect(await first.getAttribute("data-broken")).toBe("true");
+  await first.locator('.state[data-state="failed"]').waitFor();
+  await page.getByText("300 projects, 1 broken, 0 in progress").waitFor();
+  const served = rows.filter({ hasText: "zz fine" });
+  await served.getByText("by admin").waitFor();
+  await served.getByRole("img", { name: "Last 1 runs: 1 succeeded, 0 failed" }).waitFor();
+  await page.getByRole("list", { name: "Recent deploys" }).getByRole("link", { name: "zz fine" }).waitFor();
+  await becomesLive(page);
+  const again = await server.run(broken);
+  await first
+    .locator('.state[data-state="running"], .state[data-state="queued"], .state[data-state="failed"]')
+    .waitFor();
+  await server.reach(again.id, "failed");
+  await first.getByRole("img", { name: "Last 2 runs: 0 succeeded, 2 failed" }).waitFor();
+  await close();
+}, 90_000);
+
+test("a run without scripts is no green success: nothing ran", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks/${nothing.id}`);
+  const state = page.locator(".task-facts .state");
+  await state.getByText("nothing ran").waitFor();
+  expect(await state.getAttribute("data-tone")).toBe("waiting");
+  await page.getByText("no stage of the project has a script").waitFor();
+  await go(`/projects/${empty}`);
+  await page.getByRole("row").filter({ hasText: "nothing ran" }).waitFor();
+  await close();
+}, 60_000);
+
+test("a page beyond the end of a list shows its last page, and a missing project has a heading", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  for (const [path, last] of [
+    ["/projects?page=99999", "15"],
+    ["/?page=99999", "6"],
+    ["/tasks?page=99999999999", "1"],
+  ] as const) {
+    await go(path);
+    await page.waitForURL((url) => url.searchParams.get("page") === last);
+    await page.locator("tbody tr").first().waitFor();
+  }
+  for (const path of ["/projects/999999", "/tasks/999999"]) {
+    await page.goto(server.url + path);
+    await page.getByRole("alert").waitFor();
+    expect(await page.locator("h1").count()).toBe(1);
+  }
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("long commit messages stay inside their boxes", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  for (const width of [1440, 850, 390]) {
+    await page.setViewportSize({ width, height: 860 });
+    for (const path of ["/", `/tasks/${deployed.id}`, `/projects/${fine}/releases`, "/tasks"]) {
+      await go(path);
+      await page.locator("[title*=unbroken]").first().waitFor({ state: "attached" });
+      expect(
+        await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+      ).toBeLessThanOrEqual(0);
+    }
+  }
+  await close();
+}, 90_000);
+
+test("a page first opened while the server does not answer recovers by itself", async () => {
+  const { page, close } = await openConsole(browser, server.url);
+  const isApi = (url: URL) => url.pathname.startsWith("/api/");
+  for (const path of ["/", "/projects"]) {
+    await page.route(isApi, (route) => route.abort());
+    await page.goto(server.url + path);
+    await page.getByText("The server does not answer").waitFor();
+    await page.unroute(isApi);
+    await page.locator("tbody tr").first().waitFor();
+  }
+  await close();
+}, 90_000);
+
+test("a notification covers no button, link or field", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, wide);
+  for (const path of [`/projects/${fine}`, `/projects/${fine}/releases`]) {
+    await go(path);
+    await page.getByRole("button", { name: "Start a deploy" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Start the deploy" }).click();
+    await page.waitForURL("**/tasks/*");
+    const toast = page.locator(".mantine-Notification-root").first();
+    await toast.waitFor();
+    await eventually("the dialog has closed", async () => (await page.getByRole("dialog").count()) === 0);
+    const covered = await toast.evaluate((element) => {
+      const box = element.getBoundingClientRect();
+      const isUnder = (other: Element) => {
+        const { left, right, top, bottom } = other.getBoundingClientRect();
+        return left < box.right && right > box.left && top < box.bottom && bottom > box.top;
+      };
+      return [...document.querySelectorAll("main a[href], main button, main input, .side a, .side button")]
+        .filter((other) => other.checkVisibility() && isUnder(other))
+        .map((other) => other.outerHTML.slice(0, 120));
+    });
+    expect(covered).toEqual([]);
+  }
+  await close();
+}, 90_000);

@@ -1,0 +1,169 @@
+import { afterAll, expect, test } from "bun:test";
+import { userPassword } from "../support/api-server.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { setUpConsole } from "../support/console-setup.ts";
+import { makeRepository } from "../support/git-repository.ts";
+
+const { browser, server } = await setUpConsole();
+const repository = await makeRepository();
+const commit = await repository.push({ "readme.md": "hello" }, { message: "Open the shop" });
+afterAll(() => repository.remove());
+const scripts = { build: "printf '\\033[32mgreen\\033[0m line\\n'", deploy: "echo deployed" };
+const shop = await server.project(repository.url, scripts, { name: "shop" });
+const task = await server.run(shop);
+await server.reach(task.id, "success");
+await server.project(repository.url, {}, { name: "ledger" });
+
+test("Ctrl+K and / open the search; the arrows and Enter open a result", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await go("/");
+  await page.keyboard.press("Control+K");
+  const field = page.getByRole("combobox", { name: "Search" });
+  await field.waitFor();
+  await page.keyboard.type("ledg");
+  await page.getByRole("option", { name: /^Projects: ledger/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/projects/*");
+  await page.getByRole("heading", { name: "ledger" }).waitFor();
+
+  await page.keyboard.press("/");
+  await field.waitFor();
+  await page.keyboard.type(commit.slice(0, 8));
+  await page.getByRole("option", { name: /^Commits: / }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/tasks/${task.id}`);
+
+  await page.keyboard.press("/");
+  await page.keyboard.type("runner");
+  await page.getByRole("option", { name: "Pages: Runners" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/runners");
+
+  await page.keyboard.press("/");
+  await page.keyboard.type("nothing like this");
+  await page.getByText("Nothing was found for").waitFor();
+  await page.keyboard.press("Escape");
+  await field.waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.waitForURL("**/tasks");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("with the keyboard alone: sign in, search “run shop”, confirm, and watch the deploy", async () => {
+  const context = await browser.newContext(wide);
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  await page.goto(server.url);
+  const { id } = await server.admin.expect<{ id: number }>(201, "POST", "/api/users", {
+    username: "mia",
+    password: userPassword,
+  });
+  await server.admin.expect(200, "PUT", `/api/projects/${shop}/members/${id}`, { permission: "manage" });
+  await page.getByLabel("Username").waitFor();
+  await page.keyboard.type("mia");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(userPassword);
+  await page.keyboard.press("Enter");
+  await page.getByRole("table", { name: "Projects" }).waitFor();
+  await page.keyboard.press("/");
+  await page.getByRole("combobox", { name: "Search" }).waitFor();
+  await page.keyboard.type("run shop");
+  const run = page.getByRole("option", { name: /Start a deploy of shop/ });
+  await run.waitFor();
+  // What others own is not found.
+  expect(await page.getByRole("option", { name: /ledger/ }).count()).toBe(0);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByLabel("Branch or tag").waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/tasks/*");
+  await page.locator('.task-facts .state[data-state="success"]').waitFor({ timeout: 60_000 });
+  await context.close();
+}, 90_000);
+
+test("tasks are filtered by project, state, trigger, author and time, in the address", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await go(`/tasks?projectId=${shop}&state=success&trigger=manual&from=2020-01-01T00:00`);
+  await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
+  expect(await page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("shop");
+  await go("/tasks?trigger=webhook");
+  await page.getByText("No task matches these filters").waitFor();
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.waitForURL("**/tasks");
+  await page.getByRole("combobox", { name: "Project" }).click();
+  await page.keyboard.type("ledg");
+  await page.getByRole("option", { name: "ledger" }).click();
+  await page.waitForURL(/projectId=/);
+  await page.getByText("No task matches these filters").waitFor();
+  await go("/tasks?projectId=x&state=odd&from=never&trigger=1");
+  await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("the log collapses stages, wraps, shows times with their zone, and is copied without colour codes", async () => {
+  const view = await openConsole(browser, server.url, { ...wide, timezoneId: "Asia/Shanghai" });
+  const { page, faults, go, close } = view;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await go(`/tasks/${task.id}`);
+  const log = page.getByRole("region", { name: `Log of task ${task.id}` });
+  const line = log.locator(".log-text", { hasText: "green line" });
+  await line.waitFor();
+  await log.getByRole("button", { name: /^build/ }).click();
+  await line.waitFor({ state: "detached" });
+  await page.getByRole("list", { name: "Stages" }).getByRole("link", { name: "build" }).click();
+  await line.waitFor();
+  await log.getByRole("button", { name: "Times" }).click();
+  await log.getByText("Asia/Shanghai (GMT+8)").waitFor();
+  expect(await log.locator("time.log-time").first().getAttribute("title")).toContain("GMT+8");
+  await log.getByRole("button", { name: "Wrap" }).click();
+  await log.locator(".log-scroll[data-wrapped]").waitFor();
+  await log.getByRole("button", { name: "Copy" }).click();
+  await page.getByText("The log was copied").waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain("green line\n");
+  expect(copied).not.toContain("\u001b");
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
+test("a failed task shows its first error above the log, and a watched one ends with a notification", async () => {
+  const gate = `${server.dataDir}/gate`;
+  const script = `while [ ! -f ${gate} ]; do sleep 0.1; done; echo compiling; echo 'src/a.ts: error: no such name'; exit 2`;
+  const failing = await server.project(repository.url, { build: script }, { name: "failing" });
+  const run = await server.run(failing);
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await page.context().grantPermissions(["notifications"]);
+  await page.addInitScript(() => {
+    const shown: string[] = [];
+    class Announced {
+      static permission = "granted";
+      static requestPermission = async () => "granted";
+      constructor(title: string) {
+        shown.push(title);
+      }
+    }
+    Object.assign(globalThis, { Notification: Announced, shown });
+  });
+  await go(`/tasks/${run.id}`);
+  await page.locator('.task-facts .state[data-state="running"]').waitFor();
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await page.getByRole("button", { name: "Notification on" }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "Projects" }).click();
+  await page.waitForURL("**/projects");
+  await Bun.write(gate, "");
+  await page.waitForFunction(() => (globalThis as unknown as { shown: string[] }).shown.length > 0);
+  expect(await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)).toEqual([
+    `failing: task ${run.id} failed`,
+  ]);
+  await go(`/tasks/${run.id}`);
+  const error = page.locator(".first-error");
+  await error.getByText("src/a.ts: error: no such name").waitFor();
+  await error.getByRole("link").click();
+  await page.locator('.log-line[data-marked="true"]', { hasText: "no such name" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
