@@ -110,6 +110,19 @@ export interface Task {
   finishedAt: Date | null;
 }
 
+/** Time from the start of a task to its end, without the time in which it waited for an approval; null: not ended. */
+export function workedMs({
+  startedAt,
+  finishedAt,
+  approval,
+}: Pick<Task, "startedAt" | "finishedAt" | "approval">): number | null {
+  if (startedAt === null || finishedAt === null) return null;
+  const [from, to] = [startedAt.getTime(), finishedAt.getTime()];
+  const asked = approval?.requestedAt ? Date.parse(approval.requestedAt) : to;
+  const answered = approval?.at ? Date.parse(approval.at) : to;
+  return Math.max(0, to - from - Math.max(0, answered - Math.max(from, asked)));
+}
+
 export interface LogLine {
   /** From 0, without gaps, over all stages and attempts of a task. */
   index: number;

@@ -44,6 +44,8 @@ export function startTcpProxy(target: { hostname: string; port: number }): TcpPr
             client.data.other = server;
             for (const bytes of client.data.early) server.write(bytes);
           },
+          // The service does not listen yet, or no longer.
+          () => client.terminate(),
         );
       },
     },

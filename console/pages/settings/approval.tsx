@@ -1,4 +1,4 @@
-import { Checkbox, Select, TagsInput } from "@mantine/core";
+import { Checkbox, NumberInput, Select, TagsInput } from "@mantine/core";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 
@@ -37,6 +37,17 @@ export function ApprovalFields({
             label={t("stages.approvalNotByPusher")}
             checked={value.notByPusher}
             onChange={(event) => onChange({ ...value, notByPusher: event.currentTarget.checked })}
+          />
+          <NumberInput
+            label={t("stages.approvalExpiry")}
+            description={t("stages.approvalExpiryHint")}
+            min={1}
+            max={525_600}
+            allowDecimal={false}
+            value={value.expiresAfterMinutes}
+            onChange={(minutes) =>
+              onChange({ ...value, expiresAfterMinutes: Number(minutes) || value.expiresAfterMinutes })
+            }
           />
         </>
       )}

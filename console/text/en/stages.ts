@@ -27,6 +27,8 @@ export const stages = {
   approvalBranches: "Branches that need an approval",
   approvalBranchesHint: "Patterns such as main or release/**. Empty: every branch and tag.",
   approvalNotByPusher: "Nobody may approve their own push",
+  approvalExpiry: "Minutes until a request expires",
+  approvalExpiryHint: "A deploy that nobody approves in this time is canceled.",
   health: "Health check after start",
   healthNone: "none: the service is ready when it has started",
   healthHttp: "HTTP: a URL must answer",

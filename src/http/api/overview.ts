@@ -7,7 +7,7 @@ import type {
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import { type Task, workedMs } from "../../model/task.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import type { GatewayHistory, GatewayPoint } from "../gateway-history.ts";
 import { meJson } from "./auth.ts";
@@ -113,7 +113,7 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
       projectId: task.projectId,
       projectName: nameOf.get(task.projectId) ?? "",
       at: (task.finishedAt ?? task.createdAt).toISOString(),
-      ms: durationOf(task),
+      ms: workedMs(task),
     }));
   }
 
@@ -192,8 +192,4 @@ function periodJson(statistics: RunStatistics | undefined) {
 
 function pointJson({ at, connections, messages }: GatewayPoint) {
   return { at: at.toISOString(), connections, messages };
-}
-
-function durationOf({ startedAt, finishedAt }: Task): number | null {
-  return startedAt === null || finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime();
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Metrics } from "../../metrics.ts";
 import type { Keepers } from "../../model/store.ts";
-import { type Task, unfinishedStates } from "../../model/task.ts";
+import { type Task, unfinishedStates, workedMs } from "../../model/task.ts";
 
 const seconds = [0.1, 0.3, 1, 3, 10, 30, 60, 300, 900, 3600];
 
@@ -28,7 +28,7 @@ export function buildTaskMetrics(
   });
   const duration = new Histogram({
     name: "slipway_task_duration_seconds",
-    help: "From the start of a task to its end, by result.",
+    help: "From the start of a task to its end, by result, without the wait for an approval.",
     labelNames: ["result"],
     buckets: seconds,
     registers,
@@ -63,11 +63,8 @@ export function buildTaskMetrics(
       if (task.startedAt) wait.observe(Math.max(0, task.startedAt.getTime() - mayRunAt) / 1000);
     },
     finished(task: Task): void {
-      if (task.startedAt && task.finishedAt)
-        duration.observe(
-          { result: task.state },
-          (task.finishedAt.getTime() - task.startedAt.getTime()) / 1000,
-        );
+      const ms = workedMs(task);
+      if (ms !== null) duration.observe({ result: task.state }, ms / 1000);
     },
     leaseLost: () => lost.inc(),
     /** Tasks that retention deleted. */

@@ -1,7 +1,7 @@
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { NotifyEvent, Project, TaskEvent } from "../../model/project.ts";
 import type { Runner } from "../../model/runner.ts";
-import type { LogLine, Task } from "../../model/task.ts";
+import { type LogLine, type Task, workedMs } from "../../model/task.ts";
 import { taskJson } from "../queue/task-json.ts";
 import type { ChatMessage } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
@@ -169,9 +169,10 @@ function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";
 }
 
-function durationOf({ startedAt, finishedAt }: Task): string {
-  if (startedAt === null || finishedAt === null) return "";
-  const seconds = Math.max(0, Math.round((finishedAt.getTime() - startedAt.getTime()) / 1000));
+function durationOf(task: Task): string {
+  const ms = workedMs(task);
+  if (ms === null) return "";
+  const seconds = Math.round(ms / 1000);
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }
