@@ -71,9 +71,11 @@ test("the commands of docs/tasks.md lead from a repository to a service that rol
   expect(outputs.length).toBe(examples.filter(({ language }) => language === "sh").length);
   // After each deploy, the commit of the live task is the commit that the port serves.
   expect(seen.map(({ text, task }) => text.includes(task) && task !== "")).toEqual(seen.map(() => true));
-  const [first, second, afterFailure, rolledBack] = seen.map(({ task }) => task);
-  expect(seen.length).toBe(4);
+  const [first, second, afterFailure, rolledBack, waiting, approved] = seen.map(({ task }) => task);
+  expect(seen.length).toBe(6);
   expect(second).not.toBe(first ?? "");
   expect(afterFailure).toBe(second ?? "");
   expect(rolledBack).toBe(second ?? "");
+  expect(waiting).toBe(second ?? "");
+  expect(approved).not.toBe(second ?? "");
 }, 180_000);
