@@ -50,6 +50,24 @@ const http = (port: number, more = {}) => ({
   ...more,
 });
 
+test("a runner that cannot write down a started service ends it, and the previous release returns", async () => {
+  const port = newPort();
+  const projectId = await serviceProject(port);
+  // The runner writes this file; where a folder has its name, that fails as on a full disk.
+  const inTheWay = "$CI_WORKSPACE/../../services.json.new";
+  const pidFile = join(server.dataDir, "started.pid");
+  const patch = (script: string) =>
+    server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, { stages: { start: { script } } });
+  await patch(`rm -rf "${inTheWay}"; node built.js &`);
+  const first = await server.reach((await server.run(projectId)).id, "success");
+  await patch(`mkdir "${inTheWay}"; node built.js & echo $! >${pidFile}`);
+  await repository.push({}, { message: "not written down" });
+  const task = await server.reach((await server.run(projectId)).id, "failed");
+  expect(task.reason).toContain(`${first.commit?.slice(0, 7)} is serving again`);
+  expect(isAlive(Number(await Bun.file(pidFile).text()))).toBeFalse();
+  expect((await answerOf(port)).commit).toBe(first.commit ?? "");
+}, 60_000);
+
 async function serviceProject(port: number, more: Record<string, unknown> = {}): Promise<number> {
   return server.project(
     `${git.url}/shop.git`,

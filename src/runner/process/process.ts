@@ -70,7 +70,13 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   if (file !== null) closeSync(file);
   const { mark, container } = options;
   const tree: ProcessTree = { leader: child.pid, mark, ...(container ? { container } : {}) };
-  options.watch(tree);
+  try {
+    options.watch(tree);
+  } catch (error) {
+    // A process that is not recorded would not be ended with its task.
+    await endTree(tree, () => 0, options.send);
+    throw error;
+  }
   const output =
     child.stdout instanceof ReadableStream ? drain(child.stdout.getReader(), options.onOutput) : null;
 

@@ -1,3 +1,5 @@
+import { messageOf } from "../../errors.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { CannotRun } from "./execution.ts";
 import {
   endOf,
@@ -24,7 +26,8 @@ export async function runStage(
       : await runToItsEnd(stage, context);
   } catch (error) {
     if (error instanceof CannotRun) return failed(error.message);
-    throw error;
+    // Such as a full disk. The stage has failed, so that the previous release is restored.
+    return failed(reasonText("runner_failed", { message: messageOf(error) }));
   }
 }
 

@@ -76,6 +76,24 @@ export async function runStart(
   const capture = rules ? captureOutput(start, rules) : null;
   const outputFile = capture ? { outputFile: outputFileOf(context) } : {};
   const result = await runCommand(stage, context, { ...script, ...outputFile });
+  try {
+    return await proveAndSettle(start, before, result, capture);
+  } catch (error) {
+    // Nobody would know of the service, so that no later start could end it.
+    await endTree(result.tree, context.held.killAt);
+    release(result.tree, context);
+    capture?.close();
+    throw error;
+  }
+}
+
+async function proveAndSettle(
+  start: Start,
+  before: BeforeStart,
+  result: RunResult,
+  capture: OutputCapture | null,
+): Promise<StageEnd> {
+  const { stage, context, port } = start;
   const left = findLeftProcesses(result.tree);
   if (result.hadLeftovers && result.isOutputHeld)
     context.log.say(
