@@ -249,6 +249,23 @@ describe("outgoing calls", () => {
     await fast.outbox.close(1000);
   }, 60_000);
 
+  test("that could not be stored and were not accepted are stored when the database is back", async () => {
+    let failures = 2;
+    const restarting: OutgoingCallKeeper = {
+      ...store.outgoingCalls,
+      add: async (...given) => {
+        if (failures-- > 0) throw new Error("The database is not available");
+        return store.outgoingCalls.add(...given);
+      },
+    };
+    const { outbox, posted, results } = outboxWith([503, 503, 200], { calls: restarting });
+    outbox.send(call());
+    await eventually("it was taken", () => results.length === 1);
+    expect(results).toEqual(["delivered"]);
+    expect(posted.length).toBeGreaterThan(1);
+    await outbox.close(1000);
+  });
+
   test("are tried once while the database is away", async () => {
     const away = async () => Promise.reject(new Error("The database is not available"));
     const broken: OutgoingCallKeeper = { ...store.outgoingCalls, add: away, takeDue: away, nextDue: away };

@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { Fault, messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -55,6 +55,21 @@ const endings: Partial<Record<TaskState, TaskEvent>> = {
   lost: "task.lost",
 };
 
+const retryAfterMs = [250, 500, 1_000, 2_000, 4_000, 8_000];
+
+/** Repeats work that reads the database: a database that restarts must not cost an event. */
+async function untilAvailable<T>(work: () => Promise<T>): Promise<T> {
+  for (const waitMs of retryAfterMs) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === "unavailable")) throw error;
+      await Bun.sleep(waitMs);
+    }
+  }
+  return work();
+}
+
 export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
   const { wakeups, live, metrics, keepers } = parts;
   /** The last event of each project in progress: events of a project are sent in order. */
@@ -91,11 +106,11 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     task: Task,
     known?: KnownProject,
   ): Promise<void> {
-    const project = known?.project ?? (await keepers.projects.byId(task.projectId));
+    const project = known?.project ?? (await untilAvailable(() => keepers.projects.byId(task.projectId)));
     if (!project) return;
     if (event !== "task.changed") await notify(event, task, project);
     if (event === "task.queued") await noteWaiting(task, project);
-    await report(task, project, known?.hasStatusToken);
+    await untilAvailable(() => report(task, project, known?.hasStatusToken));
   }
 
   /** The connections of those who may approve the deploy. */
@@ -112,7 +127,7 @@ export function buildTaskEvents(parts: TaskEventsParts): TaskEvents {
     project: Enqueued["project"],
   ): Promise<void> {
     try {
-      await parts.notifier.tell(event, task, project);
+      await untilAvailable(() => parts.notifier.tell(event, task, project));
     } catch (error) {
       parts.log.error({ taskId: task.id, event, error: messageOf(error) }, "a task event was not notified");
     }

@@ -29,6 +29,8 @@ const maxCallsPerTarget = 100;
 const holdMs = 60_000;
 /** Old notifications are useless: a server that was off for long drops them. */
 const maxAgeMs = 24 * 3_600_000;
+/** Delays before a call that could not be stored is stored again. */
+const storeAfterMs = [500, 1_000, 2_000, 4_000, 8_000];
 const maxRetriesAtOnce = 50;
 /** Concurrent retries per project, so that slow addresses of one project do not delay others. */
 const maxRetriesPerProject = 10;
@@ -78,7 +80,7 @@ export function buildOutbox(options: OutboxOptions) {
       if (call.subject !== null) triedHere.set(id, 1);
       return { ...held, id };
     } catch (error) {
-      const reason = "an outgoing call could not be stored and is tried only once";
+      const reason = "an outgoing call could not be stored";
       log.warn({ kind: call.kind, error: messageOf(error) }, reason);
       return null;
     }
@@ -92,7 +94,7 @@ export function buildOutbox(options: OutboxOptions) {
     if (stored === "too many") return drop(call);
     // A newer call of its subject has replaced it, also in the store.
     if (call.subject !== null && newest.get(call.subject) !== call) return;
-    if (stored === null) return tryOnce(call);
+    if (stored === null) return tryUnstored(call);
     if (closing.signal.aborted) return void (await calls.putOff(stored, stored.createdAt));
     // It may have waited behind slow calls until its claim expired: the instance that claimed it meanwhile sends it.
     const mayBeTaken = performance.now() - sentAt > holdMs / 2;
@@ -100,11 +102,26 @@ export function buildOutbox(options: OutboxOptions) {
     await tryStored(stored);
   }
 
-  async function tryOnce(call: NewOutgoingCall): Promise<void> {
+  /** Tried at once. If it is not accepted, it waits in memory until the database can store it. */
+  async function tryUnstored(call: NewOutgoingCall): Promise<void> {
     const result = await attemptCall(call, options);
     if (result.isDelivered) options.counted(call.kind, "delivered");
-    else giveUp(call, result.fault);
+    else if (result.isFinal || !(await storedLater(call))) giveUp(call, result.fault);
     await options.record(call, 1, result);
+  }
+
+  /** Stores a call for another attempt. False: the database stays away, or the server ends. */
+  async function storedLater(call: NewOutgoingCall): Promise<boolean> {
+    for (const waitMs of storeAfterMs) {
+      await pause(waitMs, closing.signal);
+      const stored = closing.signal.aborted ? null : await remember(call);
+      if (stored === "too many") return false;
+      if (stored === null) continue;
+      await calls.putOff(stored, options.now());
+      rouse.abort();
+      return true;
+    }
+    return false;
   }
 
   async function tryStored(call: OutgoingCall): Promise<void> {
