@@ -16,6 +16,7 @@ import { overview } from "./en/overview.ts";
 import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
 import { reason } from "./en/reason.ts";
+import { replay } from "./en/replay.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
 import { setUp } from "./en/set-up.ts";
@@ -56,6 +57,7 @@ export const en = {
   project,
   push,
   reason,
+  replay,
   runners,
   search,
   setUp,

@@ -18,6 +18,7 @@ import { overview } from "./zh-cn/overview.ts";
 import { project } from "./zh-cn/project.ts";
 import { push } from "./zh-cn/push.ts";
 import { reason } from "./zh-cn/reason.ts";
+import { replay } from "./zh-cn/replay.ts";
 import { runners } from "./zh-cn/runners.ts";
 import { search } from "./zh-cn/search.ts";
 import { setUp } from "./zh-cn/set-up.ts";
@@ -58,6 +59,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   project,
   push,
   reason,
+  replay,
   runners,
   search,
   setUp,

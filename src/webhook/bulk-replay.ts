@@ -38,10 +38,15 @@ export interface BulkReplay {
 
 export interface ReplayedItem {
   delivery: Delivery;
+  /** In a preview, the outcome by the current rules. Null: replayed, or it cannot be replayed. */
+  expected: ExpectedOutcome | null;
   /** Null in a preview, or if it could not be replayed. A refusal is a response too. */
   response: DeliveryAnswer | null;
   problem: string | null;
 }
+
+/** Each delivery is judged on its own: the effects of those before it in the list are not known. */
+export type ExpectedOutcome = Pick<DeliveryAnswer, "status" | "code" | "reason">;
 
 /** The limit of totals in lists: a longer list must be narrowed. */
 export const maxScanned = 10_000;
@@ -51,6 +56,7 @@ export const maxReplayed = 100;
 export interface BulkReplayOptions {
   deliveries: Pick<DeliveryKeeper, "scan" | "overtaken" | "byId">;
   replay(delivery: Delivery): Promise<{ body: DeliveryAnswer }>;
+  expect(delivery: Delivery): Promise<ExpectedOutcome>;
 }
 
 export interface BulkOrder {
@@ -66,7 +72,7 @@ export interface BulkOrder {
 /** Replays the latest delivery of each ref in a filtered list, newest refs first, at most 100 in one call. */
 export type BulkReplays = (order: BulkOrder) => Promise<BulkReplay>;
 
-export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): BulkReplays {
+export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptions): BulkReplays {
   async function walk(filter: DeliveryFilter): Promise<Entry[]> {
     const entries: Entry[] = [];
     let place: DeliveryPlace | null = null;
@@ -95,18 +101,29 @@ export function buildBulkReplays({ deliveries, replay }: BulkReplayOptions): Bul
   async function itemOf(id: number, { preview, onReplayed }: BulkOrder): Promise<ReplayedItem | null> {
     const delivery = await deliveries.byId(id);
     if (delivery === null) return null;
-    if (preview) return { delivery, response: null, problem: null };
+    if (preview) return previewOf(delivery);
+    const expected = null;
     // Deliveries keep arriving: a look-up from before the first replay may be outdated.
     if ((await deliveries.overtaken([id])).length > 0)
-      return { delivery, response: null, problem: overtakenMeanwhile };
+      return { delivery, expected, response: null, problem: overtakenMeanwhile };
     try {
       const { body: response } = await replay(delivery);
       await onReplayed(delivery, response);
-      return { delivery, response, problem: isRefused(response) ? response.reason : null };
+      return { delivery, expected, response, problem: isRefused(response) ? response.reason : null };
     } catch (error) {
       // A delivery that cannot be replayed must not block the others.
       if (!(error instanceof Fault)) throw error;
-      return { delivery, response: null, problem: error.message };
+      return { delivery, expected, response: null, problem: error.message };
+    }
+  }
+
+  async function previewOf(delivery: Delivery): Promise<ReplayedItem> {
+    try {
+      const expected = await expect(delivery);
+      return { delivery, expected, response: null, problem: isRefused(expected) ? expected.reason : null };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { delivery, expected: null, response: null, problem: error.message };
     }
   }
 

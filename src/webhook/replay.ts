@@ -3,10 +3,10 @@ import { Fault } from "../errors.ts";
 import { isObject } from "../json.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
-import { type BulkReplays, buildBulkReplays } from "./bulk-replay.ts";
-import type { HookDirectory } from "./decide/hook-directory.ts";
-import type { Answer } from "./decide/outcome.ts";
-import type { Pipeline } from "./decide/pipeline.ts";
+import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
+import type { Hook, HookDirectory } from "./decide/hook-directory.ts";
+import { type Answer, outcomes } from "./decide/outcome.ts";
+import { notEnabled, type Pipeline } from "./decide/pipeline.ts";
 import { newTrace } from "./decide/trace.ts";
 import { type WayIn, waysIn } from "./decide/ways-in.ts";
 import { providerOf } from "./host/providers.ts";
@@ -38,12 +38,30 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     return { ...answer, body: { ...body, message: `${body.message} Replay it with \`force\` to build it.` } };
   }
 
-  async function replayAs(way: WayIn, delivery: Delivery, force: boolean): Promise<Answer> {
-    const event = replayableEvent(delivery, force);
+  async function hookOf(delivery: Delivery): Promise<Hook> {
     const config = await store.webhookConfigs.ofProject(delivery.project_id);
     const project = await store.projects.byId(delivery.project_id);
     if (config === null || project === null)
       throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
+    return hooks.hookOf(config, project);
+  }
+
+  /** The outcome of a replay in a list, without a record or a task. */
+  async function expectedOf(delivery: Delivery): Promise<ExpectedOutcome> {
+    const event = replayableEvent(delivery, false);
+    const hook = await hookOf(delivery);
+    const trace = newTrace();
+    const way = { ...waysIn.judgedReplay, record: false, task: false };
+    const { code, reason } = hook.config.enabled
+      ? (await pipeline.preview(hook, event, way, trace)).decision.outcome
+      : notEnabled(trace);
+    return { status: outcomes[code].status, code, reason };
+  }
+
+  async function replayAs(way: WayIn, delivery: Delivery, force: boolean): Promise<Answer> {
+    const event = replayableEvent(delivery, force);
+    const hook = await hookOf(delivery);
+    const { project } = hook;
     const known = {
       projectId: project.id,
       projectName: project.name,
@@ -58,7 +76,6 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
       replayOf: delivery.id,
       formerProjectId: null,
     };
-    const hook = hooks.hookOf(config, project);
     return pipeline.decide({ way, hook, known, problem: "", tips: { pushedAt: delivery.created_at } });
   }
 
@@ -67,6 +84,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     replayMany: buildBulkReplays({
       deliveries: store.deliveries,
       replay: (delivery) => replayAs(waysIn.judgedReplay, delivery, false),
+      expect: expectedOf,
     }),
   };
 }

@@ -27,6 +27,7 @@ interface Bulk {
   next: string | null;
   items: {
     delivery: { commit: string; ref: string };
+    expected: object | null;
     response: { status: string } | null;
     problem: string | null;
   }[];
@@ -66,6 +67,28 @@ test("a filtered list is replayed in bulk: the latest of each ref, after a previ
   const audit = `/api/audit?projectId=${hook.projectId}`;
   const { items } = await server.admin.expect<{ items: { action: string }[] }>(200, "GET", audit);
   expect(items.filter(({ action }) => action === "delivery.replay")).toHaveLength(2);
+});
+
+test("a preview shows the outcome of each delivery by the current rules, and records nothing", async () => {
+  const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
+  await push(hook, "main", "a");
+  await push(hook, "docs", "b");
+  await hook.save({ branchFilter: ["main"] });
+  const filter = { projectId: hook.projectId };
+  const expectedOf = async () => (await replay({ filter })).items.map(({ expected }) => expected);
+  expect(await expectedOf()).toMatchObject([
+    { status: "accepted", code: "accepted", reason: "All filters passed." },
+    {
+      status: "ignored",
+      code: "branch_not_matched",
+      reason: "The branch docs matches none of main.",
+      reasonParts: [{ code: "branch_not_matched", values: { ref: "docs", patterns: "main" } }],
+    },
+  ]);
+  await hook.save({ enabled: false });
+  expect(await expectedOf()).toMatchObject([{ code: "webhook_disabled" }, { code: "webhook_disabled" }]);
+  expect(await tasksOf(server.admin, hook.projectId)).toHaveLength(0);
+  expect((await replay({ filter })).matched).toBe(2);
 });
 
 test("the whole list is replayed, a hundred at a time", async () => {
@@ -198,6 +221,7 @@ test("a push that arrives while the list is being replayed is not undone by it",
       byId: async (id) => rows[id - 1] ?? null,
       overtaken: async (ids) => ids.filter((id) => pushedAgain.includes(id)),
     },
+    expect: async () => ({ status: "accepted", code: "accepted", reason: "It fits." }),
     async replay() {
       pushedAgain.push(2);
       return answerOf({ code: "accepted", reason: "It fits." }, 3);

@@ -4,12 +4,15 @@ import type { Replays } from "../../webhook/replay.ts";
 import { type ApiContext, audit } from "./context.ts";
 import {
   answerShape,
+  codeShape,
   deliveryFilter,
+  statusShape,
   summaryJson,
   summaryShape,
   triggered,
   triggerFaults,
 } from "./delivery-shape.ts";
+import { reasonPartsShape, withReasonParts } from "./reason-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, strict, z } from "./shape.ts";
@@ -90,6 +93,18 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
             .array(
               z.object({
                 delivery: summaryShape,
+                expected: z
+                  .object({
+                    status: statusShape,
+                    code: codeShape,
+                    reason: z.string(),
+                    reasonParts: reasonPartsShape,
+                  })
+                  .nullable()
+                  .openapi({
+                    description:
+                      "In a preview: the outcome by the current rules, each delivery on its own. Null after a replay.",
+                  }),
                 response: answerShape.nullable(),
                 problem: z.string().nullable().openapi({
                   description: "Why it was not replayed; a refusal has its record in `response`.",
@@ -132,7 +147,11 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
           replayed: items.length - failed,
           failed,
           next: next && `${next.created_at.getTime()}-${next.id}`,
-          items: items.map((item) => ({ ...item, delivery: summaryJson(item.delivery) })),
+          items: items.map((item) => ({
+            ...item,
+            delivery: summaryJson(item.delivery),
+            expected: item.expected && withReasonParts(item.expected),
+          })),
         },
         200,
       );
