@@ -13,6 +13,7 @@ import { askBeforeLeaving, useConsoleLocation, useConsoleSearch } from "./locati
 import { Overview } from "./pages/overview.tsx";
 import { isSettingsSection } from "./pages/settings/sections.ts";
 import { SignIn } from "./pages/sign-in.tsx";
+import { isForbidden } from "./places.ts";
 import { forgetSession, meQuery } from "./session.ts";
 import { rich } from "./text/rich.ts";
 import { t } from "./text/text.ts";
@@ -62,7 +63,7 @@ function Console() {
       <Shell me={me.data}>
         <Boundary place={`${path}?${search}`}>
           <Suspense fallback={<Rows count={8} />}>
-            <Pages />
+            {isForbidden(path, me.data.role) ? <AdminsOnly /> : <Pages />}
           </Suspense>
           <SaveBar />
         </Boundary>
@@ -126,6 +127,18 @@ function Pages() {
 function byId(text: string, page: (id: number) => ReactNode): ReactNode {
   const id = idOf(text);
   return id === null ? <NotFound /> : <Fragment key={id}>{page(id)}</Fragment>;
+}
+
+/** Admin pages are not in the navigation of other users, but a link may lead to one. */
+function AdminsOnly() {
+  return (
+    <>
+      <PageHead title={t("app.adminsOnly")} />
+      <Empty title={t("app.adminsOnlyTitle")}>
+        {rich("app.adminsOnlyHint", { overview: <Link href="/">{t("app.overview")}</Link> })}
+      </Empty>
+    </>
+  );
 }
 
 function NotFound() {

@@ -49,3 +49,9 @@ export const places: { group: "deploys" | "gateway" | "installation"; items: Pla
 export function placesFor(role: "admin" | "user"): Place[] {
   return places.flatMap(({ items }) => items).filter(({ isForAdmins }) => !isForAdmins || role === "admin");
 }
+
+/** Whether the page at this path is for admins, and the user is none. */
+export function isForbidden(path: string, role: "admin" | "user"): boolean {
+  const place = places.flatMap(({ items }) => items).find(({ href }) => href === path.replace(/\/+$/, ""));
+  return place?.isForAdmins === true && role !== "admin";
+}

@@ -13,9 +13,13 @@ import { Loaded } from "./query.tsx";
 
 type Permission = "view" | "manage";
 
-/** Members of a project or a group: who may view it, who may manage it. */
+function permissionChoices(): { value: Permission; label: string }[] {
+  return (["view", "manage"] as const).map((value) => ({ value, label: t(`members.${value}`) }));
+}
+
+/** Members of a project or a group, with their permissions. */
 export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
-  const noun = of === "projects" ? "project" : "group";
+  const isProject = of === "projects";
   const endpoint = of === "projects" ? api.projects[":id"].members : api.groups[":id"].members;
   const members = useQuery({
     queryKey: ["members", of, id],
@@ -32,20 +36,23 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
           json: { permission: member.permission },
         }),
       ),
-    { done: "The member was saved.", refresh: ["members", "runners"] },
+    { done: t("members.saved"), failed: t("members.saveFailed"), refresh: ["members", "runners"] },
   );
   const remove = useAct(
     async (member: { userId: number; permission: Permission }) => {
       await answerOf(endpoint[":userId"].$delete({ param: { id, userId: member.userId } }));
       tellWithUndo(t("members.removed"), () => set.mutate(member));
     },
-    { refresh: ["members", "runners"] },
+    { failed: t("members.removeFailed"), refresh: ["members", "runners"] },
   );
-  const add = useAct(async () => {
-    const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));
-    await set.mutateAsync({ userId: user.id, permission });
-    setUsername("");
-  }, {});
+  const add = useAct(
+    async () => {
+      const user = await answerOf(api.users["by-name"][":username"].$get({ param: { username } }));
+      await set.mutateAsync({ userId: user.id, permission });
+      setUsername("");
+    },
+    { failed: t("members.addFailed") },
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate(undefined);
@@ -56,10 +63,10 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
         {({ items }) =>
           items.length === 0 ? (
             <Text size="sm" c="dimmed">
-              Nobody but admins may see this {noun}. Add those who should.
+              {t(isProject ? "members.noneOfProject" : "members.noneOfGroup")}
             </Text>
           ) : (
-            <Table aria-label={`Members of the ${noun}`}>
+            <Table aria-label={t(isProject ? "members.ofProject" : "members.ofGroup")}>
               <Table.Tbody>
                 {items.map((member) => (
                   <Table.Tr key={member.userId}>
@@ -67,8 +74,8 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
                     <Table.Td w={130}>
                       <Select
                         size="xs"
-                        aria-label={`Permission of ${visible(member.username)}`}
-                        data={["view", "manage"]}
+                        aria-label={t("members.permissionOf", { name: visible(member.username) })}
+                        data={permissionChoices()}
                         allowDeselect={false}
                         value={member.permission}
                         onChange={(value) =>
@@ -105,22 +112,22 @@ export function Members({ of, id }: { of: "projects" | "groups"; id: number }) {
         <form onSubmit={submit}>
           <Group align="flex-end" mt="md" gap="sm">
             <TextInput
-              label="User"
-              placeholder="username"
+              label={t("members.user")}
+              placeholder={t("members.username")}
               required
               value={username}
               onChange={(event) => setUsername(event.currentTarget.value)}
             />
             <Select
-              label="May"
+              label={t("members.permission")}
               w={120}
-              data={["view", "manage"]}
+              data={permissionChoices()}
               allowDeselect={false}
               value={permission}
               onChange={(value) => setPermission(value === "manage" ? "manage" : "view")}
             />
             <Button type="submit" loading={add.isPending}>
-              Add
+              {t("members.add")}
             </Button>
           </Group>
         </form>

@@ -9,7 +9,7 @@ import { FormButton } from "../components/form-modal.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Members } from "../components/members.tsx";
 import { Empty, PageHead, Panel } from "../components/page.tsx";
-import { Pages } from "../components/pages.tsx";
+import { Pages, useExistingPage } from "../components/pages.tsx";
 import { Permitted } from "../components/permission.tsx";
 import { Loaded } from "../components/query.tsx";
 import { useListPage } from "../list-page.ts";
@@ -23,6 +23,7 @@ export default function Groups() {
   const { data: me } = useQuery(meQuery);
   const isAdmin = me?.role === "admin";
   const query = useListPage(["groups"], (page) => answerOf(api.groups.$get({ query: { page } })));
+  useExistingPage(query.data);
   return (
     <>
       <PageHead title={t("groups.title")} about={t("groups.about")}>

@@ -27,7 +27,7 @@ test("a group gets a member, a token is shown once, a runner is registered, and 
   await page.getByRole("dialog").getByLabel("Name").fill("Storefront");
   await page.getByRole("button", { name: "Add the group" }).click();
   await page.getByLabel("User", { exact: false }).first().fill("ann");
-  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("button", { name: "Add the member" }).click();
   await page.getByRole("button", { name: "Remove ann" }).waitFor();
 
   await go("/tokens");

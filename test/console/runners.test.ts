@@ -63,7 +63,7 @@ test("as soon as a user who is not an admin may manage a project, every page war
   await server.admin.expect(201, "POST", "/api/users", { username: "ann", password: userPassword });
   await go(`/projects/${id}/settings/members`);
   await page.getByPlaceholder("username").fill("ann");
-  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("button", { name: "Add the member" }).click();
   const permission = page.getByRole("combobox", { name: "Permission of ann" });
   await permission.waitFor();
   expect(await notice(page).count()).toBe(0);

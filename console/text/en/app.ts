@@ -11,4 +11,7 @@ export const app = {
   leaveText: "Your changes on this page are not saved. They are lost if you leave.",
   leaveStay: "Stay on this page",
   leaveGo: "Leave without saving",
+  adminsOnly: "Admins only",
+  adminsOnlyTitle: "You have no permission for this page",
+  adminsOnlyHint: "Only admins can open it. Ask an admin if you need access, or go to the {overview}.",
 } as const;

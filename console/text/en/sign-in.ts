@@ -5,5 +5,5 @@ export const signIn = {
   password: "Password",
   submit: "Sign in",
   failed: "Couldn't sign in",
-  firstStart: "The first start created the user admin. The server's log shows its password once.",
+  firstStart: "First sign-in? The log of the server's first start shows the username and the password.",
 } as const;

@@ -13,4 +13,7 @@ export const app: Translated<typeof english> = {
   leaveText: "此页面上的更改尚未保存，离开后将丢失。",
   leaveStay: "留在此页",
   leaveGo: "不保存并离开",
+  adminsOnly: "仅限管理员",
+  adminsOnlyTitle: "您没有访问此页面的权限",
+  adminsOnlyHint: "只有管理员可以打开此页面。如需访问，请联系管理员，或前往{overview}。",
 };

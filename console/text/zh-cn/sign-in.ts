@@ -8,5 +8,5 @@ export const signIn: Translated<typeof english> = {
   password: "密码",
   submit: "登录",
   failed: "无法登录",
-  firstStart: "首次启动时已创建用户 admin，其密码只在服务器日志中显示一次。",
+  firstStart: "首次登录？服务器首次启动的日志中显示了用户名和密码。",
 };

@@ -1,0 +1,193 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { userPassword } from "../support/api-server.ts";
+import { violations } from "../support/axe.ts";
+import { openConsole, wide } from "../support/console-page.ts";
+import { setUpScene } from "../support/console-setup.ts";
+
+setDefaultTimeout(60_000);
+const { browser, scene } = await setUpScene();
+const { server } = scene;
+const chinese = await openConsole(browser, server.url, { ...wide, locale: "zh-CN" });
+const phone = { viewport: { width: 390, height: 844 } };
+
+async function inScheme(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
+}
+
+for (const [path, heading] of [
+  ["/deliveries", "投递记录"],
+  ["/deliveries/2", "投递 2"],
+  ["/push", "推送网关"],
+  ["/users", "用户"],
+  ["/groups", "群组"],
+  ["/runners", "运行器"],
+  ["/tokens", "API 令牌"],
+  ["/audit", "审计日志"],
+  ["/account", "我的账户"],
+  ["/nowhere", "未找到"],
+] as const)
+  test(`${path} in Chinese has its heading, no accessibility violation in light or dark, and fits a phone`, async () => {
+    const { page, go, faults } = chinese;
+    await page.setViewportSize(wide.viewport);
+    await go(path);
+    await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+    await page.locator(".rows").first().waitFor({ state: "detached" });
+    for (const scheme of ["light", "dark"] as const) {
+      await inScheme(page, scheme);
+      expect(await violations(page, scheme === "light" ? [] : ["color-contrast"])).toEqual([]);
+    }
+    await page.setViewportSize(phone.viewport);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(391);
+    expect(faults).toEqual([]);
+  });
+
+test("reasons and steps of a delivery are translated by code and values", async () => {
+  const { page, go } = chinese;
+  await page.setViewportSize(wide.viewport);
+  await scene.push({ branch: "docs", message: "Write a page" });
+  await go("/deliveries?status=ignored");
+  await page.getByText("分支 docs 不匹配 main, release/** 中的任何一个。").first().click();
+  const detail = page.getByRole("dialog");
+  await detail.getByText("在此停止").waitFor();
+  await detail.getByText("Webhook 已启用。").waitFor();
+});
+
+test("a reason of any length is shown completely, on a phone too, where the filters are folded", async () => {
+  const branchFilter = Array.from({ length: 40 }, (_, n) => `release/of/a/long/name/${n}/**`);
+  await server.admin.expect(200, "PUT", `/api/projects/${scene.shopId}/webhook`, { branchFilter });
+  await scene.push({ branch: "late-idea", message: "Try something" });
+  const { page, go, close } = await openConsole(browser, server.url, { ...phone, locale: "en-US" });
+  await go("/deliveries");
+  const reason = page.locator(".reason").filter({ hasText: "The branch late-idea matches none of" }).first();
+  await reason.waitFor();
+  expect(await reason.textContent()).toEndWith("release/of/a/long/name/39/**.");
+  expect(
+    await reason.evaluate((element) => ({
+      isCutSideways: element.scrollWidth > element.clientWidth + 1,
+      isCutBelow: element.scrollHeight > element.clientHeight + 1,
+      overflow: getComputedStyle(element).textOverflow,
+    })),
+  ).toEqual({ isCutSideways: false, isCutBelow: false, overflow: "clip" });
+
+  const search = page.getByRole("textbox", { name: "Search", exact: true });
+  expect(await search.isVisible()).toBe(false);
+  await page.getByRole("button", { name: "Filters", exact: true }).click();
+  await search.fill("late-idea");
+  await page.getByRole("button", { name: "Filters (1 active)" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.setViewportSize(wide.viewport);
+  await search.waitFor();
+  expect(await page.getByRole("button", { name: /^Filters/ }).isVisible()).toBe(false);
+  await close();
+});
+
+test("a bulk replay shows the outcome of each delivery before it runs", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "en-US" });
+  await go("/deliveries?search=late-idea");
+  await page.getByRole("button", { name: "Replay the filtered deliveries…" }).click();
+  const list = page.getByRole("list", { name: "Expected outcomes" });
+  await list.getByText("ignored").waitFor();
+  await list.getByText("The branch late-idea matches none of", { exact: false }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await close();
+});
+
+test("the audit log shows differences and links, and nothing is cut", async () => {
+  await server.admin.expect(200, "PATCH", `/api/projects/${scene.shopId}`, {
+    labels: ["linux"],
+    env: { API_KEY: "hunter2hunter2" },
+  });
+  await server.admin.expect(200, "PATCH", `/api/projects/${scene.shopId}`, { labels: [] });
+  const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "en-US" });
+  await go("/audit?action=project.update");
+  const row = page.getByRole("row").filter({ hasText: "project.update" });
+  await row.first().getByText("labels: linux → empty").waitFor();
+  const second = row.nth(1);
+  expect(await second.textContent()).toContain("labels: empty → linux");
+  expect(await second.textContent()).toContain("changed: env");
+  expect(await page.content()).not.toContain("hunter2hunter2");
+  await second.getByRole("link", { name: "project shop" }).click();
+  await page.waitForURL(`**/projects/${scene.shopId}`);
+  await close();
+});
+
+test("an admin page that a user opens by its address says that it is for admins, and asks the server for nothing", async () => {
+  await server.admin.expect(201, "POST", "/api/users", { username: "vera", password: userPassword });
+  const { page, go, close } = await openConsole(
+    browser,
+    server.url,
+    { ...wide, locale: "en-US" },
+    { username: "vera", password: userPassword },
+  );
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.status() === 403) refused.push(response.url());
+  });
+  for (const path of ["/users", "/runners", "/audit", "/push", "/users/"]) {
+    await go(path);
+    await page.getByRole("heading", { level: 1, name: "Admins only" }).waitFor();
+    await page.getByText("Only admins can open it.", { exact: false }).waitFor();
+  }
+  expect(await violations(page)).toEqual([]);
+  expect(refused).toEqual([]);
+  await close();
+});
+
+test("the sign-in page names no user, and its error is readable in light and dark", async () => {
+  const context = await browser.newContext({ ...wide, locale: "en-US" });
+  const page = await context.newPage();
+  await page.goto(server.url);
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  expect(await page.locator("main").textContent()).not.toContain("admin");
+  await page.getByLabel("Username").fill("nobody");
+  await page.getByRole("textbox", { name: /^Password/ }).fill("wrong password");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  const alert = page.getByRole("alert");
+  await alert.getByText("Couldn't sign in").waitFor();
+  for (const scheme of ["light", "dark"] as const) {
+    await inScheme(page, scheme);
+    expect(await violations(page)).toEqual([]);
+    expect(await alert.evaluate(lowestContrast)).toBeGreaterThanOrEqual(7);
+  }
+  await context.close();
+});
+
+/** The lowest contrast of a text inside an element with the colours behind it. Runs in the page. */
+function lowestContrast(element: Element): number {
+  const channels = (color: string) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const behind = (of: Element | null): number[] => {
+    if (of === null) return [255, 255, 255];
+    const [red = 0, green = 0, blue = 0, alpha = 1] = channels(getComputedStyle(of).backgroundColor);
+    if (alpha === 1) return [red, green, blue];
+    const below = behind(of.parentElement);
+    return [red, green, blue].map((value, index) => value * alpha + (below[index] ?? 0) * (1 - alpha));
+  };
+  const luminance = (rgb: number[]) =>
+    rgb.slice(0, 3).reduce((sum, value, index) => {
+      const part = value / 255;
+      const linear = part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      return sum + linear * ([0.2126, 0.7152, 0.0722][index] ?? 0);
+    }, 0);
+  const ratios = [...element.querySelectorAll("*")]
+    .filter((child) => [...child.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim()))
+    .map((child) => {
+      const [one = 0, other = 0] = [
+        luminance(channels(getComputedStyle(child).color)),
+        luminance(behind(child)),
+      ].sort((a, b) => b - a);
+      return (one + 0.05) / (other + 0.05);
+    });
+  return Math.min(...ratios);
+}
+
+test("a page number beyond the end shows the last page", async () => {
+  const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "en-US" });
+  for (const path of ["/deliveries", "/audit", "/users", "/groups", "/runners", "/tokens"]) {
+    await go(`${path}?page=99999`);
+    await page.waitForURL((url) => url.searchParams.get("page") !== "99999");
+    await page.locator("tbody tr, .panel h2").first().waitFor();
+  }
+  await close();
+});

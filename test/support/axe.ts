@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+
+const axe = readFileSync(new URL(import.meta.resolve("axe-core")).pathname, "utf8");
+
+export interface Violation {
+  id: string;
+  impact: string;
+  help: string;
+  nodes: string[];
+}
+
+/** WCAG 2.2 A and AA, and best practices. */
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** Violations found by axe-core, which is evaluated directly: the page's policy forbids script elements. `only`: rules. */
+export async function violations(page: Page, only: string[] = []): Promise<Violation[]> {
+  await page.evaluate(axe);
+  return page.evaluate(
+    async (run) => {
+      type Found = Omit<Violation, "nodes"> & { nodes: { html: string; failureSummary: string }[] };
+      const tool = (
+        globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Found[] }> } }
+      ).axe;
+      return (await tool.run(run)).violations.map((rule) => ({
+        id: rule.id,
+        impact: rule.impact,
+        help: rule.help,
+        nodes: rule.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`),
+      }));
+    },
+    { runOnly: only.length > 0 ? { type: "rule", values: only } : { type: "tag", values: tags } },
+  );
+}
