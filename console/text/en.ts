@@ -7,6 +7,7 @@ import { execution } from "./en/execution.ts";
 import { form } from "./en/form.ts";
 import { gateway } from "./en/gateway.ts";
 import { groups } from "./en/groups.ts";
+import { hostHook } from "./en/host-hook.ts";
 import { hosts } from "./en/hosts.ts";
 import { list } from "./en/list.ts";
 import { live } from "./en/live.ts";
@@ -48,6 +49,7 @@ export const en = {
   form,
   gateway,
   groups,
+  hostHook,
   hosts,
   list,
   live,

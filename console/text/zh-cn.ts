@@ -9,6 +9,7 @@ import { execution } from "./zh-cn/execution.ts";
 import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
+import { hostHook } from "./zh-cn/host-hook.ts";
 import { hosts } from "./zh-cn/hosts.ts";
 import { list } from "./zh-cn/list.ts";
 import { live } from "./zh-cn/live.ts";
@@ -50,6 +51,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   form,
   gateway,
   groups,
+  hostHook,
   hosts,
   list,
   live,

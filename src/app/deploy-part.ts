@@ -76,7 +76,7 @@ export async function buildDeployPart(
     baseUrl: baseUrl.current,
     ownUrl: () => ownUrl.current().url,
   });
-  const setUp = buildSetUpPart(context);
+  const setUp = buildSetUpPart(context, { store, secrets, management: webhook.management });
   const codes = buildPushCodes(store.pushCodes, clock);
   const operations = pushOperationsOf(config, push);
   const history =
@@ -118,6 +118,7 @@ export async function buildDeployPart(
       await management.start();
       facts.push(...(await management.createFirstAdmin()));
       await webhook.start();
+      setUp.start();
       expiredSessions.start();
       history?.start();
       await tasks.start();
@@ -136,7 +137,7 @@ export async function buildDeployPart(
       history?.close();
       await expiredSessions.close();
       await consoleAccess.close();
-      setUp.close();
+      await setUp.close();
       await webhook.close();
       await tasks.close();
       await store.close();

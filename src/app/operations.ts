@@ -5,6 +5,7 @@ import { createFirstUser } from "../account/first-admin.ts";
 import { changePassword, openSession } from "../account/open-session.ts";
 import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
+import { takeHookChecks } from "../set-up/take-hook-checks.ts";
 import { keepKeyCheck, readKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
 import { answerApproval, endApprovals } from "../task/approval/answer-approval.ts";
 import { prepareApproval } from "../task/approval/request-approval.ts";
@@ -30,6 +31,7 @@ export const operations: readonly AnyOperation[] = [
   saveWebhook,
   takePolls,
   finishPoll,
+  takeHookChecks,
   startTask,
   cancelTask,
   prepareApproval,

@@ -6,6 +6,7 @@ export const sealedPurpose = {
   projectSecret: (projectId: number, name: string) => `project ${projectId} secret ${name}`,
   webhookSecret: (projectId: number) => `project ${projectId} webhook secret`,
   webhookSecondSecret: (projectId: number) => `project ${projectId} webhook second secret`,
+  hostToken: (userId: number, origin: string) => `user ${userId} host token ${origin}`,
 } as const;
 
 /** Secrets of a project that are not given to its scripts. The colon keeps them apart from names that people choose. */

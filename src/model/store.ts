@@ -5,6 +5,8 @@ import type { SearchKeeper } from "./console/search.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
 import type { ExpiredTaskKeeper } from "./expired-task.ts";
 import type { GroupKeeper } from "./group.ts";
+import type { HostHookKeeper } from "./host/host-hook.ts";
+import type { HostTokenKeeper } from "./host/host-token.ts";
 import type { OutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import type { OutgoingCallKeeper } from "./outgoing-call.ts";
 import type { PermissionKeeper } from "./permission.ts";
@@ -38,6 +40,8 @@ export interface Keepers {
   outgoingAttempts: OutgoingAttemptKeeper;
   refTips: RefTipKeeper;
   polls: PollKeeper;
+  hostTokens: HostTokenKeeper;
+  hostHooks: HostHookKeeper;
   overview: OverviewKeeper;
   search: SearchKeeper;
   /** Small named values of the installation: key check, schema notes. */

@@ -2,20 +2,30 @@ import { afterAll, expect, test } from "bun:test";
 import { dirname } from "node:path";
 import { openConsole } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { startDeployServer } from "../support/deploy-server.ts";
 import { serveGit } from "../support/git-http-server.ts";
 import { makeRepository } from "../support/git-repository.ts";
 import { deliverTo } from "../support/hook.ts";
+import { startHostService } from "../support/host-services.ts";
 
 const { browser, server } = await setUpConsole();
 const view = await openConsole(browser, server.url);
+/** A server that Git hosts can reach, as far as it knows. */
+const publicServer = await startDeployServer({
+  "server.baseUrl": "https://slipway.example.com",
+  "tasks.allowInternalNotifications": true,
+});
+const connected = await openConsole(browser, publicServer.url);
 const repository = await makeRepository();
 const token = "a token of the host";
 const host = serveGit(dirname(repository.url), { username: "git", token });
-afterAll(() => {
+afterAll(async () => {
   host.stop();
   repository.remove();
-  expect(view.faults).toEqual([]);
-});
+  await publicServer.stop();
+  publicServer.remove();
+  expect([...view.faults, ...connected.faults]).toEqual([]);
+}, 60_000);
 
 test("from a pasted clone URL to the first deploy: credential, suggested stages, webhook, and a push that arrives live", async () => {
   const { page, go } = view;
@@ -85,4 +95,38 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("textbox", { name: "build", exact: true }).and(page.locator(":not(:empty)")).waitFor();
   await page.locator(".side").getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("button", { name: "Leave without saving" }).click();
+}, 60_000);
+
+test("with a token of the Git host the webhook is created, a deleted one is shown and repaired with one click, and both go with the project", async () => {
+  const { page, go } = connected;
+  const gitea = startHostService("gitea");
+  const id = await publicServer.project(gitea.cloneUrl, { build: "true" }, { name: "hosted" });
+  await publicServer.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { provider: "gitea" });
+  await go(`/projects/${id}/webhook`);
+  await page.getByRole("button", { name: "Use a token of the Git host" }).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByLabel("Address of the Git host").inputValue()).toBe(gitea.origin);
+  await dialog.getByLabel("Token", { exact: false }).last().fill("wrong");
+  await dialog.getByRole("button", { name: "Create the webhook" }).click();
+  await dialog.getByText("the token is not valid (401)").waitFor();
+  await dialog.getByLabel("Token", { exact: false }).last().fill(gitea.token);
+  await dialog.getByRole("button", { name: "Create the webhook" }).click();
+  await page.getByText("The webhook at the Git host is as it should be").waitFor();
+  expect(gitea.hooks.size).toBe(1);
+
+  gitea.hooks.clear();
+  await page.getByRole("button", { name: "Check now" }).click();
+  await page.getByText("The webhook was deleted at the Git host").waitFor();
+  await page.getByRole("button", { name: "Repair the webhook" }).click();
+  await page.getByText("The webhook at the Git host is as it should be").waitFor();
+  expect(gitea.hooks.size).toBe(1);
+
+  await go(`/projects/${id}/settings/delete`);
+  await page.getByRole("button", { name: "Delete the project" }).click();
+  await dialog.getByLabel(`Also delete the webhook and the deploy key at ${gitea.origin}`).waitFor();
+  await dialog.getByRole("textbox").fill("hosted");
+  await dialog.getByRole("button", { name: "Delete the project" }).click();
+  await page.waitForURL("**/projects");
+  expect(gitea.hooks.size).toBe(0);
+  gitea.stop();
 }, 60_000);

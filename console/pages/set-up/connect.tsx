@@ -22,6 +22,7 @@ import { Arrival } from "../webhook/arrival.tsx";
 import { hostChoices, hosts, isHostName } from "../webhook/hosts.ts";
 import { safeStart } from "../webhook/safe-start.ts";
 import { formatFor } from "../webhook/secret-format.ts";
+import { HostHookPanel } from "./host-hook.tsx";
 
 /** The second page of the guided set-up: connects the Git host and waits for the first push. */
 export default function Connect({ id }: { id: number }) {
@@ -77,6 +78,7 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
   const host = hosts()[webhook.provider];
   return (
     <div className="stack">
+      <HostHookPanel project={project} webhook={webhook} />
       <Panel
         title={t("setUp.webhookAt", { host: host.name })}
         about={t("setUp.connectAbout")}

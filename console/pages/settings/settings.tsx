@@ -1,4 +1,6 @@
-import { type ReactNode, useEffect } from "react";
+import { Checkbox } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
@@ -6,8 +8,10 @@ import { ConfirmButton } from "../../components/confirm.tsx";
 import { Members } from "../../components/members.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers, useMayManage } from "../../components/permission.tsx";
+import { hostHookQuery } from "../../host-hook-query.ts";
 import type { Project } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
+import { visible } from "../../visible.ts";
 import { CommitStatusSettings } from "./commit-status.tsx";
 import { ExecutionSettings } from "./execution.tsx";
 import { NotificationSettings } from "./notifications.tsx";
@@ -97,7 +101,14 @@ function useFormerAddress(projectId: number): void {
 
 function DeleteProject({ project }: { project: Project }) {
   const [, go] = useLocation();
-  const remove = useAct(() => answerOf(api.projects[":id"].$delete({ param: { id: project.id } })), {
+  const param = { id: project.id };
+  const hook = useQuery(hostHookQuery(project.id)).data?.hook ?? null;
+  const [deletesHook, setDeletesHook] = useState(true);
+  const deleteAll = async () => {
+    if (hook?.isChecked && deletesHook) await answerOf(api.projects[":id"]["host-hook"].$delete({ param }));
+    await answerOf(api.projects[":id"].$delete({ param }));
+  };
+  const remove = useAct(deleteAll, {
     done: t("settings.deleted", { name: project.name }),
     refresh: ["projects"],
   });
@@ -115,6 +126,14 @@ function DeleteProject({ project }: { project: Project }) {
         }}
       >
         {t("settings.deleteHint")}
+        {hook?.isChecked && (
+          <Checkbox
+            mt="sm"
+            label={t("hostHook.alsoDelete", { origin: visible(hook.origin) })}
+            checked={deletesHook}
+            onChange={(event) => setDeletesHook(event.currentTarget.checked)}
+          />
+        )}
       </ConfirmButton>
     </Panel>
   );

@@ -12,6 +12,7 @@ import type { Project, Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
+import { HostHookPanel } from "../set-up/host-hook.tsx";
 import { Arrival } from "./arrival.tsx";
 import { HostPanel } from "./host.tsx";
 import { RulesPanel } from "./rules.tsx";
@@ -38,6 +39,7 @@ export function WebhookPage({ project }: { project: Project }) {
           )}
           <Warnings texts={loaded.warnings} />
           <AddressPanel project={project} webhook={loaded} />
+          <HostHookPanel project={project} webhook={loaded} />
           <HostPanel webhook={loaded} />
           <SecretPanel projectId={project.id} webhook={loaded} />
           <RulesPanel projectId={project.id} webhook={loaded} />

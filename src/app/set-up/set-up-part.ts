@@ -1,17 +1,43 @@
 import { resolve } from "node:path";
+import type { Store } from "../../model/store.ts";
+import type { Secrets } from "../../secrets.ts";
+import { buildHookChecker } from "../../set-up/hook-checker.ts";
+import { buildHostHooks } from "../../set-up/host-hooks.ts";
+import { buildHostTokens } from "../../set-up/host-tokens.ts";
 import { buildInspections } from "../../set-up/inspect.ts";
+import type { WebhookManagement } from "../../webhook/management.ts";
 import type { AppContext } from "../part.ts";
 import { runnerFolders } from "../runner-folder.ts";
 import { gitUrlRulesOf } from "../task-part.ts";
 
-/** What the guided set-up of a project needs: a look at its repository. */
-export function buildSetUpPart({ config }: AppContext) {
+export interface SetUpOptions {
+  store: Store;
+  secrets: Secrets;
+  management: WebhookManagement;
+}
+
+/** The guided set-up of a project: a look at its repository, and webhooks that are created at its Git host. */
+export function buildSetUpPart({ config, clock, log }: AppContext, options: SetUpOptions) {
+  const { store, secrets, management } = options;
   const inspections = buildInspections({
     gitUrlRules: gitUrlRulesOf(config),
     temp: resolve(config["data.dir"], "set-up"),
     knownHosts: runnerFolders(config).knownHosts,
     env: process.env,
   });
-  return { inspections, close: () => inspections.close() };
+  const allowInternal = config["tasks.allowInternalNotifications"];
+  const tokens = buildHostTokens({ store, secrets, clock, allowInternal });
+  const hooks = buildHostHooks({ store, secrets, clock, tokens, management });
+  const checker = buildHookChecker({ store, hooks, log });
+  return {
+    inspections,
+    tokens,
+    hooks,
+    start: () => checker.start(),
+    async close(): Promise<void> {
+      inspections.close();
+      await checker.close();
+    },
+  };
 }
 export type SetUpPart = ReturnType<typeof buildSetUpPart>;

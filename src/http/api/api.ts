@@ -23,6 +23,8 @@ import type { SignIn } from "../../account/sign-in.ts";
 import type { GitUrlRules } from "../../model/git/git-url.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
+import type { HostHooks } from "../../set-up/host-hooks.ts";
+import type { HostTokens } from "../../set-up/host-tokens.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
@@ -37,6 +39,8 @@ import { authApi } from "./auth.ts";
 import { compressed } from "./compressed.ts";
 import { deliveriesApi } from "./deliveries.ts";
 import { groupsApi } from "./groups.ts";
+import { hostHooksApi } from "./host-hooks.ts";
+import { hostTokensApi } from "./host-tokens.ts";
 import { membersApi } from "./members.ts";
 import { noticesApi } from "./notices.ts";
 import { notificationsApi } from "./notifications.ts";
@@ -81,7 +85,7 @@ export interface ApiDeps extends RequestDeps {
     debounceSeconds: number;
     pollStateOf: Poller["stateOf"];
   };
-  setUp: { inspections: Inspections };
+  setUp: { inspections: Inspections; tokens: HostTokens; hooks: HostHooks };
   push: PushDeps;
 }
 
@@ -120,6 +124,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))
     .route("/api", repositoriesApi(deps.setUp.inspections))
+    .route("/api", hostTokensApi(deps.setUp.tokens))
+    .route("/api", hostHooksApi(deps.setUp.hooks))
     .route(
       "/api",
       tasksApi({

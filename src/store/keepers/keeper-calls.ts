@@ -152,6 +152,15 @@ const kinds: Kinds = {
   },
   outgoingAttempts: { add: "change", ofProject: "read" },
   refTips: { ofProject: "list", set: "change", delete: "change" },
+  hostTokens: {
+    save: "write",
+    byId: "read",
+    ofUser: "read",
+    all: "list",
+    setCiphertext: "write",
+    delete: "write",
+  },
+  hostHooks: { save: "write", ofProject: "read", due: "read", delete: "write" },
   polls: {
     ofProject: "read",
     due: "list",

@@ -6,6 +6,8 @@ import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
 import { buildExpiredTaskKeeper } from "./expired-task.ts";
 import { buildGroupKeeper } from "./group.ts";
+import { buildHostHookKeeper } from "./host-hook.ts";
+import { buildHostTokenKeeper } from "./host-token.ts";
 import { buildMetaKeeper } from "./meta.ts";
 import { buildOutgoingAttemptKeeper } from "./outgoing-attempt.ts";
 import { buildOutgoingCallKeeper } from "./outgoing-call.ts";
@@ -44,6 +46,8 @@ export function buildKeepers(scope: Scope): Keepers {
     outgoingAttempts: buildOutgoingAttemptKeeper(scope),
     refTips: buildRefTipKeeper(scope),
     polls: buildPollKeeper(scope),
+    hostTokens: buildHostTokenKeeper(scope),
+    hostHooks: buildHostHookKeeper(scope),
     overview: buildOverviewKeeper(scope),
     search: buildSearchKeeper(scope),
     meta: buildMetaKeeper(scope),

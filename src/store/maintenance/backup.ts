@@ -31,6 +31,8 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   releases: ["task_id"],
   service_outputs: ["task_id"],
   runners: ["id"],
+  host_tokens: ["id"],
+  host_hooks: ["project_id"],
   audit: ["id"],
   push_codes: ["code_hash"],
 };

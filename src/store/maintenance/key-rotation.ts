@@ -23,7 +23,12 @@ export async function rotateKeyFile(dataDir: string, store: Store): Promise<{ re
 /** Encrypts every stored secret again, in one transaction. Returns their number. */
 export async function resealAll(store: Store, from: Secrets, to: Secrets): Promise<number> {
   const again = (purpose: string, ciphertext: string) => to.seal(purpose, from.open(purpose, ciphertext));
-  const resealed: Resealed = { projectSecrets: [], webhookConfigs: [], check: keyCheckOf(to) };
+  const resealed: Resealed = {
+    projectSecrets: [],
+    webhookConfigs: [],
+    hostTokens: [],
+    check: keyCheckOf(to),
+  };
   let count = 0;
   for await (const projectId of allProjectIds(store)) {
     for (const { name, ciphertext } of await store.projects.secrets(projectId)) {
@@ -42,6 +47,10 @@ export async function resealAll(store: Store, from: Secrets, to: Secrets): Promi
       secondSecret: secondSecret && again(sealedPurpose.webhookSecondSecret(projectId), secondSecret),
     });
     count += sealed;
+  }
+  for (const { id, userId, origin, ciphertext } of await store.hostTokens.all()) {
+    resealed.hostTokens.push({ id, ciphertext: again(sealedPurpose.hostToken(userId, origin), ciphertext) });
+    count++;
   }
   await store.run(replaceSealed, resealed);
   return count;

@@ -25,6 +25,7 @@ import { refTips } from "./0015-ref-tips.ts";
 import { approvals } from "./0016-approvals.ts";
 import { userLanguage } from "./0017-user-language.ts";
 import { taskFilters } from "./0018-task-filters.ts";
+import { hostHooks } from "./0019-host-hooks.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -45,6 +46,7 @@ const migrations = {
   "0016-approvals": () => approvals,
   "0017-user-language": () => userLanguage,
   "0018-task-filters": () => taskFilters,
+  "0019-host-hooks": hostHooks,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -33,6 +33,8 @@ export const backupTables = [
   "releases",
   "service_outputs",
   "runners",
+  "host_tokens",
+  "host_hooks",
   "audit",
   "push_codes",
 ] as const satisfies Exclude<TableName, (typeof transientTables)[number]>[];

@@ -2,6 +2,8 @@ import type { Generated } from "kysely";
 import type { AuditEntry } from "../../model/audit.ts";
 import type { Delivery } from "../../model/delivery.ts";
 import type { Group } from "../../model/group.ts";
+import type { HostHook } from "../../model/host/host-hook.ts";
+import type { HostToken } from "../../model/host/host-token.ts";
 import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { OutgoingCall } from "../../model/outgoing-call.ts";
 import type { Permission } from "../../model/permission.ts";
@@ -82,6 +84,8 @@ export interface Schema {
   attempts: { key: string; count: number; ends_at: Milliseconds };
   ref_tips: TableOf<RefTip>;
   polls: TableOf<Poll>;
+  host_tokens: TableOf<HostToken>;
+  host_hooks: TableOf<HostHook>;
   meta: { name: string; value: string };
 }
 

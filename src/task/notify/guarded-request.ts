@@ -4,7 +4,7 @@ import { isInternalAddress } from "./internal-address.ts";
 
 export interface GuardedRequest {
   /** Absent: POST. */
-  method?: "GET" | "PATCH";
+  method?: "GET" | "PATCH" | "PUT" | "DELETE";
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -17,7 +17,7 @@ export class ForbiddenAddress extends Error {
 
 export interface OutgoingAnswer {
   status: number;
-  /** Its first 64 KB. */
+  /** Its beginning: 64 KB unless the caller asks for more. */
   body: string;
 }
 
@@ -29,7 +29,7 @@ const answerMaxBytes = 64 * 1024;
  */
 export function sendGuarded(
   request: GuardedRequest,
-  options: { allowInternal: boolean; timeoutMs: number },
+  options: { allowInternal: boolean; timeoutMs: number; maxAnswerBytes?: number },
 ): Promise<OutgoingAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
@@ -38,6 +38,8 @@ export function sendGuarded(
   if (isIP(hostname) !== 0 && !options.allowInternal && isInternalAddress(hostname))
     return Promise.reject(forbidden(hostname));
 
+  const { maxAnswerBytes = answerMaxBytes } = options;
+  const hasBody = request.method !== "GET" && request.method !== "DELETE";
   const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
   // Loaded only here: a server that calls nobody starts faster without them.
   const { request: send } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
@@ -45,10 +47,9 @@ export function sendGuarded(
     url,
     {
       method: request.method ?? "POST",
-      headers:
-        request.method === "GET"
-          ? request.headers
-          : { ...request.headers, "content-length": Buffer.byteLength(request.body) },
+      headers: hasBody
+        ? { ...request.headers, "content-length": Buffer.byteLength(request.body) }
+        : request.headers,
       agent: false,
       lookup: checkedLookup(options.allowInternal),
       signal: AbortSignal.timeout(options.timeoutMs),
@@ -59,17 +60,17 @@ export function sendGuarded(
       response.on("data", (chunk: Uint8Array) => {
         chunks.push(chunk);
         bytes += chunk.length;
-        if (bytes > answerMaxBytes) response.destroy();
+        if (bytes > maxAnswerBytes) response.destroy();
       });
       response.on("close", () => {
-        const body = Buffer.concat(chunks).subarray(0, answerMaxBytes).toString("utf8");
+        const body = Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
         resolve({ status: response.statusCode ?? 0, body });
       });
       response.on("error", reject);
     },
   );
   outgoing.on("error", reject);
-  outgoing.end(request.method === "GET" ? undefined : request.body);
+  outgoing.end(hasBody ? request.body : undefined);
   return promise;
 }
 

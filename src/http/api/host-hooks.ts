@@ -1,0 +1,93 @@
+import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
+import type { HostHooks } from "../../set-up/host-hooks.ts";
+import { type ApiContext, auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
+import { hostKind } from "./host-tokens.ts";
+import { found, newApi, routesOf } from "./route.ts";
+import { id, idParams, time } from "./scalars.ts";
+import { json, jsonBody, noContent, strict, z } from "./shape.ts";
+
+const route = routesOf("set-up");
+const manage = { project: "manage" } as const;
+const params = idParams("id");
+
+const hookShape = z
+  .object({
+    kind: hostKind,
+    origin: z.string(),
+    path: z.string().openapi({ example: "group/shop" }),
+    hasDeployKey: z.boolean(),
+    isChecked: z.boolean().openapi({ description: "False: the token was deleted, so nothing is checked." }),
+    state: z.enum(hookStates),
+    note: z.string().openapi({ description: "What differs at the host." }),
+    checkedAt: time,
+  })
+  .openapi("HostHook");
+
+const readHook = route("get", "/projects/{id}/host-hook", {
+  summary: "The webhook that was created at the Git host",
+  access: { project: "view" },
+  request: { params },
+  responses: { 200: json("Null: none was created.", z.object({ hook: hookShape.nullable() })) },
+});
+
+const connectHook = route("post", "/projects/{id}/host-hook", {
+  summary: "Create or repair the webhook at the Git host",
+  description:
+    "With a token of the caller for the server of the repository. The webhook gets a new secret, is created (or changed, if it is still " +
+    "there) and read back. With `deployKey`, a read-only ed25519 key is created and stored as the clone credential. Needs `server.baseUrl`.",
+  access: manage,
+  request: { params, body: jsonBody(strict({ tokenId: id, deployKey: z.boolean().default(false) })) },
+  responses: { 200: json("The webhook as the host has it.", hookShape) },
+});
+
+const checkHook = route("post", "/projects/{id}/host-hook/check", {
+  summary: "Compare the webhook at the Git host now",
+  description: "It is also compared once a day.",
+  access: manage,
+  request: { params },
+  responses: { 200: json("What was found.", hookShape) },
+});
+
+const deleteHook = route("delete", "/projects/{id}/host-hook", {
+  summary: "Delete webhook and deploy key at the Git host",
+  description: "Only the user whose token created them.",
+  access: manage,
+  request: { params },
+  responses: { 204: noContent },
+});
+
+export function hostHooksApi(hooks: HostHooks) {
+  const hookOf = async (c: ApiContext) => {
+    const project = projectOf(c);
+    const hook = await hooks.ofProject(project.id);
+    return { project, hook: found(hook, `webhook of ${project.name} that Slipway created at a Git host`) };
+  };
+  return newApi()
+    .openapi(readHook, async (c) => {
+      const hook = await hooks.ofProject(projectOf(c).id);
+      return c.json({ hook: hook && hookJson(hook) }, 200);
+    })
+    .openapi(connectHook, async (c) => {
+      const project = projectOf(c);
+      const hook = await hooks.connect(project, callerOf(c).userId, c.req.valid("json"), (changes) =>
+        auditEntry(c, projectChange("host-hook.connect", project, { ...changes })),
+      );
+      return c.json(hookJson(hook), 200);
+    })
+    .openapi(checkHook, async (c) => c.json(hookJson(await hooks.check((await hookOf(c)).hook)), 200))
+    .openapi(deleteHook, async (c) => {
+      const { project, hook } = await hookOf(c);
+      await hooks.disconnect(hook, callerOf(c).userId);
+      await auditProject(c, "host-hook.delete", project, { origin: hook.origin, path: hook.path });
+      return c.body(null, 204);
+    });
+}
+
+function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {
+  return {
+    ...{ kind, origin, path, state, note },
+    hasDeployKey: keyId !== null,
+    isChecked: tokenId !== null,
+    checkedAt: checkedAt.toISOString(),
+  };
+}

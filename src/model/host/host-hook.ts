@@ -1,0 +1,35 @@
+import type { HostKind } from "./host-token.ts";
+
+/**
+ * `ok`: as created. `missing`, `disabled`, `changed`: differs at the host. `unknown`: the host did not tell, for example
+ * because the token is no longer valid.
+ */
+export const hookStates = ["ok", "missing", "disabled", "changed", "unknown"] as const;
+export type HookState = (typeof hookStates)[number];
+
+/** A webhook, and possibly a deploy key, that Slipway created at a Git host. */
+export interface HostHook {
+  projectId: number;
+  /** The token that created it and checks it; null: the user has deleted it, so the hook is not checked. */
+  tokenId: number | null;
+  kind: HostKind;
+  origin: string;
+  /** `group/shop`. */
+  path: string;
+  hookId: string;
+  /** Null: no deploy key was created. */
+  keyId: string | null;
+  state: HookState;
+  /** What differs, for people. */
+  note: string;
+  checkedAt: Date;
+  nextCheckAt: Date;
+}
+
+export interface HostHookKeeper {
+  save(hook: HostHook): Promise<void>;
+  ofProject(projectId: number): Promise<HostHook | null>;
+  /** Hooks with a token whose check is due. */
+  due(now: Date, limit: number): Promise<HostHook[]>;
+  delete(projectId: number): Promise<boolean>;
+}

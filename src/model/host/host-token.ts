@@ -1,0 +1,27 @@
+/** Git hosts whose API creates webhooks and deploy keys. */
+export const hostKinds = ["github", "gitlab", "gitea", "gitee"] as const;
+export type HostKind = (typeof hostKinds)[number];
+
+/** A token of a user for the API of a Git host. It is used for this user and this server only. */
+export interface HostToken {
+  id: number;
+  userId: number;
+  kind: HostKind;
+  /** `https://gitlab.example.com`: the server of the repositories. */
+  origin: string;
+  /** Sealed for this user and origin. */
+  ciphertext: string;
+  /** Its last characters, so that people can tell tokens apart. */
+  hint: string;
+  createdAt: Date;
+}
+
+export interface HostTokenKeeper {
+  /** Replaces the token of the same user and origin. */
+  save(token: Omit<HostToken, "id">): Promise<HostToken>;
+  byId(id: number): Promise<HostToken | null>;
+  ofUser(userId: number): Promise<HostToken[]>;
+  all(): Promise<HostToken[]>;
+  setCiphertext(id: number, ciphertext: string): Promise<void>;
+  delete(id: number): Promise<boolean>;
+}

@@ -1,0 +1,53 @@
+import type { HostToken, HostTokenKeeper } from "../../model/host/host-token.ts";
+import { plain, rowShape, time } from "../query/row.ts";
+import { orFault, type Scope } from "../query/scope.ts";
+
+const shape = rowShape<HostToken, "host_tokens">({
+  id: plain(),
+  userId: plain(),
+  kind: plain(),
+  origin: plain(),
+  ciphertext: plain(),
+  hint: plain(),
+  createdAt: time,
+});
+
+export function buildHostTokenKeeper({ db, dialect }: Scope): HostTokenKeeper {
+  return {
+    async save(token) {
+      const { kind, ciphertext, hint, created_at } = shape.insert(token);
+      const insert = db
+        .insertInto("host_tokens")
+        .values(shape.insert(token))
+        .onConflict((conflict) =>
+          conflict.columns(["user_id", "origin"]).doUpdateSet({ kind, ciphertext, hint, created_at }),
+        )
+        .returningAll();
+      const gone = { missing: `User ${token.userId} does not exist.` };
+      return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));
+    },
+    async byId(id) {
+      const row = await db.selectFrom("host_tokens").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
+    },
+    async ofUser(userId) {
+      const rows = await db
+        .selectFrom("host_tokens")
+        .selectAll()
+        .where("user_id", "=", userId)
+        .orderBy("origin")
+        .execute();
+      return rows.map(shape.read);
+    },
+    async all() {
+      return (await db.selectFrom("host_tokens").selectAll().orderBy("id").execute()).map(shape.read);
+    },
+    async setCiphertext(id, ciphertext) {
+      await db.updateTable("host_tokens").set({ ciphertext }).where("id", "=", id).execute();
+    },
+    async delete(id) {
+      const result = await db.deleteFrom("host_tokens").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+  };
+}

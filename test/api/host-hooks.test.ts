@@ -1,0 +1,225 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hostKinds } from "../../src/model/host/host-token.ts";
+import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { availableDatabases, type TestDatabase } from "../support/databases.ts";
+import { startDeployServer } from "../support/deploy-server.ts";
+import { eventually } from "../support/eventually.ts";
+import { type HostService, startHostService } from "../support/host-services.ts";
+
+interface Hook {
+  state: string;
+  note: string;
+  hasDeployKey: boolean;
+  isChecked: boolean;
+}
+
+const baseUrl = "https://slipway.example.com";
+
+for (const { name, make } of await availableDatabases())
+  describe(`on ${name}`, () => {
+    let database: TestDatabase;
+    let server: ApiServer;
+
+    beforeAll(async () => {
+      database = await make();
+      server = await startApiServer({
+        "database.url": database.url,
+        "server.baseUrl": baseUrl,
+        "tasks.allowInternalNotifications": true,
+        "tasks.allowLocalRepositories": true,
+      });
+    }, 60_000);
+    afterAll(async () => {
+      await server.stop();
+      await database.remove();
+    });
+
+    const saveToken = (host: HostService, kind: string, client = server.admin) =>
+      client.expect<{ id: number }>(201, "POST", "/api/host-tokens", {
+        kind,
+        url: `${host.origin}/ann`,
+        token: host.token,
+      });
+    let count = 0;
+    const newProject = async (url: string) => {
+      const project = { name: `shop ${++count}`, git: { url } };
+      return (await server.admin.expect<{ id: number }>(201, "POST", "/api/projects", project)).id;
+    };
+
+    for (const kind of hostKinds)
+      test(`${kind}: a webhook is created, read back, and repaired after each change at the host`, async () => {
+        const host = startHostService(kind);
+        const { id: tokenId } = await saveToken(host, kind);
+        const { items } = await server.admin.expect<{ items: object[] }>(
+          200,
+          "GET",
+          `/api/host-tokens/${tokenId}/repositories`,
+        );
+        expect(items).toMatchObject([{ path: "ann/shop", isPrivate: true }]);
+        const id = await newProject(host.cloneUrl);
+        const path = `/api/projects/${id}/host-hook`;
+        expect(await server.admin.expect(200, "GET", path)).toEqual({ hook: null });
+        const connect = () => server.admin.expect<Hook>(200, "POST", path, { tokenId });
+        expect(await connect()).toMatchObject({ state: "ok", isChecked: true, hasDeployKey: false });
+        const only = () => {
+          expect(host.hooks.size).toBe(1);
+          return [...host.hooks.values()][0] as NonNullable<ReturnType<typeof host.hooks.get>>;
+        };
+        const webhook = await server.admin.expect<{ url: string }>(200, "GET", `/api/projects/${id}/webhook`);
+        expect(webhook).toMatchObject({ provider: kind, enabled: true, secretSet: true });
+        expect(only()).toMatchObject({ url: webhook.url, isActive: true, sendsPushes: true });
+        expect(webhook.url).toStartWith(`${baseUrl}/api/hooks/git/`);
+
+        const check = () => server.admin.expect<Hook>(200, "POST", `${path}/check`);
+        const secrets = new Set([only().secret]);
+        const broken: [string, () => void][] = [
+          ["changed", () => Object.assign(only(), { url: "https://elsewhere.example.com" })],
+          ["changed", () => Object.assign(only(), { sendsPushes: false })],
+          ["missing", () => host.hooks.clear()],
+          // Gitee cannot switch a hook off.
+          ...(kind === "gitee"
+            ? []
+            : [["disabled", () => Object.assign(only(), { isActive: false })] as [string, () => void]]),
+        ];
+        for (const [state, change] of broken) {
+          change();
+          expect(await check()).toMatchObject({ state });
+          expect(await server.admin.expect(200, "GET", path)).toMatchObject({ hook: { state } });
+          expect(await connect()).toMatchObject({ state: "ok" });
+          expect(only()).toMatchObject({ url: webhook.url, isActive: true, sendsPushes: true });
+          secrets.add(only().secret);
+        }
+        // A secret cannot be read back, so each repair sets a new one.
+        expect(secrets.size).toBe(broken.length + 1);
+
+        host.failWith = 401;
+        expect(await check()).toMatchObject({ state: "unknown", note: expect.stringContaining("401") });
+        host.failWith = null;
+        await server.admin.expect(204, "DELETE", path);
+        expect([host.hooks.size, await server.admin.expect(200, "GET", path)]).toEqual([0, { hook: null }]);
+        host.stop();
+      }, 60_000);
+
+    for (const kind of hostKinds)
+      test(`${kind}: a deploy key is ed25519, read-only, stored as the credential, and deleted with the webhook`, async () => {
+        const host = startHostService(kind);
+        const { id: tokenId } = await saveToken(host, kind);
+        const https = await newProject(host.cloneUrl);
+        const refused = await server.admin.request("POST", `/api/projects/${https}/host-hook`, {
+          tokenId,
+          deployKey: true,
+        });
+        expect([refused.status, host.hooks.size, host.keys.size]).toEqual([422, 0, 0]);
+        const id = await newProject("git@127.0.0.1:ann/shop.git");
+        const path = `/api/projects/${id}/host-hook`;
+        const made = await server.admin.expect<Hook>(200, "POST", path, { tokenId, deployKey: true });
+        expect(made).toMatchObject({ state: "ok", hasDeployKey: true });
+        expect([...host.keys.values()]).toMatchObject([{ isReadOnly: true }]);
+        expect(await server.admin.expect(200, "GET", `/api/projects/${id}`)).toMatchObject({
+          git: { credentialSet: true },
+        });
+        await server.admin.expect(204, "DELETE", path);
+        expect([host.hooks.size, host.keys.size]).toEqual([0, 0]);
+        host.stop();
+      }, 60_000);
+
+    test("a token is used for its owner and its server only, is never shown, and forgetting it ends the checks", async () => {
+      const host = startHostService("gitea");
+      const other = startHostService("gitea");
+      const { id: tokenId } = await saveToken(host, "gitea");
+      const { client } = await server.newUser("bob", "admin");
+      const id = await newProject(host.cloneUrl);
+      const path = `/api/projects/${id}/host-hook`;
+      await server.admin.expect(200, "POST", path, { tokenId });
+
+      const calls = host.requests.length;
+      expect((await client.request("POST", path, { tokenId })).status).toBe(404);
+      expect((await client.request("GET", `/api/host-tokens/${tokenId}/repositories`)).status).toBe(404);
+      expect((await client.request("DELETE", `/api/host-tokens/${tokenId}`)).status).toBe(404);
+      expect((await client.request("DELETE", path)).status).toBe(404);
+      expect(await client.expect(200, "GET", "/api/host-tokens")).toEqual({ items: [] });
+      expect(host.requests.length).toBe(calls);
+
+      const elsewhere = await newProject(other.cloneUrl);
+      const wrong = await server.admin.request("POST", `/api/projects/${elsewhere}/host-hook`, { tokenId });
+      expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining(other.origin)]);
+      expect(other.requests).toEqual([]);
+      const bad = await server.admin.request("POST", "/api/host-tokens", {
+        kind: "gitea",
+        url: other.origin,
+        token: "not the token",
+      });
+      expect([bad.status, bad.text]).toEqual([409, expect.stringContaining("401")]);
+
+      const listed = await server.admin.request("GET", "/api/host-tokens");
+      expect(listed.text).toContain(host.origin);
+      for (const text of [listed.text, server.logLines.join("\n")]) expect(text).not.toContain(host.token);
+      await server.admin.expect(204, "DELETE", `/api/host-tokens/${tokenId}`);
+      const before = host.requests.length;
+      const checked = await server.admin.expect<Hook>(200, "POST", `${path}/check`);
+      expect(checked).toMatchObject({ isChecked: false, state: "unknown" });
+      expect(host.requests.length).toBe(before);
+      expect(host.hooks.size).toBe(1);
+      for (const each of [host, other]) each.stop();
+    }, 60_000);
+  });
+
+test("without server.baseUrl no webhook is created, and internal addresses are refused like those of notifications", async () => {
+  const host = startHostService("github");
+  const open = await startApiServer({
+    "tasks.allowInternalNotifications": true,
+    "tasks.allowLocalRepositories": true,
+  });
+  const token = { kind: "github", url: host.origin, token: host.token };
+  const { id: tokenId } = await open.admin.expect<{ id: number }>(201, "POST", "/api/host-tokens", token);
+  const { id } = await open.admin.expect<{ id: number }>(201, "POST", "/api/projects", {
+    name: "shop",
+    git: { url: host.cloneUrl },
+  });
+  const refused = await open.admin.request("POST", `/api/projects/${id}/host-hook`, { tokenId });
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("server.baseUrl")]);
+  expect(host.hooks.size).toBe(0);
+  await open.stop();
+  const guarded = await startApiServer({ "server.baseUrl": baseUrl });
+  const calls = host.requests.length;
+  const internal = await guarded.admin.request("POST", "/api/host-tokens", token);
+  expect([internal.status, internal.text]).toEqual([422, expect.stringContaining("internal address")]);
+  expect(host.requests.length).toBe(calls);
+  await guarded.stop();
+  host.stop();
+}, 60_000);
+
+test("a created webhook is checked once a day, also after a restart", async () => {
+  const host = startHostService("gitlab");
+  const dataDir = mkdtempSync(join(tmpdir(), "slipway-hooks-"));
+  const settings = {
+    "server.baseUrl": baseUrl,
+    "tasks.allowInternalNotifications": true,
+    "tasks.allowLocalRepositories": true,
+  };
+  const first = await startDeployServer(settings, dataDir);
+  const token = { kind: "gitlab", url: host.origin, token: host.token };
+  const { id: tokenId } = await first.admin.expect<{ id: number }>(201, "POST", "/api/host-tokens", token);
+  const id = await first.project(host.cloneUrl, {}, { name: "shop" });
+  await first.admin.expect(200, "POST", `/api/projects/${id}/host-hook`, { tokenId });
+  await first.stop();
+  host.hooks.clear();
+
+  const state = async (server: typeof first) =>
+    (await server.admin.expect<{ hook: Hook }>(200, "GET", `/api/projects/${id}/host-hook`)).hook.state;
+  const early = await startDeployServer(settings, dataDir);
+  expect(await state(early)).toBe("ok");
+  await early.stop();
+  const database = new Database(join(dataDir, "slipway.db"));
+  database.run("update host_hooks set next_check_at = 1");
+  database.close();
+  const late = await startDeployServer(settings, dataDir);
+  await eventually("the daily check ran", async () => (await state(late)) === "missing");
+  await late.stop();
+  late.remove();
+  host.stop();
+}, 120_000);
