@@ -161,6 +161,15 @@ async function fill(store: Store): Promise<void> {
     concurrency: 2,
     createdAt: sampleTime,
   });
+  const hostToken = await store.hostTokens.save({
+    ...{ userId: user.id, kind: "gitea", origin: "https://git.example.com", ciphertext: "x", hint: "x" },
+    createdAt: sampleTime,
+  });
+  await store.hostHooks.save({
+    ...{ projectId, tokenId: hostToken.id, kind: "gitea", origin: hostToken.origin },
+    ...{ path: "ann/shop", hookId: "7", keyId: null, state: "ok", note: "" },
+    ...{ checkedAt: sampleTime, nextCheckAt: sampleTime },
+  });
   await store.audit.add({
     at: sampleTime,
     userId: user.id,
@@ -191,7 +200,7 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
     const store = await target.open();
     expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
     const [before, after] = [await contentOf(path), await contentOf((await backUpOf(target)).path)];
-    expect(Object.keys(before)).toHaveLength(17);
+    expect(Object.keys(before)).toHaveLength(19);
     expect(after).toEqual(before);
     const user = await store.users.create({
       username: "bob",

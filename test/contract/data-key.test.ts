@@ -83,26 +83,40 @@ describe("the key of stored secrets", () => {
         secondSecret: secrets.seal(sealedPurpose.webhookSecondSecret(id), "s"),
       }),
     );
+    const { id: userId } = await store.users.create({
+      ...{ username: "ann", passwordHash: "", role: "user" },
+      createdAt: new Date(1),
+    });
+    const origin = "https://git.example.com";
+    await store.hostTokens.save({
+      ...{ userId, origin, kind: "gitea", hint: "h", createdAt: new Date(1) },
+      ciphertext: secrets.seal(sealedPurpose.hostToken(userId, origin), "h"),
+    });
     return id;
   };
   const openSecrets = async (id: number) => {
     const { secrets } = await load();
     const [token] = await store.projects.secrets(id);
     const config = await store.webhookConfigs.ofProject(id);
+    const [hostToken] = await store.hostTokens.all();
     return [
       secrets.open(sealedPurpose.projectSecret(id, "TOKEN"), token?.ciphertext ?? ""),
       secrets.open(sealedPurpose.webhookSecret(id), config?.secret ?? ""),
       secrets.open(sealedPurpose.webhookSecondSecret(id), config?.secondSecret ?? ""),
+      secrets.open(
+        sealedPurpose.hostToken(hostToken?.userId ?? 0, hostToken?.origin ?? ""),
+        hostToken?.ciphertext ?? "",
+      ),
     ];
   };
 
   test("rotation gives a new key file, and every stored secret opens with it", async () => {
     const id = await storeSecrets();
     const before = await readFile(keyFile(), "utf8");
-    expect(await rotateKeyFile(dataDir, store)).toEqual({ resealed: 3 });
+    expect(await rotateKeyFile(dataDir, store)).toEqual({ resealed: 4 });
     expect(await readFile(keyFile(), "utf8")).not.toBe(before);
     expect((await stat(keyFile())).mode & 0o777).toBe(0o600);
-    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
   });
 
   test("a rotation that finds a secret it cannot open changes nothing", async () => {
@@ -110,7 +124,7 @@ describe("the key of stored secrets", () => {
     await store.projects.setSecret(id, "BROKEN", "v1.AAAA");
     expect(String(await failureOf(rotateKeyFile(dataDir, store)))).toContain("is damaged");
     await store.projects.deleteSecret(id, "BROKEN");
-    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
   });
 
   test("a rotation that was cut off before the key files were exchanged is finished at the next start", async () => {
@@ -119,7 +133,7 @@ describe("the key of stored secrets", () => {
     const next = randomToken(32);
     await writeFile(join(dataDir, "slipway.key.next"), next, { mode: 0o600 });
     await resealAll(store, secrets, buildSecrets(Buffer.from(next, "base64url")));
-    expect(await openSecrets(id)).toEqual(["t", "w", "s"]);
+    expect(await openSecrets(id)).toEqual(["t", "w", "s", "h"]);
     expect(await readFile(keyFile(), "utf8")).toBe(next);
   });
 });
