@@ -18,6 +18,8 @@ interface Contender {
   inBursts: number[];
   /** CPU of the busiest process per delivery of the instance, in bursts. */
   busiest: number[];
+  /** Parts of the workers in the CPU of all workers, in the last bursts. */
+  workerShares: number[];
 }
 
 export const workerProcesses: Benchmark = {
@@ -31,7 +33,7 @@ export const workerProcesses: Benchmark = {
       for (const count of [1, workers]) {
         const server = await startSlipway(verify.url, { SLIPWAY_PUSH_WORKERS: String(count) });
         const load = startLoad();
-        contenders.push({ server, load, single: [], inBursts: [], busiest: [] });
+        contenders.push({ server, load, single: [], inBursts: [], busiest: [], workerShares: [] });
         const order = { url: server.url, count: connections, prefix: "user", atOnce: 50 };
         const { failed } = await load.run({ type: "hold", ...order });
         if (failed > 0) throw new Error(`${failed} connections were refused`);
@@ -58,9 +60,10 @@ async function measureRound(contender: Contender, isCounted: boolean): Promise<v
   contender.single.push(single.all);
   contender.inBursts.push(inBursts.all);
   contender.busiest.push(inBursts.busiest);
+  contender.workerShares = inBursts.workerShares;
 }
 
-/** Microseconds of all processes, and of the busiest one. */
+/** Microseconds of all processes and of the busiest one, and how the workers share theirs. */
 async function perDelivery({ server, load }: Contender, count: number, atOnce: number) {
   const pids = [server.pid, ...childrenOf(server.pid)];
   const before = pids.map(cpuSecondsOf);
@@ -75,7 +78,13 @@ async function perDelivery({ server, load }: Contender, count: number, atOnce: n
   });
   if (result.failed > 0) throw new Error(`${result.failed} publishes or connections failed`);
   const used = pids.map((pid, index) => ((cpuSecondsOf(pid) - (before[index] ?? 0)) * 1e6) / result.count);
-  return { all: used.reduce((sum, each) => sum + each, 0), busiest: Math.max(...used) };
+  const sumOf = (values: number[]) => values.reduce((sum, each) => sum + each, 0);
+  const ofWorkers = used.slice(1);
+  return {
+    all: sumOf(used),
+    busiest: Math.max(...used),
+    workerShares: ofWorkers.map((each) => each / sumOf(ofWorkers)),
+  };
 }
 
 function childrenOf(pid: number): number[] {
@@ -94,6 +103,10 @@ async function sharesOf(url: string): Promise<number[]> {
   return [...counts.values()].map((count) => count / connections);
 }
 
+function areEven(shares: number[]): boolean {
+  return shares.length === workers && shares.every((share) => share >= 0.35 && share <= 0.65);
+}
+
 function resultOf(contenders: Contender[], shares: number[]): Awaited<ReturnType<Benchmark["run"]>> {
   const measured = contenders.map(({ single, inBursts, busiest }) => ({
     single: median(single),
@@ -106,6 +119,7 @@ function resultOf(contenders: Contender[], shares: number[]): Awaited<ReturnType
   const gain = (workers * one.single) / several.single;
   const gainBursts = (workers * one.inBursts) / several.inBursts;
   const gainBusiest = one.busiest / several.busiest;
+  const workerShares = contenders[1]?.workerShares ?? [];
   const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
   return {
     figures: [
@@ -125,7 +139,13 @@ function resultOf(contenders: Contender[], shares: number[]): Awaited<ReturnType
         name: `connections of each worker, of ${connections.toLocaleString("en-US")}`,
         measured: shares.map(percent).join(", "),
         toReach: "35 to 65 %",
-        isReached: shares.length === workers && shares.every((share) => share >= 0.35 && share <= 0.65),
+        isReached: areEven(shares),
+      },
+      {
+        name: "CPU of each worker in bursts, of both",
+        measured: workerShares.map(percent).join(", "),
+        toReach: "35 to 65 %: both are busy",
+        isReached: areEven(workerShares),
       },
     ],
     tables: [
