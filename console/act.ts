@@ -1,6 +1,7 @@
 import { type NotificationData, notifications } from "@mantine/notifications";
 import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { ApiProblem, messageOf, queryClient, titleOf } from "./api.ts";
+import { t } from "./text/text.ts";
 import { toastPlace } from "./toast-place.ts";
 import { visible } from "./visible.ts";
 
@@ -72,5 +73,10 @@ export function complainOf(message: string): void {
 }
 
 function show(notification: NotificationData): void {
-  notifications.show({ ...notification, withBorder: true, position: toastPlace() });
+  notifications.show({
+    ...notification,
+    withBorder: true,
+    position: toastPlace(),
+    closeButtonProps: { "aria-label": t("words.close") },
+  });
 }

@@ -1,6 +1,7 @@
 import type { LogLines, LogSegment } from "./log-lines.ts";
 
-export const lineHeight = 20;
+/** The numbers of lines are links, and a link needs 24 pixels to be hit. */
+export const lineHeight = 24;
 export const headHeight = 28;
 
 /** A row in sight: the head of a segment, or a line. */

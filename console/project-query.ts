@@ -13,13 +13,6 @@ export function projectQuery(id: number) {
   });
 }
 
-/** All that fit on one page of the API: enough for choices in forms and for names of projects. */
-export const allProjectsQuery = queryOptions({
-  queryKey: ["projects", "all"],
-  queryFn: () => answerOf(api.projects.$get({ query: { pageSize: 200 } })),
-  staleTime: 10_000,
-});
-
 export type ProjectChange = InferRequestType<(typeof api.projects)[":id"]["$patch"]>["json"];
 
 /** A form over some fields of a project. */

@@ -8,11 +8,11 @@ import { DeliveryDetail } from "../components/delivery-detail.tsx";
 import { List } from "../components/list.tsx";
 import { Moment } from "../components/moment.tsx";
 import { Empty, PageHead } from "../components/page.tsx";
+import { ProjectPicker } from "../components/project-picker.tsx";
 import { ReplayMany } from "../components/replay.tsx";
 import { StateLabel } from "../components/state.tsx";
 import { deliveriesQuery, filterNames, statusChoices } from "../delivery-query.ts";
 import { usePolling } from "../live.ts";
-import { allProjectsQuery } from "../project-query.ts";
 import { meQuery } from "../session.ts";
 import type { DeliverySummary } from "../shapes.ts";
 import { reasonIn } from "../text/reason-text.ts";
@@ -192,11 +192,6 @@ function Filters({
   isOfOneProject: boolean;
   children: ReactNode;
 }) {
-  const projects = useQuery(allProjectsQuery);
-  const choices = (projects.data?.items ?? []).map((project) => ({
-    value: String(project.id),
-    label: visible(project.name),
-  }));
   const [isOpen, setOpen] = useState(false);
   const active = Object.values(filters).filter((value) => value !== "").length;
   return (
@@ -210,15 +205,7 @@ function Filters({
         {active === 0 ? t("deliveries.filters") : t("deliveries.filtersActive", { count: active })}
       </Button>
       {!isOfOneProject && (
-        <Select
-          label={t("words.project")}
-          placeholder={t("words.any")}
-          clearable
-          searchable
-          data={choices}
-          value={filters.projectId || null}
-          onChange={(projectId) => change({ projectId: projectId ?? "" })}
-        />
+        <ProjectPicker value={filters.projectId} onChange={(projectId) => change({ projectId })} />
       )}
       <Select
         label={t("deliveries.outcome")}

@@ -119,7 +119,7 @@ function Filters({
   const isFiltered = taskFilterNames.some((name) => filters[name] !== "");
   const [isOpen, setOpen] = useState(isFiltered);
   return (
-    <div className="filters task-filters" data-open={isOpen || undefined}>
+    <div className="filters" data-folded={!isOpen || undefined}>
       <Button
         variant="default"
         className="filters-toggle"

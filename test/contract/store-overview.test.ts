@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Task, TaskState } from "../../src/model/task.ts";
 import { availableDatabases } from "../support/databases.ts";
+import { openPlanner } from "../support/query-plans.ts";
 import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
@@ -8,7 +9,7 @@ const day = (n: number) => new Date(sampleTime.getTime() + n * 86_400_000);
 const page = { page: 1, pageSize: 50 };
 
 describe.each(await availableDatabases())("the overview and the search on $name", async ({ make }) => {
-  const { store } = await setUpStore(make);
+  const { database, store } = await setUpStore(make);
   const { overview, search } = store;
 
   const addProject = async (name: string) => (await store.projects.create(sampleProject({ name }))).id;
@@ -158,4 +159,26 @@ describe.each(await availableDatabases())("the overview and the search on $name"
     expect((await search.branches(branches)).map(({ ref }) => ref)).toEqual(["refs/heads/feature/Login"]);
     expect(await search.branches({ ...branches, visibleProjectIds: [hidden] })).toEqual([]);
   });
+
+  test("among 10,000 projects: the broken one comes first, the last page is there, and a name is found", async () => {
+    const count = 10_000;
+    const planner = await openPlanner(database.url);
+    await planner.run(`insert into projects (
+        name, git, stages, env, notify, labels, supersede, sample, created_at)
+      select 'service ' || i, '{"url":"","ref":"main","submodules":false}', '{}', '{}', '[]', '[]', 'none', 0, 0
+      from ${planner.series(count)}`);
+    await planner.close();
+    const [last] = await search.projects({ text: "service 9999", visibleProjectIds: undefined, limit: 8 });
+    const id = last?.id ?? 0;
+    expect(last?.name).toBe("service 9999");
+    await addTask(id, "lost");
+    const { items, total } = await overview.projects(undefined, { page: 1, pageSize: 50 });
+    expect(total).toBeGreaterThanOrEqual(count);
+    expect(items).toHaveLength(50);
+    expect(items[0]).toMatchObject({ isBroken: true, project: { id } });
+    const end = await overview.projects(undefined, { page: Math.ceil(total / 50), pageSize: 50 });
+    expect(end.items.length).toBeGreaterThan(0);
+    const found = await search.projects({ text: "SERVICE 12", visibleProjectIds: [id], limit: 8 });
+    expect(found).toEqual([]);
+  }, 30_000);
 });
