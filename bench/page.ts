@@ -1,4 +1,4 @@
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import type { Benchmark, BenchmarkResult, Table } from "./benchmark.ts";
 
 /** docs/performance.md: one section per benchmark between two marks, so that a run replaces only what it measured. */
@@ -27,12 +27,12 @@ function sectionOf(benchmark: Benchmark, { figures, tables, plots }: BenchmarkRe
       isReached ? "reached" : "**missed**",
     ]),
   };
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}, Bun ${Bun.version}, ${new Date().toISOString().slice(0, 10)}`;
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}, Bun ${Bun.version}, ${new Date().toISOString().slice(0, 10)}, load average ${(loadavg()[0] ?? 0).toFixed(1)}`;
   return [
     `## ${benchmark.title}\n`,
     `${benchmark.method}\n`,
     `Measured on ${machine}.\n`,
-    markdownTable(summary),
+    ...(figures.length > 0 ? [markdownTable(summary)] : []),
     ...tables.map((table) => `${table.title}:\n\n${markdownTable(table)}`),
     ...plots.map((plot) => `![${plot.title}](${plot.file}.svg)\n`),
   ].join("\n");

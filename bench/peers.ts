@@ -1,5 +1,5 @@
 import { availableParallelism, loadavg } from "node:os";
-import { type Benchmark, digits, median } from "./benchmark.ts";
+import { type Benchmark, digits, median, type Table } from "./benchmark.ts";
 import { type PeerOrder, type PeerResult, startPeerLoad } from "./peer-load.ts";
 import { buildProgram, findPeers, type Peer, type PeerServer } from "./peers/peer-servers.ts";
 import { startVerifyService } from "./server-process.ts";
@@ -84,6 +84,7 @@ export const peers: Benchmark = {
           [`KB each at ${many.toLocaleString("en-US")}`, ({ manyBytes }) => digits(manyBytes / 1024)],
           ["cold start, ms", ({ coldStartMs }) => digits(coldStartMs)],
         ]),
+        lossesOf(servers),
       ],
       plots: [
         plot("performance-peers-single", "CPU per delivery, singly", "µs", ({ singleUs }) => singleUs),
@@ -95,6 +96,31 @@ export const peers: Benchmark = {
     };
   },
 };
+
+const compared: { name: string; of: (figures: Figures) => number; isMoreBetter?: true }[] = [
+  { name: "CPU per delivery, singly, µs", of: ({ singleUs }) => singleUs },
+  { name: "CPU per delivery, in bursts, µs", of: ({ burstUs }) => burstUs },
+  { name: "deliveries per second at saturation", of: ({ perSecond }) => perSecond, isMoreBetter: true },
+  { name: "time until all have a message, ms", of: ({ latencyMs }) => latencyMs },
+  { name: "CPU per admission, µs", of: ({ perAdmissionUs }) => perAdmissionUs },
+  { name: "memory per connection at 10,000, KB", of: ({ manyBytes }) => manyBytes / 1024 },
+  { name: "cold start, ms", of: ({ coldStartMs }) => coldStartMs },
+];
+
+/** Every figure in which another server is better. */
+function lossesOf([own, ...rest]: (Figures & { name: string })[]): Table {
+  const rows = compared.flatMap(({ name, of, isMoreBetter }) => {
+    if (own === undefined) return [];
+    const isBetter = (value: number) => (isMoreBetter ? value > of(own) : value < of(own));
+    const better = rest.filter((server) => isBetter(of(server)));
+    return better.map((server) => [name, digits(of(own)), server.name, digits(of(server))]);
+  });
+  return {
+    title: "Where another server is better",
+    head: ["figure", "Slipway", "server", "its figure"],
+    rows,
+  };
+}
 
 async function measure(peer: Peer): Promise<Figures> {
   const server = await peer.start();
