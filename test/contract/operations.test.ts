@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import pg from "pg";
 import { operations } from "../../src/app/operations.ts";
+import { deleteProject } from "../../src/model/project.ts";
 import { operation } from "../../src/model/store.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
+import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { appendSlowly, echo, setValues, setValuesShared } from "../support/store-operations.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
@@ -185,6 +187,54 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
     for (const status of statuses) expect([202, 429]).toContain(status);
     await holder;
     await server.stop();
+  }, 60_000);
+
+  test("that wait for the lock of a busy project let an operation of another project through", async () => {
+    const busyLock = { name: "busy project", waitMs: 30_000 };
+    let done = 0;
+    let isOver = false;
+    const lanes = Array.from({ length: 64 }, async () => {
+      while (!isOver) {
+        await store.run(setValuesShared, { names: ["busy"], value: "set" }, busyLock);
+        done++;
+      }
+    });
+    for (let each = 0; each < 5; each++) {
+      const before = done;
+      const other = { names: [`other-${each}`], value: "set" };
+      expect(await store.run(setValuesShared, other, { name: "other project", waitMs: 30_000 })).toBe(1);
+      // Those that were sent before it are at most the 64 of the lanes; each may be followed by one more.
+      expect(done - before).toBeLessThanOrEqual(2 * lanes.length);
+    }
+    isOver = true;
+    await Promise.all(lanes);
+  }, 60_000);
+
+  test("the deletion of a project with long logs lets operations of other projects through", async () => {
+    const { id } = await store.projects.create(sampleProject());
+    const text = "x".repeat(64 * 1024);
+    for (let task = 0; task < 10; task++) {
+      const made = await store.tasks.create(sampleTask({ projectId: id }));
+      for (let index = 0; index < 20; index++)
+        await store.tasks.appendLog(made.id, [{ index, stage: "build", at: sampleTime, text }]);
+    }
+    let isDeleted = false;
+    const deletion = deleteProject(store.projects, id).then(() => {
+      isDeleted = true;
+    });
+    let done = 0;
+    while (!isDeleted) {
+      await store.run(
+        setValuesShared,
+        { names: [`meanwhile-${done}`], value: "set" },
+        { name: "other project", waitMs: 30_000 },
+      );
+      if (!isDeleted) done++;
+    }
+    await deletion;
+    // In one transaction the deletion would let one through at most.
+    expect(done).toBeGreaterThan(1);
+    expect(await store.projects.byId(id)).toBeNull();
   }, 60_000);
 
   if (name === "SQLite")
