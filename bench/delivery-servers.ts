@@ -69,8 +69,9 @@ export async function startOctokit(): Promise<HookTarget> {
   return { ...server, records: false, order: { url: server.url, targets, expectedStatus: 200 } };
 }
 
-/** github.com/adnanh/webhook as Debian packages it. */
-export async function startAdnanhWebhook(folder: string): Promise<HookTarget> {
+/** github.com/adnanh/webhook as Debian packages it; null where it is not installed. */
+export async function startAdnanhWebhook(folder: string): Promise<HookTarget | null> {
+  if (Bun.which("webhook") === null) return null;
   const hooks = join(folder, "hooks");
   mkdirSync(hooks, { recursive: true });
   const signature = { source: "header", name: "X-Hub-Signature-256" };
