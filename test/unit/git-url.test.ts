@@ -154,3 +154,8 @@ describe("every program reads the same server from an address that may be used:"
     );
   });
 });
+
+test("the error for a local repository names the setting, the file and the restart", () => {
+  const fault = gitUrlFault("/srv/git/shop.git", { allowLocal: false, samplesDir: "/data/samples" });
+  expect(fault).toContain("set tasks.allowLocalRepositories: true in slipway.yaml and restart the server");
+});
