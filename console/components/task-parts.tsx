@@ -56,7 +56,7 @@ export function TaskTimes({ task }: { task: Task }) {
 }
 
 /** Why no runner can take the task at the moment. */
-export function Waiting({ task }: { task: Task }) {
+export function Waiting({ task }: { task: Pick<Task, "waiting" | "waitingParts"> }) {
   if (task.waiting === undefined) return null;
   return <div className="waiting">{reasonIn(task.waiting, task.waitingParts ?? [])}</div>;
 }

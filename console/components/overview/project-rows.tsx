@@ -8,6 +8,7 @@ import { shortCommit, shortRef } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { Elapsed, Moment } from "../moment.tsx";
 import { StateLabel } from "../state.tsx";
+import { Waiting } from "../task-parts.tsx";
 import { RunStrip } from "./run-strip.tsx";
 import { MedianDuration, SuccessRate } from "./trend.tsx";
 
@@ -85,6 +86,7 @@ function Now({ row: { current, isBroken, approvals, runs, ref } }: { row: Overvi
             })
           )}
         </span>
+        <Waiting task={current} />
         {approvals > 0 && (
           <span className="waiting small">{t("overview.approvals", { count: approvals })}</span>
         )}

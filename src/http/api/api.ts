@@ -138,7 +138,7 @@ export function buildApi(deps: ApiDeps) {
     )
     .route("/api", releasesApi({ store, manualTasks: deps.manualTasks }))
     .route("/api", projectTasksApi(store))
-    .route("/api", overviewApi({ keepers: store, history: push.history, clock }))
+    .route("/api", overviewApi({ keepers: store, waitingOf: deps.waitingOf, history: push.history, clock }))
     .route("/api", noticesApi(store))
     .route("/api", searchApi(store))
     .route("/api", projectNamesApi(store))

@@ -3,7 +3,7 @@ import { statusShape } from "./delivery-shape.ts";
 import { noticesShape } from "./notices.ts";
 import { id, ownPermission, time } from "./scalars.ts";
 import { z } from "./shape.ts";
-import { taskState } from "./task-shape.ts";
+import { taskState, waitingFields } from "./task-shape.ts";
 
 const count = z.number().int();
 
@@ -44,6 +44,7 @@ const rowShape = z.object({
       state: taskState,
       stage: z.string().nullable().openapi({ description: "The stage that runs." }),
       since: time.openapi({ description: "The start of the stage, of the task, or its creation." }),
+      ...waitingFields,
     })
     .nullable()
     .openapi({ description: "The task that runs, waits for an approval, or is queued." }),

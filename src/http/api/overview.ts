@@ -6,9 +6,11 @@ import type {
   ServingTask,
 } from "../../model/console/overview.ts";
 import type { Permission } from "../../model/permission.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Keepers, Store } from "../../model/store.ts";
 import { type Task, workedMs } from "../../model/task.ts";
+import { reasonParts } from "../../reason/reason.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
+import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { GatewayHistory, GatewayPoint } from "../gateway-history.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
@@ -46,12 +48,15 @@ const getOverview = route("get", "/overview", {
 });
 
 export interface OverviewDeps {
-  keepers: NoticeKeepers & Pick<Keepers, "overview" | "search" | "deliveries" | "users">;
+  keepers: NoticeKeepers &
+    Pick<Keepers, "overview" | "search" | "deliveries" | "users" | "runners" | "groups"> &
+    Pick<Store, "now">;
+  waitingOf: WaitingOf;
   history: Pick<GatewayHistory, "series"> | null;
   clock: Clock;
 }
 
-export function overviewApi({ keepers, history, clock }: OverviewDeps) {
+export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps) {
   const { overview, search, deliveries } = keepers;
 
   /** All that the rows of one page need, in a fixed number of queries. */
@@ -70,6 +75,11 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);
+    const waiting = new Map<number, string>();
+    for (const { project } of items) {
+      const reason = queued.has(project.id) ? await waitingOf(keepers, project, keepers.now()) : null;
+      if (reason !== null) waiting.set(project.id, reason.text);
+    }
     return items.map(({ project, isBroken }) => {
       const { id: projectId, name, sample, liveNote, liveTaskId, git } = project;
       const own = heldOf.get(projectId) ?? [];
@@ -83,7 +93,7 @@ export function overviewApi({ keepers, history, clock }: OverviewDeps) {
         isBroken,
         live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
         liveNote,
-        current: currentJson(own[0] ?? queued.get(projectId)),
+        current: currentJson(own[0] ?? queued.get(projectId), waiting.get(projectId)),
         approvals: own.filter(({ state }) => state === "waiting").length,
         runs: (runsOf.get(projectId) ?? []).map(runJson),
         last30Days: periodJson(periods.find(({ isCurrent }) => isCurrent)),
@@ -162,7 +172,7 @@ function liveJson(serving: ServingTask | undefined) {
   return { ...briefJson(serving.task), since: serving.since?.toISOString() ?? null };
 }
 
-function currentJson(task: Task | undefined) {
+function currentJson(task: Task | undefined, waiting: string | undefined) {
   if (task === undefined) return null;
   const stage = task.stages.find(({ state }) => state === "running");
   const since = stage?.startedAt ?? task.startedAt ?? task.createdAt;
@@ -171,6 +181,7 @@ function currentJson(task: Task | undefined) {
     state: task.state,
     stage: stage?.name ?? null,
     since: since.toISOString(),
+    ...(waiting === undefined ? {} : { waiting, waitingParts: reasonParts(waiting) }),
   };
 }
 

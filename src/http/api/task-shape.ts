@@ -44,6 +44,14 @@ const taskStage = z.object({
 
 export const taskState = z.enum(taskStates);
 
+export const waitingFields = {
+  waitingParts: reasonPartsShape.optional(),
+  waiting: z.string().optional().openapi({
+    description: "Why no runner can take the queued task; absent otherwise.",
+    example: "waiting: no runner has the labels gpu",
+  }),
+};
+
 /** The output of task/queue/task-json.ts. */
 export const taskShape = z
   .object({
@@ -90,11 +98,7 @@ export const taskShape = z
       .openapi({ description: "The delivery that asked for it; null: none did." }),
     approval: approvalShape,
     queuePosition: z.number().int().optional().openapi({ description: "While it is queued." }),
-    waitingParts: reasonPartsShape.optional(),
-    waiting: z.string().optional().openapi({
-      description: "Why no runner can take the queued task; absent otherwise.",
-      example: "waiting: no runner has the labels gpu",
-    }),
+    ...waitingFields,
     deliveryId: id.optional(),
     links: z
       .object({
