@@ -27,7 +27,7 @@ test("invalid times in the address are ignored, and the list is shown", async ()
   for (const query of ["from=abc", "from=20265-01-01T01:01", "to=99999"]) {
     await go(`/deliveries?${query}`);
     await page.getByText("No delivery matches the filters").waitFor();
-    await page.getByRole("button", { name: "Replay the filtered deliveries…" }).waitFor();
+    await page.getByRole("button", { name: "Replay these…" }).waitFor();
   }
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.waitForURL("**/deliveries");

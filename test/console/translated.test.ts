@@ -86,7 +86,7 @@ test("a reason of any length is shown completely, on a phone too, where the filt
 test("a bulk replay shows the outcome of each delivery before it runs", async () => {
   const { page, go, close } = await openConsole(browser, server.url, { ...wide, locale: "en-US" });
   await go("/deliveries?search=late-idea");
-  await page.getByRole("button", { name: "Replay the filtered deliveries…" }).click();
+  await page.getByRole("button", { name: "Replay these…" }).click();
   const list = page.getByRole("list", { name: "Expected outcomes" });
   await list.getByText("ignored").waitFor();
   await list.getByText("The branch late-idea matches none of", { exact: false }).waitFor();

@@ -21,7 +21,10 @@ test("a real signed delivery appears live without a reload, and its trace explai
   await detail.getByText("The branch docs matches none of main, release/**.").first().waitFor();
   expect(page.url()).toContain("delivery=");
   await detail.getByRole("button", { name: "Replay" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Replay the delivery" }).click();
+  await page
+    .getByRole("dialog", { name: /^Replay delivery/ })
+    .getByRole("button", { name: "Replay the delivery" })
+    .click();
   await page.getByText("Replayed as delivery").waitFor();
 }, 60_000);
 
@@ -140,6 +143,6 @@ test("filters of deliveries stay in the address bar and survive a reload", async
   await page.reload();
   await page.getByText("Who sent this?").waitFor();
   expect(await page.getByText("Fix a typo").count()).toBe(0);
-  await page.getByRole("button", { name: "Replay the filtered deliveries…" }).click();
+  await page.getByRole("button", { name: "Replay these…" }).click();
   await page.getByText(/\d+ deliver(y|ies) found\. \d+ would be replayed\./).waitFor();
 }, 60_000);

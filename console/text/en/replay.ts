@@ -10,7 +10,7 @@ export const replay = {
   oneTextUnjudged:
     "The current rules are applied again, without signature and debounce. It may start a deploy.",
   oneUnverified: "Its signature failed: the sender is unknown. Replay it only if you know who sent it.",
-  many: "Replay the filtered deliveries…",
+  many: "Replay these…",
   manyTitle: "Replay the filtered deliveries",
   manyText:
     "The latest delivery of each branch or tag is replayed, at most one hundred at a time. The list shows what each would do by the current rules.",

@@ -10,7 +10,7 @@ export const replay: Translated<typeof english> = {
   oneText: "将重新应用当前规则，但不检查签名、去抖和事件列表。可能会启动一次部署。",
   oneTextUnjudged: "将重新应用当前规则，但不检查签名和去抖。可能会启动一次部署。",
   oneUnverified: "其签名验证失败，发送者未知。只有在您知道发送者时才重放。",
-  many: "重放筛选出的投递…",
+  many: "重放这些…",
   manyTitle: "重放筛选出的投递",
   manyText: "将重放每个分支或标签的最新投递，每次最多一百个。列表显示每个投递按当前规则的结果。",
   manyFailed: "无法重放这些投递",
