@@ -25,7 +25,7 @@ test("a task that no runner may take shows the reason, in lists and on its page,
   );
   const { id } = await server.run(projectId);
   const reason = "waiting: no runner has the labels gpu, arm64";
-  for (const path of ["/tasks", `/projects/${projectId}/tasks`]) {
+  for (const path of ["/", "/tasks", `/projects/${projectId}/tasks`]) {
     await go(path);
     await page.locator("main .waiting", { hasText: reason }).first().waitFor();
   }
