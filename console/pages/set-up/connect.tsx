@@ -1,4 +1,4 @@
-import { Button, Group, List, Select, Text } from "@mantine/core";
+import { Button, Group, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
@@ -19,6 +19,7 @@ import { shortRef } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
 import { Arrival } from "../webhook/arrival.tsx";
+import { HostSteps } from "../webhook/host-steps.tsx";
 import { hostChoices, hosts, isHostName } from "../webhook/hosts.ts";
 import { safeStart } from "../webhook/safe-start.ts";
 import { formatFor } from "../webhook/secret-format.ts";
@@ -136,16 +137,7 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
               </Group>
             )}
           </div>
-          <div className="instructions">
-            <Text size="sm" fw={600} mb={4}>
-              {host.heading ?? t("webhook.hostSteps", { host: host.name })}
-            </Text>
-            <List type="ordered" size="sm" spacing={4}>
-              {host.steps.map((step) => (
-                <List.Item key={step}>{step}</List.Item>
-              ))}
-            </List>
-          </div>
+          <HostSteps host={host} />
         </div>
       </Panel>
       <Panel title={t("setUp.waiting")}>

@@ -1,4 +1,4 @@
-import { List, Select, Text, TextInput } from "@mantine/core";
+import { Select, Text, TextInput } from "@mantine/core";
 import { CopyBlock } from "../../components/copy-text.tsx";
 import { Panel } from "../../components/page.tsx";
 import { FormFoot } from "../../components/save-bar.tsx";
@@ -6,6 +6,7 @@ import type { TextName, TextProps } from "../../draft.ts";
 import type { Webhook } from "../../shapes.ts";
 import { t } from "../../text/text.ts";
 import { useWebhookDraft } from "../../webhook-query.ts";
+import { HostSteps } from "./host-steps.tsx";
 import { hostChoices, hosts, isHostName } from "./hosts.ts";
 import { sendCommand } from "./send-command.ts";
 
@@ -25,21 +26,13 @@ export function HostPanel({ webhook }: { webhook: Webhook }) {
           value={draft.value.provider}
           onChange={(name) => isHostName(name) && draft.set({ provider: name })}
         />
-        <div className="instructions">
-          <Text size="sm" fw={600} mb={4}>
-            {host.heading ?? t("webhook.hostSteps", { host: host.name })}
-          </Text>
-          <List type="ordered" size="sm" spacing={4}>
-            {host.steps.map((step) => (
-              <List.Item key={step}>{step}</List.Item>
-            ))}
-          </List>
+        <HostSteps host={host}>
           {draft.value.provider !== "generic" && (
             <Text size="sm" c="dimmed" mt={6}>
               {t("webhook.hostProof", { proof: host.proof })}
             </Text>
           )}
-        </div>
+        </HostSteps>
         {draft.value.provider === "generic" && (
           <>
             <GenericFields {...draft} />
