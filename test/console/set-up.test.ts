@@ -121,6 +121,12 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await page.getByText("The webhook at the Git host is as it should be").waitFor();
   expect(gitea.hooks.size).toBe(1);
 
+  await go("/projects/new");
+  await page.getByLabel("Your repositories").click();
+  await page.getByRole("option", { name: "ann/shop" }).click();
+  expect(await page.getByLabel("Clone URL").inputValue()).toBe(gitea.cloneUrl);
+  await page.getByLabel("Clone URL").fill("");
+
   await go(`/projects/${id}/settings/delete`);
   await page.getByRole("button", { name: "Delete the project" }).click();
   await dialog.getByLabel(`Also delete the webhook and the deploy key at ${gitea.origin}`).waitFor();

@@ -66,7 +66,13 @@ function github(prefix: string, authorization: string, type: string | null) {
     });
     if (method === "GET" && path === `${prefix}/user/repos`)
       return Response.json([
-        { full_name: "ann/shop", clone_url: "c", ssh_url: "s", private: true, permissions: { admin: true } },
+        {
+          full_name: "ann/shop",
+          clone_url: `http://${headers.get("host")}/ann/shop.git`,
+          ssh_url: "s",
+          private: true,
+          permissions: { admin: true },
+        },
         { full_name: "bob/x", clone_url: "c", ssh_url: "s", private: false, permissions: { admin: false } },
       ]);
     const at = itemIn(path, `${prefix}/repos/ann/shop`);

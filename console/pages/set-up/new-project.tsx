@@ -104,6 +104,7 @@ export default function NewProject() {
       <form onSubmit={submit} className="stack">
         <RepositoryStep
           urlField={text("url", "git.url")}
+          onUrl={(url) => set({ url })}
           fields={typed}
           credential={checked}
           onCredential={(credential, isChecked) => {

@@ -8,6 +8,7 @@ import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
 import { t } from "../../text/text.ts";
 import { hosts } from "../webhook/hosts.ts";
+import { RepositoryChooser } from "./repository-chooser.tsx";
 
 export type Inspected = InferResponseType<typeof api.repositories.inspect.$post, 200>;
 export type Preset = Inspected["presets"][number];
@@ -41,12 +42,14 @@ export function credentialOf(url: string, { username, token, privateKey }: Crede
 /** Clone URL and credential, checked against the repository while the user types. */
 export function RepositoryStep({
   urlField,
+  onUrl,
   fields,
   credential,
   onCredential,
   onInspected,
 }: {
   urlField: TextProps;
+  onUrl: (url: string) => void;
   /** What the user typed. */
   fields: CredentialFields;
   /** What is checked: changes when the user asks for it. */
@@ -76,6 +79,7 @@ export function RepositoryStep({
   return (
     <Panel title={t("setUp.repository")}>
       <div className="form">
+        <RepositoryChooser onChosen={onUrl} />
         <TextInput
           label={t("setUp.cloneUrl")}
           description={t("setUp.cloneUrlHint")}

@@ -59,4 +59,9 @@ export const setUp = {
   deployNow: "Start a deploy now",
   later: "Go to the project",
   prepareFailed: "Couldn't prepare the webhook",
+  choose: "Your repositories",
+  chooseHint: "Those that your tokens for Git hosts may manage.",
+  choosePlaceholder: "Choose one, or paste a clone URL below",
+  chooseNothing: "No repository has this name.",
+  notListed: "Couldn't list the repositories of {origins}",
 } as const;

@@ -56,4 +56,9 @@ export const setUp: Translated<typeof english> = {
   deployNow: "立即开始部署",
   later: "前往项目",
   prepareFailed: "无法准备 Webhook",
+  choose: "你的仓库",
+  chooseHint: "你的 Git 托管令牌可以管理的仓库。",
+  choosePlaceholder: "选择一个，或在下面粘贴克隆地址",
+  chooseNothing: "没有叫这个名称的仓库。",
+  notListed: "无法列出 {origins} 的仓库",
 };
