@@ -160,8 +160,10 @@ test("a rollback waits without a build, and deploys from the kept workspace", as
 test("a task that waits holds no place of a runner and no later task of its project", async () => {
   const { id } = await guarded();
   const waiting = await Promise.all([requested(id), requested(id), requested(id)]);
-  const metrics = await (await fetch(`${server.url}/metrics`)).text();
-  expect(metrics).toMatch(/slipway_tasks\{state="running"\} 0/);
+  await eventually("no task is with a runner", async () => {
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    return metrics.includes('slipway_tasks{state="running"} 0');
+  });
   await server.reach((await server.run(id, { actions: { deploy: false } })).id, "success");
   for (const task of waiting) expect((await server.task(task.id)).state).toBe("waiting");
   // Canceling is another way to end a request.
