@@ -122,7 +122,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   expect(gitea.hooks.size).toBe(1);
 
   await go("/projects/new");
-  await page.getByLabel("Your repositories").click();
+  await page.getByLabel("Your repositories").first().click();
   await page.getByRole("option", { name: "ann/shop" }).click();
   expect(await page.getByLabel("Clone URL").inputValue()).toBe(gitea.cloneUrl);
   await page.getByLabel("Clone URL").fill("");
