@@ -12,9 +12,17 @@ import { ConfirmButton } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 
 /** What a manager can do with a task. Each action that deploys or stops something asks for confirmation. */
-export function TaskActions({ task, isFinished }: { task: Task; isFinished: boolean }) {
+export function TaskActions({
+  task,
+  isFinished,
+  isServing,
+}: {
+  task: Task;
+  isFinished: boolean;
+  isServing: boolean;
+}) {
   if (task.state === "waiting") return <ApprovalAnswer task={task} />;
-  return isFinished ? <Repeat task={task} /> : <Cancel task={task} />;
+  return isFinished ? <Repeat task={task} isServing={isServing} /> : <Cancel task={task} />;
 }
 
 function Cancel({ task }: { task: Task }) {
@@ -34,7 +42,7 @@ function Cancel({ task }: { task: Task }) {
   );
 }
 
-function Repeat({ task }: { task: Task }) {
+function Repeat({ task, isServing }: { task: Task; isServing: boolean }) {
   const rerun = useRerunTask(task.id);
   const rollback = useRollback(task.projectId);
   return (
@@ -48,7 +56,7 @@ function Repeat({ task }: { task: Task }) {
       >
         {t("task.rerunAbout")}
       </ConfirmButton>
-      {task.commit !== null && task.state === "success" && (
+      {!isServing && task.commit !== null && task.state === "success" && (
         <ConfirmButton
           label={t("task.redeploy")}
           title={t("task.redeployTitle", { commit: visible(shortCommit(task.commit)) })}

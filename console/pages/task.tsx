@@ -65,7 +65,9 @@ function TaskView({ task }: { task: Task }) {
         about={<Commit task={task} />}
       >
         {!isFinished && <WatchButton task={task} projectName={projectName} />}
-        {project.data?.permission === "manage" && <TaskActions task={task} isFinished={isFinished} />}
+        {project.data?.permission === "manage" && (
+          <TaskActions task={task} isFinished={isFinished} isServing={isServing} />
+        )}
       </PageHead>
       <div className="stack">
         <TaskFacts task={task} isFinished={isFinished} isServing={isServing} />

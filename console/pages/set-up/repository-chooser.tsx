@@ -38,7 +38,6 @@ export function RepositoryChooser({ onChosen }: { onChosen: (cloneUrl: string) =
       data={choices}
       searchable
       limit={200}
-      maw={520}
       value={null}
       onChange={(url) => url !== null && onChosen(url)}
     />
