@@ -11,7 +11,7 @@ import { type Keepers, operation } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { priorityOf } from "../../task/queue/queue.ts";
 import type { Outcome } from "./outcome.ts";
-import { countedRequest, overSharedRate } from "./project-rate.ts";
+import { countedRequest, dueLimit, overSharedRate, type SharedLimit } from "./project-rate.ts";
 import type { Known } from "./record.ts";
 import { joinSameChange, repeatedWithinMs } from "./repeated-push.ts";
 import { checkRepository } from "./repository-check.ts";
@@ -38,7 +38,7 @@ export interface ArrivedDelivery {
   steps: TraceStep[];
   filtered: Filtered;
   /** The limit over all instances; null where this instance alone counts. */
-  sharedLimit: { bucket: RateBucket; perMinute: number } | null;
+  sharedLimit: SharedLimit | null;
   /** Whether the task's place in the queue must be counted. */
   countsPlace: boolean;
   tips: TipRules | null;
@@ -62,7 +62,7 @@ export interface Accepted extends Written {
   /** Null: the caller has it. To hand it to another thread costs as much as the rest of the result. */
   project: Project | null;
   /** The count so far for the limit over all instances; null: it was not counted. */
-  counted: ({ bucket: RateBucket } & Situation["counted"]) | null;
+  counted: ({ bucket: RateBucket; at: Date } & Situation["counted"]) | null;
 }
 
 /** A decision is repeated if the task that it relies on was claimed meanwhile. */
@@ -77,13 +77,14 @@ export const acceptDelivery = operation(
   "acceptDelivery",
   async (keepers, arrived: ArrivedDelivery): Promise<Accepted | "changed" | "overtaken"> => {
     const now = keepers.now();
-    const { known, rules, filtered, sharedLimit, way, tips } = arrived;
+    const { known, rules, filtered, way, tips } = arrived;
+    const sharedLimit = dueLimit(arrived.sharedLimit, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const situation = await keepers.deliveries.situation(requestOf(arrived, now));
+      const situation = await keepers.deliveries.situation(requestOf({ ...arrived, sharedLimit }, now));
       if (situation?.configUpdatedAt?.getTime() !== rules.updatedAt.getTime()) return "changed";
       if (isOvertaken(tips, situation)) return "overtaken";
       const trace = newTrace(arrived.steps);
-      const decision = await decide(keepers, { ...arrived, situation, trace, now });
+      const decision = await decide(keepers, { ...arrived, sharedLimit, situation, trace, now });
       const written = await carryOut(
         keepers,
         { ...known, event: filtered.event, trace },
@@ -100,7 +101,7 @@ export const acceptDelivery = operation(
           ...written,
           projectVersion: situation.projectVersion,
           project: situation.projectVersion === arrived.projectVersion ? null : situation.project,
-          counted: sharedLimit && { bucket: sharedLimit.bucket, ...situation.counted },
+          counted: sharedLimit && { bucket: sharedLimit.bucket, at: now, ...situation.counted },
         };
     }
     throw new Fault("unavailable", `The tasks of project ${known.projectId} change too fast to decide.`);

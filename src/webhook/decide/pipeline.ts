@@ -102,7 +102,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       if (written === "overtaken") return answerOf(overtaken, 0);
       if (written !== "changed") {
         const { counted, project, projectVersion } = written;
-        if (counted) sharedCounts.counted(known.projectId, counted.bucket, counted.count);
+        if (counted) sharedCounts.counted(known.projectId, counted);
         if (project) projects.set(known.projectId, { version: projectVersion, project });
         return answerTo(written, project ?? kept?.project ?? hook.project);
       }
@@ -123,14 +123,13 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     const { event, trace, ...rest } = known;
     const { projectId } = rest;
     const bucket = bucketOf(event, hook.rules);
-    const isCounted = store.isShared && way.rate && sharedCounts.mustCount(projectId, bucket);
     return {
       way,
       rules: hookRulesOf(hook),
       known: rest,
       steps: trace.steps,
       filtered: event === null ? unreadable(problem) : filtered(hook, event, way),
-      sharedLimit: isCounted ? { bucket, perMinute: limitPerMinute } : null,
+      sharedLimit: store.isShared && way.rate ? sharedCounts.limitOf(projectId, bucket) : null,
       tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
       countsPlace: way.task && places.mustCount(projectId, store.now()),
       projectVersion,

@@ -59,7 +59,7 @@ export function countedRequest(
  */
 export function overSharedRate(
   { count, oldest }: Situation["counted"],
-  limit: { bucket: RateBucket; perMinute: number },
+  limit: SharedLimit,
   trace: Trace,
   now: Date,
 ): Outcome | null {
@@ -72,16 +72,36 @@ const mostPerMs = 10;
 const longestPauseMs = 10_000;
 const maxProjects = 10_000;
 
-/** Skips the count over all instances while the limit cannot be reached. */
+/** The limit over all instances. */
+export interface SharedLimit {
+  bucket: RateBucket;
+  perMinute: number;
+  /** Until then the limit cannot be reached, so nothing is counted; null: unknown. */
+  freeUntil: Date | null;
+}
+
+/**
+ * The limit, if it must be counted now. A delivery may wait for its lock while others are accepted, so this is decided
+ * with the lock held. A time further ahead than any pause was computed before a clock was set back.
+ */
+export function dueLimit(limit: SharedLimit | null, now: Date): SharedLimit | null {
+  const freeMs = (limit?.freeUntil?.getTime() ?? 0) - now.getTime();
+  return freeMs > 0 && freeMs <= longestPauseMs ? null : limit;
+}
+
+/** Remembers until when the limit of each project cannot be reached. */
 export function buildSharedCounts(limitPerMinute: number) {
-  const freeUntilMs = new Map<string, number>();
+  const freeUntil = new Map<string, Date>();
   return {
-    mustCount: (projectId: number, bucket: RateBucket) =>
-      performance.now() >= (freeUntilMs.get(`${projectId} ${bucket}`) ?? 0),
-    counted(projectId: number, bucket: RateBucket, count: number): void {
-      if (freeUntilMs.size >= maxProjects) freeUntilMs.clear();
+    limitOf: (projectId: number, bucket: RateBucket): SharedLimit => ({
+      bucket,
+      perMinute: limitPerMinute,
+      freeUntil: freeUntil.get(`${projectId} ${bucket}`) ?? null,
+    }),
+    counted(projectId: number, { bucket, count, at }: { bucket: RateBucket; count: number; at: Date }): void {
+      if (freeUntil.size >= maxProjects) freeUntil.clear();
       const pauseMs = Math.min((limitPerMinute - count) / mostPerMs, longestPauseMs);
-      freeUntilMs.set(`${projectId} ${bucket}`, performance.now() + pauseMs);
+      freeUntil.set(`${projectId} ${bucket}`, new Date(at.getTime() + pauseMs));
     },
   };
 }
