@@ -5,7 +5,7 @@ export interface Checkout {
   root: string;
 }
 
-/** This checkout, and the earlier one that `--before` names, whose packages must be installed. */
+/** This checkout, and the earlier checkout of `--before`, whose packages must be installed. */
 export function checkouts(): Checkout[] {
   const before = process.env.BENCH_BEFORE;
   const here = { name: "Slipway", root: resolve(import.meta.dir, "..") };

@@ -50,7 +50,7 @@ export const LogRows = memo(function LogRows({
   const [view, setView] = useState({ top: 0, height: 600, columns: 80 });
   const columns = isWrapped ? view.columns : null;
   const layout = useMemo(
-    // The log changes in place; its length stands for its content.
+    // The log changes in place, so its length is the dependency.
     () => (count < 0 ? null : new LogLayout(log, ({ from }) => collapsed.has(from), columns)),
     [log, count, collapsed, columns],
   );

@@ -105,7 +105,7 @@ export async function buildDeployPart(
   const facts = [
     `database: ${store.describe()}`,
     localRunner
-      ? `runner: local, ${config["tasks.concurrency"]} tasks side by side`
+      ? `runner: local, ${config["tasks.concurrency"]} tasks at the same time`
       : "runner: none on this machine; add one with `slipway runner`",
   ];
   const warnings = [...keyWarnings, ...baseUrlWarnings(config["server.baseUrl"])];

@@ -19,7 +19,7 @@ export function isRole(command: string | undefined): command is AppRole {
   return command !== undefined && Object.hasOwn(roles, command);
 }
 
-/** `start`, `push` and `deploy`, or only the one that is asked for. */
+/** `start`, `push` and `deploy`, or only the requested one. */
 export function addServeCommands(program: Command, only?: AppRole): void {
   for (const role of only ? [only] : (Object.keys(roles) as AppRole[])) {
     const command = addSettings(program.command(role)).description(roles[role]);

@@ -13,7 +13,7 @@ export class RemoteError extends Error {
 
 /** A branch or tag at the host. */
 export interface RemoteRef {
-  /** The commit; of an annotated tag, the one that it names. */
+  /** The commit; for an annotated tag, its commit, not the tag object. */
   commit: string;
   /** What the ref itself names: of an annotated tag, the tag. */
   object: string;
@@ -38,7 +38,7 @@ export interface RootFiles {
 export interface Remote {
   /** The branches, the tags, or both, by their full names. */
   refs(kinds: readonly ("heads" | "tags")[]): Promise<Map<string, RemoteRef>>;
-  /** The branches, and the one that a clone checks out; null: the repository is empty. */
+  /** The branches and the default branch; null: the repository is empty. */
   branches(): Promise<{ names: string[]; default: string | null }>;
   /** The files in the root of a ref, and the text of those that `wanted` names. */
   rootFiles(ref: string, wanted: readonly string[]): Promise<RootFiles>;

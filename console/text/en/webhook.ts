@@ -66,7 +66,7 @@ export const webhook = {
   removeSecretHint: "Without a secret, anybody who knows the address can start a deploy.",
   rules: "What starts a deploy",
   rulesAbout:
-    "The rules are applied from top to bottom. The first one that does not match ignores the delivery.",
+    "The rules are applied from top to bottom. The first rule that does not match ignores the delivery.",
   rulesSaved: "The rules are saved.",
   rulesNotSaved: "Couldn't save the rules",
   events: "Events",

@@ -3,7 +3,7 @@ export function workerName(instance: string, worker: number): string {
   return `${instance}.w${worker}`;
 }
 
-/** The name of the instance; one that is no worker's name is returned unchanged. */
+/** The instance of a worker; any other name is returned unchanged. */
 export function instanceOfWorker(name: string): string {
   return name.replace(/\.w\d+$/, "");
 }

@@ -55,7 +55,7 @@ interface Start {
 
 const settlePollMs = 100;
 
-/** Runs the start script and proves that its service is the one that answers. */
+/** Runs the start script and proves that its service answers. */
 export async function runStart(
   stage: Stage,
   context: StageContext,
