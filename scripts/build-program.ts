@@ -72,7 +72,8 @@ async function build(): Promise<number> {
     plugins: [selfContainedKafka, leanMetrics],
     define: { builtStoreThread: JSON.stringify(join(folder, "app/store-thread-program.js")) },
   });
-  const sources = Object.keys(metafile?.inputs ?? {}).map((path) => relative(root, resolve(root, path)));
+  // The bundler names its sources from the current folder, which may be any.
+  const sources = Object.keys(metafile?.inputs ?? {}).map((path) => relative(root, resolve(path)));
   const made = outputs.map(({ path }) => relative(root, path));
   const settings = [
     "package-lock.json",

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
@@ -19,6 +19,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { eventually } from "../support/eventually.ts";
 import { makeTestUser } from "../support/test-user.ts";
+
+// A build has the lowest priority, so it takes long beside other work.
+setDefaultTimeout(60_000);
 
 const repository = join(import.meta.dir, "../..");
 let root = "";
@@ -63,7 +66,7 @@ function write(path: string, content: string): void {
   utimesSync(join(root, path), before, before);
 }
 
-async function run(command: string[], options: { uid?: number; gid?: number } = {}): Promise<string> {
+async function run(command: string[], options: { cwd?: string } = {}): Promise<string> {
   const child = Bun.spawn(command, { ...options, stdout: "pipe", stderr: "pipe" });
   const [output, problems] = await Promise.all([
     new Response(child.stdout).text(),
@@ -74,7 +77,7 @@ async function run(command: string[], options: { uid?: number; gid?: number } = 
 }
 
 const slipway = (command = "version") => run([join(root, "bin/slipway"), command]);
-const build = () => run([bun, join(root, "scripts/build-program.ts")]);
+const build = (cwd = root) => run([bun, join(root, "scripts/build-program.ts")], { cwd });
 
 describe("bin/slipway", () => {
   test("runs the sources at first; a server has the program built for later starts", async () => {
@@ -93,6 +96,15 @@ describe("bin/slipway", () => {
     expect(await slipway()).toBe("source two");
     await build();
     expect(await slipway()).toBe("built two");
+  });
+
+  test("runs the sources after one of them changed, wherever the build was started", async () => {
+    for (const [index, cwd] of ["/", tmpdir(), repository, join(root, "src/app")].entries()) {
+      await build(cwd);
+      expect(await slipway()).toBe(index === 0 ? "built one" : `built changed ${index - 1}`);
+      write("src/text.ts", `export const text = "changed ${index}";\n`);
+      expect(await slipway()).toBe(`source changed ${index}`);
+    }
   });
 
   test("runs the sources of another version that replaced the folder, with the times that it had", async () => {
