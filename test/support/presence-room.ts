@@ -23,6 +23,8 @@ export class Room {
   /** Called when the queue has accepted an event, before the instance gets the confirmation. */
   onTold: (node: string) => void = () => {};
   said: PresenceMessage[] = [];
+  #batch: PresenceMessage[] = [];
+  #delivery: Promise<void> | null = null;
   #starts = 0;
 
   start(node: string): void {
@@ -64,11 +66,20 @@ export class Room {
         if (!this.#reaches(node)) throw new Error("the queue is away");
         const copy = JSON.parse(JSON.stringify(message)) as PresenceMessage;
         this.said.push(copy);
-        // As through a broker: never in the same turn of the event loop.
-        await Bun.sleep(0);
-        for (const [name, { presence }] of this.nodes) if (this.#reaches(name)) presence.receive(copy);
+        this.#batch.push(copy);
+        this.#delivery ??= this.#deliver();
+        await this.#delivery;
       },
     };
+  }
+
+  /** As through a broker: never in the same turn of the event loop, and the messages of one turn in one batch. */
+  async #deliver(): Promise<void> {
+    await Bun.sleep(0);
+    this.#delivery = null;
+    const batch = this.#batch.splice(0);
+    for (const [name, { presence }] of this.nodes)
+      if (this.#reaches(name)) for (const note of batch) presence.receive(note);
   }
 
   #node(node: string) {

@@ -62,7 +62,8 @@ export class ClusterPresence {
   #wasReady = false;
   /** Since when this instance certainly receives notes; null: it may have missed some. */
   #receivingSinceMs: number | null = null;
-  readonly #byeReturned = Promise.withResolvers<void>();
+  /** The own bye came back; true: after those of all others. A bye that follows in the same batch does not count. */
+  readonly #byeReturned = Promise.withResolvers<boolean>();
 
   constructor(parts: ClusterPresenceParts) {
     const { steady, node, boot, clock } = parts;
@@ -130,7 +131,8 @@ export class ClusterPresence {
     if (note.kind === "reports") this.#reporter.receive(note, isOwn);
     if (isOwn) {
       if (note.kind === "ask") this.#receivingSinceMs ??= this.#parts.steady.now();
-      if (note.kind === "bye" && note.boot === this.#parts.boot) this.#byeReturned.resolve();
+      if (note.kind === "bye" && note.boot === this.#parts.boot)
+        this.#byeReturned.resolve(this.nodeCount === 1);
       if (note.kind === "reports" && this.#reportingInstance() === this.#own) this.#reporter.flush();
       return;
     }
@@ -184,9 +186,10 @@ export class ClusterPresence {
     // Instances that end at the same time: the bye of the others may still be on its way. All receive the byes in one
     // order, so the one whose bye comes last knows it when that bye comes back.
     const waited = new AbortController();
-    if (isSent) await Promise.race([this.#byeReturned.promise, pause(byeReturnsWithinMs, waited.signal)]);
+    const limit = pause(isSent ? byeReturnsWithinMs : 0, waited.signal).then(() => this.nodeCount === 1);
+    const isLast = await Promise.race([this.#byeReturned.promise, limit]);
     waited.abort();
-    if (this.nodeCount === 1 && this.#own.mayTell) await this.#reporter.end();
+    if (isLast && this.#own.mayTell) await this.#reporter.end();
   }
 
   #resetTimeouts(nowMs: number): void {
