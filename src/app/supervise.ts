@@ -235,7 +235,6 @@ class Supervisor {
     const tooLong = setTimeout(() => this.#processes.killAll(), endWithinMs);
     await this.#processes.ended();
     clearTimeout(tooLong);
-    clearInterval(this.#timer);
     this.#endNow();
     this.#log.info("stopped");
   }
@@ -247,6 +246,8 @@ class Supervisor {
   }
 
   #endNow(): void {
+    // Otherwise it would keep a supervisor alive whose workers do not start.
+    clearInterval(this.#timer);
     this.#processes.stopping();
     this.#processes.killAll();
     this.#switchboard.close();

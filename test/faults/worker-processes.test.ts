@@ -44,7 +44,14 @@ const portOf = (url: string) => Number(new URL(url).port);
 
 /** Starts another server and returns how it ended. A server that listens is killed after a while. */
 async function startOther(role: "push" | "start", listen: string, more: string[] = []) {
-  const other = Bun.spawn(
+  const other = spawnOther(role, listen, more);
+  const stderr = await new Response(other.stderr).text();
+  await other.exited;
+  return { exitCode: other.exitCode, stderr };
+}
+
+function spawnOther(role: "push" | "start", listen: string, more: string[] = []) {
+  return Bun.spawn(
     [process.execPath, main, role, "--server-listen", listen, "--push-verify-uri", verify.url, ...more],
     {
       cwd: folder,
@@ -53,12 +60,9 @@ async function startOther(role: "push" | "start", listen: string, more: string[]
         HOME: folder,
         SLIPWAY_DATA_DIR: mkdtempSync(join(folder, "data-")),
       },
-      ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: 20_000, killSignal: "SIGKILL" },
+      ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: 50_000, killSignal: "SIGKILL" },
     },
   );
-  const stderr = await new Response(other.stderr).text();
-  await other.exited;
-  return { exitCode: other.exitCode, stderr };
 }
 
 const socketFolderOf = (url: string) => {
@@ -204,6 +208,46 @@ describe("a worker that ends", () => {
     expect(await exitCodeOf(push)).toBe(1);
     await client.ended();
   }, 60_000);
+});
+
+describe("a start", () => {
+  test("ends with an error when a worker ends before it serves", async () => {
+    const push = spawnOther("push", `127.0.0.1:${await freePort()}`, ["--workers", "2"]);
+    await eventually("a worker starts", () => childrenOf(push.pid).length > 0);
+    process.kill(childrenOf(push.pid)[0] ?? 0, "SIGKILL");
+    const stderr = await new Response(push.stderr).text();
+    await push.exited;
+    expect([push.exitCode, push.signalCode]).toEqual([1, null]);
+    expect(stderr).toContain("The gateway does not start: worker 1 ended with SIGKILL while it started.");
+  }, 60_000);
+
+  test("succeeds when a worker gets no time for some seconds while it loads the client of its queue", async () => {
+    const port = await freePort();
+    const push = spawnOther("push", `127.0.0.1:${port}`, [
+      ...["--workers", "2", "--push-cluster-enabled", "true", "--push-queue-url", "kafka://127.0.0.1:1"],
+    ]);
+    try {
+      const connected = () => readFileSync("/proc/net/unix", "utf8").match(socketsOf(port))?.length ?? 0;
+      await eventually("both workers have connected", () => connected() === 2);
+      const workers = childrenOf(push.pid);
+      for (const pid of workers) process.kill(pid, "SIGSTOP");
+      await Bun.sleep(3_000);
+      for (const pid of workers) process.kill(pid, "SIGCONT");
+      await eventually("it serves", async () =>
+        fetch(`http://127.0.0.1:${port}/livez`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      );
+      expect(childrenOf(push.pid)).toEqual(workers);
+    } finally {
+      push.kill("SIGKILL");
+      await push.exited;
+    }
+  }, 60_000);
+
+  /** The connected sockets of a supervisor in /proc/net/unix. */
+  const socketsOf = (port: number) => new RegExp(` 03 +\\d+ .*-${port}-.*workers\\.sock$`, "gm");
 });
 
 describe("a worker that hangs", () => {

@@ -50,7 +50,8 @@ interface Connection {
   helloTimer: ReturnType<typeof setTimeout>;
 }
 
-const helloWithinMs = 2_000;
+/** As long as a worker may be silent later: on a busy machine it may get no time between its connection and its hello. */
+const helloWithinMs = 10_000;
 const maxStrangers = 16;
 /** A worker that does not answer a question is left out. */
 const answerWithinMs = 2_000;

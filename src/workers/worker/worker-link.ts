@@ -68,6 +68,8 @@ export class WorkerLink {
     });
     link.#writer = new FrameWriter(link.#socket);
     link.send({ type: "hello", secret });
+    // At once: what the worker loads next may take seconds, and the supervisor does not wait for long.
+    link.#writer.flush();
     return link;
   }
 
