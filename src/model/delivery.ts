@@ -79,6 +79,8 @@ export interface NormalizedEvent {
   repository?: string[];
   /** The host's own delivery id. */
   hostDeliveryId: string | null;
+  /** Users who sent it by hand, as a test or a replay. Absent for a delivery of a host. */
+  sentBy?: string[];
   /** The other refs of a push that names several. Absent where it names one, as on most hosts. */
   otherRefs?: RefChange[];
 }

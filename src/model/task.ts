@@ -55,8 +55,10 @@ export interface TaskSource {
   event: EventName;
   /** Hosts announce one change in several ways: a new branch by `create` and `push`, a merge by both of its events. */
   announcedBy: "push" | "create" | "merge" | "request";
-  /** The account that pushed. */
+  /** The account that pushed, as the host names it; empty: unknown. */
   pusher: string;
+  /** Users who sent the delivery by hand, as a test or a replay; absent: nobody did. */
+  sentBy?: string[];
   /** Number of the merge request; empty: unknown, or none. */
   mergeRequest: string;
   targetBranch: string;

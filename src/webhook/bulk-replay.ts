@@ -55,7 +55,7 @@ export const maxReplayed = 100;
 
 export interface BulkReplayOptions {
   deliveries: Pick<DeliveryKeeper, "scan" | "overtaken" | "byId">;
-  replay(delivery: Delivery): Promise<{ body: DeliveryAnswer }>;
+  replay(delivery: Delivery, username: string): Promise<{ body: DeliveryAnswer }>;
   expect(delivery: Delivery): Promise<ExpectedOutcome>;
 }
 
@@ -65,6 +65,8 @@ export interface BulkOrder {
   after: DeliveryPlace | null;
   /** Only shows what would be replayed. */
   preview: boolean;
+  /** The user who replays. */
+  username: string;
   /** Called after each replay, before the next one. */
   onReplayed(delivery: Delivery, answer: DeliveryAnswer): Promise<void>;
 }
@@ -98,7 +100,10 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     return { taken, looked };
   }
 
-  async function itemOf(id: number, { preview, onReplayed }: BulkOrder): Promise<ReplayedItem | null> {
+  async function itemOf(
+    id: number,
+    { preview, username, onReplayed }: BulkOrder,
+  ): Promise<ReplayedItem | null> {
     const delivery = await deliveries.byId(id);
     if (delivery === null) return null;
     if (preview) return previewOf(delivery);
@@ -107,7 +112,7 @@ export function buildBulkReplays({ deliveries, replay, expect }: BulkReplayOptio
     if ((await deliveries.overtaken([id])).length > 0)
       return { delivery, expected, response: null, problem: overtakenMeanwhile };
     try {
-      const { body: response } = await replay(delivery);
+      const { body: response } = await replay(delivery, username);
       await onReplayed(delivery, response);
       return { delivery, expected, response, problem: isRefused(response) ? response.reason : null };
     } catch (error) {

@@ -17,7 +17,7 @@ export interface Replays {
    * Triggers a stored delivery again, ignoring signature, debounce and event list. Without `force`, the event list applies
    * to a delivery that was refused before its event was checked, and a delivery with a failed signature is not replayed.
    */
-  replay(delivery: Delivery, force: boolean): Promise<Answer>;
+  replay(delivery: Delivery, force: boolean, username: string): Promise<Answer>;
   /** Replays a list: nobody checked each delivery, so the event list applies and failed signatures are skipped. */
   replayMany: BulkReplays;
 }
@@ -30,9 +30,9 @@ export interface ReplaysOptions {
 }
 
 export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions): Replays {
-  async function replay(delivery: Delivery, force: boolean): Promise<Answer> {
+  async function replay(delivery: Delivery, force: boolean, username: string): Promise<Answer> {
     const wasJudged = force || !refusedUnjudged.includes(delivery.code);
-    const answer = await replayAs(wasJudged ? waysIn.replay : waysIn.judgedReplay, delivery, force);
+    const answer = await replayAs(wasJudged ? waysIn.replay : waysIn.judgedReplay, delivery, force, username);
     const { body } = answer;
     if (wasJudged || body.code !== "event_not_allowed") return answer;
     return { ...answer, body: { ...body, message: `${body.message} Replay it with \`force\` to build it.` } };
@@ -58,8 +58,9 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     return { status: outcomes[code].status, code, reason };
   }
 
-  async function replayAs(way: WayIn, delivery: Delivery, force: boolean): Promise<Answer> {
-    const event = replayableEvent(delivery, force);
+  async function replayAs(way: WayIn, delivery: Delivery, force: boolean, username: string): Promise<Answer> {
+    const stored = replayableEvent(delivery, force);
+    const event = { ...stored, sentBy: [...new Set([...(stored.sentBy ?? []), username])] };
     const hook = await hookOf(delivery);
     const { project } = hook;
     const known = {
@@ -83,7 +84,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
     replay,
     replayMany: buildBulkReplays({
       deliveries: store.deliveries,
-      replay: (delivery) => replayAs(waysIn.judgedReplay, delivery, false),
+      replay: (delivery, username) => replayAs(waysIn.judgedReplay, delivery, false, username),
       expect: expectedOf,
     }),
   };

@@ -54,7 +54,8 @@ export function buildTestDeliveries(pipeline: Pipeline, hooks: HookDirectory) {
       author: string,
       now: Date,
     ): Promise<Answer> {
-      const { event, text, payload } = sampleOf(project, config, input, author);
+      const { event: sample, text, payload } = sampleOf(project, config, input, author);
+      const event = { ...sample, sentBy: [author] };
       const hook = hooks.hookOf(config, project);
       const known: Known = {
         projectId: project.id,

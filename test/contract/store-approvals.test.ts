@@ -33,7 +33,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     return id;
   }
   const approve = (id: number) =>
-    store.run(answerApproval, { id, isApproved: true, username: "ann", comment: "" });
+    store.run(answerApproval, { id, isApproved: true, username: "ann", isAdmin: false, comment: "" });
   const later = new Date(Date.now() + 3_600_000);
 
   test("an expired one cannot be approved and is canceled; more than two hundred others stay", async () => {

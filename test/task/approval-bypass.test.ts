@@ -115,6 +115,45 @@ describe("an answer", () => {
     expect(deployed()).toEqual([`${commit} red 2`]);
   }, 30_000);
 
+  test("of the person who sent a test delivery or a replay in another name is refused with notByPusher", async () => {
+    const { id } = await guarded({ notByPusher: true });
+    const di = await memberOf(server, id, "tester-di");
+    const ed = await memberOf(server, id, "tester-ed");
+    const hook = `/api/projects/${id}/webhook`;
+    await admin.expect(200, "PUT", hook, { enabled: true, debounceSeconds: 0 });
+    const named = { dryRun: false, ref: "main", author: "tester-ed" };
+    const payload = { dryRun: false, payload: { event: "push", ref: "main", author: "somebody" } };
+    const tested: { taskId: number; deliveryId: number }[] = [];
+    for (const body of [named, payload]) {
+      const sent = await di.expect<{ taskId: number; deliveryId: number }>(202, "POST", `${hook}/test`, body);
+      await server.reach(sent.taskId, "waiting");
+      await answer(di, sent.taskId, "approve", 403);
+      tested.push(sent);
+    }
+    const [first, second] = tested;
+    const replay = `/api/webhooks/deliveries/${second?.deliveryId}/replay`;
+    const replayed = await admin.expect<{ taskId: number }>(202, "POST", replay);
+    await server.reach(replayed.taskId, "waiting");
+    await answer(di, replayed.taskId, "approve", 403);
+    await answer(admin, replayed.taskId, "approve", 403);
+    await answer(ed, Number(first?.taskId), "approve", 403);
+    await answer(ed, replayed.taskId, "approve");
+  }, 30_000);
+
+  test("to a push of an unknown account is an administrator's with notByPusher", async () => {
+    const { id } = await guarded({ notByPusher: true });
+    const fay = await memberOf(server, id, "unknown-fay");
+    const { url } = await admin.expect<{ url: string }>(200, "PUT", `/api/projects/${id}/webhook`, {
+      enabled: true,
+      debounceSeconds: 0,
+    });
+    const { body } = await deliverTo(url, { payload: { event: "push", ref: "main" } });
+    const pushed = await server.reach(Number(body.taskId), "waiting");
+    const refused = await answer(fay, pushed.id, "approve", 403);
+    expect(JSON.stringify(refused)).toContain("administrator");
+    await answer(admin, pushed.id, "approve");
+  }, 30_000);
+
   test("needs manage of this project, and a token that may write", async () => {
     const { id, deployed } = await guarded();
     const task = await requested(id);

@@ -227,7 +227,13 @@ test("a push that arrives while the list is being replayed is not undone by it",
       return answerOf({ code: "accepted", reason: "It fits." }, 3);
     },
   });
-  const bulk = await replayMany({ filter: {}, after: null, preview: false, onReplayed: async () => {} });
+  const bulk = await replayMany({
+    filter: {},
+    after: null,
+    preview: false,
+    username: "ann",
+    onReplayed: async () => {},
+  });
   expect(
     bulk.items.map(({ delivery, response, problem }) => [delivery.ref, response?.deliveryId, problem]),
   ).toEqual([

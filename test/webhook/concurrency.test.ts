@@ -118,7 +118,7 @@ for (const { name, make } of await availableDatabases())
         const { management, tests, replays } = first.part;
         for (let hit = 0; hit < 3; hit++) {
           const tested = await tests.run(project, await management.read(id), {}, "ann", new Date());
-          const replayed = await replays.replay(record, false);
+          const replayed = await replays.replay(record, false, "ann");
           expect([tested.httpStatus, replayed.httpStatus]).toEqual([202, 202]);
         }
         expect((await deliverTo(withOrigin(url, last), push)).status).toBe(202);

@@ -103,6 +103,10 @@ export const normalizedShape = z
       .array(z.string())
       .optional()
       .openapi({ description: "Addresses of the repository, as the host names it." }),
+    sentBy: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: "Users who sent it by hand, as a test or a replay." }),
     otherRefs: z
       .array(z.object(refChangeFields).openapi("RefChange"))
       .optional()

@@ -1,7 +1,7 @@
 import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delivery.ts";
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
 import type { Replays } from "../../webhook/replay.ts";
-import { type ApiContext, audit } from "./context.ts";
+import { type ApiContext, audit, callerOf } from "./context.ts";
 import {
   answerShape,
   codeShape,
@@ -124,7 +124,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
       const { id: deliveryId } = c.req.valid("param");
       const { force } = c.req.valid("json");
       const delivery = found(await deliveries.byId(deliveryId), `delivery ${deliveryId}`);
-      const answer = await replays.replay(delivery, force);
+      const answer = await replays.replay(delivery, force, callerOf(c).username);
       await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
       return c.json(...triggered(answer));
     })
@@ -134,6 +134,7 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
         filter: onlyGiven(filter),
         after: after ? placeOf(after) : null,
         preview,
+        username: callerOf(c).username,
         onReplayed: (delivery, { deliveryId }) => auditReplay(c, delivery, { deliveryId }),
       });
       const { next, items, ...counts } = bulk;

@@ -89,7 +89,11 @@ export const taskShape = z
       .object({
         event: z.enum(eventNames),
         announcedBy: z.enum(["push", "create", "merge", "request"]),
-        pusher: z.string(),
+        pusher: z.string().openapi({ description: "The account that pushed; empty: not known." }),
+        sentBy: z
+          .array(z.string())
+          .optional()
+          .openapi({ description: "Users who sent the delivery by hand, as a test or a replay." }),
         mergeRequest: z.string().openapi({ description: "Its number; empty: none, or not known." }),
         targetBranch: z.string(),
         fromFork: z.boolean(),

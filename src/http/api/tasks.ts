@@ -1,3 +1,4 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
@@ -209,7 +210,10 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
   }
 
   async function answered(c: ApiContext, task: Task, isApproved: boolean, comment: string) {
-    const now = await approvals.answer(task.id, isApproved, callerOf(c).username, comment);
+    const caller = callerOf(c);
+    const { username } = caller;
+    const isAdmin = actsAsAdmin(caller);
+    const now = await approvals.answer({ id: task.id, isApproved, username, isAdmin, comment });
     const { ref, commit } = now;
     await noted(c, isApproved ? "task.approve" : "task.reject", now, { ref, commit, comment });
     return written(now);

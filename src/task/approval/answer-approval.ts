@@ -6,17 +6,18 @@ import { reasonText } from "../../reason/reason.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
-interface Answer {
+export interface Answer {
   id: number;
   isApproved: boolean;
   username: string;
+  isAdmin: boolean;
   comment: string;
 }
 
 /** Approves or rejects a task that waits. What was approved is what was pinned, whatever the project says now. */
 export const answerApproval = operation(
   "answerApproval",
-  async (keepers, { id, isApproved, username, comment }: Answer): Promise<DecidedTask> => {
+  async (keepers, { id, isApproved, username, isAdmin, comment }: Answer): Promise<DecidedTask> => {
     const task = await keepers.tasks.byId(id);
     if (!task) throw new Fault("not_found", `There is no task ${id}.`);
     const { approval } = task;
@@ -25,7 +26,7 @@ export const answerApproval = operation(
     const now = keepers.now();
     const answered = { ...approval, by: username, at: now.toISOString(), comment };
     const said = comment.replaceAll(/\s+/g, " ").trim();
-    if (isApproved) await mayApprove(keepers, task, approval, username);
+    if (isApproved) await mayApprove(keepers, task, approval, { username, isAdmin });
     const decided = isApproved
       ? await decide(keepers, task, {
           state: "queued",
@@ -52,7 +53,7 @@ async function mayApprove(
   keepers: OperationKeepers,
   task: Task,
   approval: TaskApproval,
-  username: string,
+  { username, isAdmin }: Pick<Answer, "username" | "isAdmin">,
 ): Promise<void> {
   const project = await keepers.projects.byId(task.projectId);
   if (!project) throw new Fault("not_found", "The project was deleted meanwhile.");
@@ -61,6 +62,11 @@ async function mayApprove(
     throw new Fault(
       "forbidden",
       "The person who pushed or started a task may not approve it (deploy.notByPusher); ask another manager.",
+    );
+  if (mayNot && !isAdmin && isPusherUnknown(task))
+    throw new Fault(
+      "forbidden",
+      "It is not known who pushed this commit, so only an administrator may approve it (deploy.notByPusher).",
     );
   if (isExpired(approval, keepers.now()))
     throw new Fault("conflict", `The request of task ${task.id} has expired; run the task again.`);
@@ -140,5 +146,12 @@ function isExpired({ expiresAt }: TaskApproval, now: Date): boolean {
 
 /** Everybody whose work the task is: a repeat by another person does not hide the account that pushed. */
 function pushersOf({ triggeredBy, author, source }: Task): string[] {
-  return [triggeredBy, author, source?.pusher ?? ""].map((name) => name.toLowerCase());
+  return [triggeredBy, author, source?.pusher ?? "", ...(source?.sentBy ?? [])].map((name) =>
+    name.toLowerCase(),
+  );
+}
+
+/** A push that a poll found, or whose sender named no account. */
+function isPusherUnknown({ source }: Task): boolean {
+  return source !== null && source.pusher === "" && source.sentBy === undefined;
 }

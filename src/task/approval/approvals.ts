@@ -3,11 +3,11 @@ import type { Log } from "../../log.ts";
 import type { Store } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { TaskEvents } from "../events/task-events.ts";
-import { answerApproval, endApprovals } from "./answer-approval.ts";
+import { type Answer, answerApproval, endApprovals } from "./answer-approval.ts";
 
 /** Answers to tasks that wait for an approval. */
 export interface Approvals {
-  answer(id: number, isApproved: boolean, username: string, comment: string): Promise<Task>;
+  answer(answer: Answer): Promise<Task>;
   start(): void;
   stop(): void;
 }
@@ -30,8 +30,8 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
   }
 
   return {
-    async answer(id, isApproved, username, comment) {
-      const { task, line } = await store.run(answerApproval, { id, isApproved, username, comment });
+    async answer(answer) {
+      const { task, line } = await store.run(answerApproval, answer);
       events.logged(task, [line]);
       if (task.state === "queued") events.changed(task);
       else events.finished(task);

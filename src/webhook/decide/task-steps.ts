@@ -6,6 +6,7 @@ import type { NewTask, Task, TaskSource } from "../../model/task.ts";
 import type { Actions, WebhookConfig } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { newTaskOf, placeAtTheEnd, type QueuePlace, type TaskOrder } from "../../task/queue/queue.ts";
+import { pollEvent } from "../host/normalized.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
@@ -109,7 +110,7 @@ export function actionsFor(rules: HookRules, event: NormalizedEvent): Actions | 
   return event.event === "merge_request" ? (rules.mergeRequestActions ?? rules.actions) : rules.actions;
 }
 
-export function sourceOf({ event, rawEvent, author, mergeRequest }: NormalizedEvent): TaskSource {
+export function sourceOf({ event, rawEvent, author, mergeRequest, sentBy }: NormalizedEvent): TaskSource {
   const isMerged = mergeRequest?.isMerged === true;
   return {
     event: event ?? "push",
@@ -120,7 +121,9 @@ export function sourceOf({ event, rawEvent, author, mergeRequest }: NormalizedEv
       : rawEvent.toLowerCase() === "create"
         ? "create"
         : "push",
-    pusher: author,
+    // A poll knows the author of the commit, a text that the commit's maker chose, and not the account that pushed it.
+    pusher: rawEvent === pollEvent ? "" : author,
+    ...(sentBy === undefined ? {} : { sentBy }),
     mergeRequest: mergeRequest?.number ?? "",
     targetBranch: mergeRequest?.targetBranch ?? "",
     fromFork: mergeRequest?.fromFork === true && !isMerged,

@@ -3,6 +3,9 @@ import { isBranchOrTag, toFullRef, toShortRef } from "../../model/git/git-ref.ts
 import { reasonText } from "../../reason/reason.ts";
 import type { ChangedPaths } from "./changed-paths.ts";
 
+/** `rawEvent` of a push that a poll found. */
+export const pollEvent = "poll";
+
 /** An event before its payload is read. */
 const blank: NormalizedEvent = {
   event: null,

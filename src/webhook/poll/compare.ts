@@ -8,7 +8,7 @@ import type { Hook } from "../decide/hook-directory.ts";
 import type { Rules } from "../decide/rules.ts";
 import { newTrace } from "../decide/trace.ts";
 import { waysIn } from "../decide/ways-in.ts";
-import { normalized, refFieldsOf } from "../host/normalized.ts";
+import { normalized, pollEvent, refFieldsOf } from "../host/normalized.ts";
 import type { FoundTip } from "./poll-operations.ts";
 
 /** More matching branches and tags of one project are not polled. */
@@ -43,7 +43,7 @@ export function kindsOf({ events }: Rules): ("heads" | "tags")[] {
 
 /** An event of a ref, before its commit is known. */
 export function eventOf(ref: string, known: Partial<NormalizedEvent> = {}): NormalizedEvent {
-  return normalized({ ...refFieldsOf(ref, ""), rawEvent: "poll", ...known });
+  return normalized({ ...refFieldsOf(ref, ""), rawEvent: pollEvent, ...known });
 }
 
 export async function compare(
