@@ -144,6 +144,15 @@ for (const { name, make } of await availableDatabases())
       expect(await client.expect(200, "GET", "/api/host-tokens")).toEqual({ items: [] });
       expect(host.requests.length).toBe(calls);
 
+      // Nor by an API token of its owner, which could otherwise reach every repository of the host token.
+      const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+        name: "ci",
+        scopes: ["admin"],
+      });
+      for (const [method, body] of [["POST", { tokenId }], ["DELETE"]] as const)
+        expect((await server.as(token).request(method, path, body)).status).toBe(403);
+      expect(host.requests.length).toBe(calls);
+
       const elsewhere = await newProject(other.cloneUrl);
       const wrong = await server.admin.request("POST", `/api/projects/${elsewhere}/host-hook`, { tokenId });
       expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining(other.origin)]);

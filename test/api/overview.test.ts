@@ -137,6 +137,18 @@ test("the overview has the visible projects only, and the gateway's figures for 
   expect(none).toMatchObject({ counts: { projects: 0 }, projects: { items: [], total: 0 }, deploys: [] });
 });
 
+test("an administrator's token without the scope admin gets no users, gateway figures or isolation", async () => {
+  const { token: narrow } = await admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+    name: "narrow",
+    scopes: ["read", "write"],
+  });
+  const client = server.as(narrow);
+  expect((await find(client, "viewer")).users).toEqual([]);
+  const shown = await client.expect<Overview>(200, "GET", "/api/overview");
+  expect([shown.counts.projects, shown.gateway, shown.notices.isolation]).toEqual([2, null, null]);
+  expect(await client.expect<object>(200, "GET", "/api/notices")).toMatchObject({ isolation: null });
+});
+
 test("an overview is compressed for clients that accept it", async () => {
   const get = async (encoding: string) => {
     const response = await fetch(`${server.url}/api/overview`, {

@@ -1,3 +1,4 @@
+import { Fault } from "../../errors.ts";
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
@@ -33,7 +34,7 @@ const readHook = route("get", "/projects/{id}/host-hook", {
 const connectHook = route("post", "/projects/{id}/host-hook", {
   summary: "Create or repair the webhook at the Git host",
   description:
-    "With a token of the caller for the server of the repository. The webhook gets a new secret, is created (or changed, if it is still " +
+    "With a token of the caller for the server of the repository; an API token of Slipway may not use it. The webhook gets a new secret, is created (or changed, if it is still " +
     "there) and read back. With `deployKey`, a read-only ed25519 key is created and stored as the clone credential. Needs `server.baseUrl`.",
   access: manage,
   request: { params, body: jsonBody(strict({ tokenId: id, deployKey: z.boolean().default(false) })) },
@@ -69,7 +70,7 @@ export function hostHooksApi(hooks: HostHooks) {
     })
     .openapi(connectHook, async (c) => {
       const project = projectOf(c);
-      const hook = await hooks.connect(project, callerOf(c).userId, c.req.valid("json"), (changes) =>
+      const hook = await hooks.connect(project, tokenOwnerOf(c), c.req.valid("json"), (changes) =>
         auditEntry(c, projectChange("host-hook.connect", project, { ...changes })),
       );
       return c.json(hookJson(hook), 200);
@@ -77,10 +78,20 @@ export function hostHooksApi(hooks: HostHooks) {
     .openapi(checkHook, async (c) => c.json(hookJson(await hooks.check((await hookOf(c)).hook)), 200))
     .openapi(deleteHook, async (c) => {
       const { project, hook } = await hookOf(c);
-      await hooks.disconnect(hook, callerOf(c).userId);
+      await hooks.disconnect(hook, tokenOwnerOf(c));
       await auditProject(c, "host-hook.delete", project, { origin: hook.origin, path: hook.path });
       return c.body(null, 204);
     });
+}
+
+/** The user whose host token is used. An API token of the user could otherwise reach every repository of the host token. */
+function tokenOwnerOf(c: ApiContext): number {
+  const { userId, sessionId } = callerOf(c);
+  if (sessionId !== null) return userId;
+  throw new Fault(
+    "forbidden",
+    "An API token may not use your token for the Git host; sign in with username and password.",
+  );
 }
 
 function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {

@@ -1,3 +1,4 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Keepers } from "../../model/store.ts";
 import { isolationOf } from "../../task/isolation.ts";
 import { type ApiContext, callerOf } from "./context.ts";
@@ -48,7 +49,7 @@ export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
       items: waiting.items.map(({ id: taskId, projectId }) => ({ taskId, projectId })),
       total: waiting.total,
     },
-    isolation: caller.role === "admin" ? await isolationOf(keepers) : null,
+    isolation: actsAsAdmin(caller) ? await isolationOf(keepers) : null,
   };
 }
 

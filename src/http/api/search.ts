@@ -1,3 +1,4 @@
+import { actsAsAdmin } from "../../account/permissions.ts";
 import type { FoundTask, SearchRequest } from "../../model/console/search.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -94,7 +95,7 @@ export function searchApi({ search, tasks, deliveries }: SearchKeepers) {
       taskByNumber(numberIn(wanted), isVisible),
       search.tasks(request),
       deliveriesOf(request),
-      caller.role === "admin" ? search.users(request) : [],
+      actsAsAdmin(caller) ? search.users(request) : [],
     ]);
     const listed = [...numbered, ...worded.filter(({ id: taskId }) => taskId !== numbered[0]?.id)];
     const named = [...branches, ...commits, ...listed].map(({ projectId }) => projectId);
