@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addHookCommands } from "./hook-commands.ts";
+import { textValue } from "./option-values.ts";
 import { print, type Row, table } from "./output.ts";
 import { addReleaseCommands } from "./release-commands.ts";
 import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
@@ -35,8 +36,8 @@ function addProject(program: Command): void {
     .option("--build <script>", "script of the build stage")
     .option("--deploy <script>", "script of the deploy stage")
     .option("--start <script>", "script of the start stage")
-    .option("--image <image>", "container image in which the stages run")
-    .option("--isolation <level>", "weakest isolation of its runners: none, user or container")
+    .option("--image <image>", "container image in which the stages run", textValue)
+    .option("--isolation <level>", "weakest isolation of its runners: none, user or container", textValue)
     .action(async (name: string, gitUrl: string, options: RemoteOptions & Record<string, string>) => {
       const stages = Object.fromEntries(
         ["build", "deploy", "start"].flatMap((stage) =>
@@ -51,8 +52,8 @@ function addProject(program: Command): void {
     });
   addRemote(project.command("run <projectId>"))
     .description("start a task by hand; with --commit an earlier commit is deployed again")
-    .option("--ref <ref>", "branch or tag; the project's own otherwise")
-    .option("--commit <sha>", "commit to build")
+    .option("--ref <ref>", "branch or tag; the project's own otherwise", textValue)
+    .option("--commit <sha>", "commit to build", textValue)
     .option(followFlags, followHelp)
     .action(async (projectId: string, options: FollowOptions & { ref?: string; commit?: string }) => {
       const body = {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { Fault, messageOf } from "../errors.ts";
+import { idValue, textValue } from "./option-values.ts";
 import { print, type Row, table, visible } from "./output.ts";
 import { addRemote, apiRemote, type List, type RemoteOptions, segment } from "./remote.ts";
 
@@ -76,8 +77,8 @@ async function showPoll(projectId: string, options: RemoteOptions): Promise<void
 }
 
 interface Filters {
-  project?: string;
-  group?: string;
+  project?: number;
+  group?: number;
   status?: string;
   code?: string;
   from?: string;
@@ -87,16 +88,28 @@ interface Filters {
 
 function addFilters(command: Command): Command {
   return command
-    .option("--project <id>", "of one project")
-    .option("--group <id>", "of the projects of a group")
-    .option("--status <status>", "accepted, merged, ignored, rejected or failed")
-    .option("--code <code>", "such as branch_not_matched")
-    .option("--from <time>", "since then, such as 2026-01-31T09:30:00Z")
-    .option("--to <time>", "before then")
-    .option("--search <text>", "a ref or the host's delivery id, exactly; a commit, also shortened");
+    .option("--project <id>", "of one project", idValue)
+    .option("--group <id>", "of the projects of a group", idValue)
+    .option("--status <status>", "accepted, merged, ignored, rejected or failed", textValue)
+    .option("--code <code>", "such as branch_not_matched", textValue)
+    .option("--from <time>", "since then, such as 2026-01-31T09:30:00Z", textValue)
+    .option("--to <time>", "before then", textValue)
+    .option(
+      "--search <text>",
+      "a ref or the host's delivery id, exactly; a commit, also shortened",
+      textValue,
+    );
 }
 
-function filterOf({ project, group, status, code, from, to, search }: Filters): Record<string, string> {
+function filterOf({
+  project,
+  group,
+  status,
+  code,
+  from,
+  to,
+  search,
+}: Filters): Record<string, string | number> {
   const named = { projectId: project, groupId: group, status, code, from, to, search };
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -110,7 +123,8 @@ async function listDeliveries(
   options: RemoteOptions & Filters & { page: string; pageSize: string },
 ): Promise<void> {
   const { page, pageSize } = options;
-  const query = new URLSearchParams({ ...filterOf(options), page, pageSize });
+  const filter = Object.entries(filterOf(options)).map(([name, value]) => [name, String(value)]);
+  const query = new URLSearchParams({ ...Object.fromEntries(filter), page, pageSize });
   const list = await apiRemote(options).get<List<Row>>(`/api/webhooks/deliveries?${query}`);
   const columns = ["id", "created_at", "project_name", "event", "ref", "status", "task_id", "reason"];
   const rows = list.items.map((item) => ({
@@ -217,16 +231,12 @@ interface BulkReplay {
 }
 
 /** A preview shows the first hundred; a replay continues until no delivery is left. */
-async function replayMany(filter: Record<string, string>, options: ReplayOptions): Promise<void> {
-  const { projectId, groupId, ...rest } = filter;
-  const ids = Object.entries({ projectId, groupId }).flatMap(([name, id]) =>
-    id ? [[name, Number(id)]] : [],
-  );
+async function replayMany(filter: Record<string, string | number>, options: ReplayOptions): Promise<void> {
   const api = apiRemote(options);
   let after: string | null = null;
   let failed = 0;
   do {
-    const body = { filter: { ...rest, ...Object.fromEntries(ids) }, preview: !options.yes, after };
+    const body = { filter, preview: !options.yes, after };
     const bulk: BulkReplay = await api.send("POST", "/api/webhooks/deliveries/replay", body);
     const rows = bulk.items.map(({ delivery, response, problem }) => ({
       ...delivery,

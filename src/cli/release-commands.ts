@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { idValue } from "./option-values.ts";
 import { print, table } from "./output.ts";
 import { addRemote, apiRemote, type RemoteOptions, segment } from "./remote.ts";
 import { announce, type FollowOptions, followFlags, followHelp } from "./task-commands.ts";
@@ -30,10 +31,10 @@ export function addReleaseCommands(project: Command): void {
     });
   addRemote(project.command("rollback <projectId>"))
     .description("deploy an earlier release again: the previous release, or the release given by --to")
-    .option("--to <taskId>", "the task that built it, see `project releases`")
+    .option("--to <taskId>", "the task that built it, see `project releases`", idValue)
     .option(followFlags, followHelp)
-    .action(async (projectId: string, options: FollowOptions & { to?: string }) => {
-      const body = options.to === undefined ? {} : { taskId: Number(options.to) };
+    .action(async (projectId: string, options: FollowOptions & { to?: number }) => {
+      const body = options.to === undefined ? {} : { taskId: options.to };
       const path = `/api/projects/${segment(projectId)}/rollback`;
       await announce(
         await apiRemote(options).send<{ id: number; state: string }>("POST", path, body),
@@ -42,9 +43,9 @@ export function addReleaseCommands(project: Command): void {
     });
   addRemote(project.command("move <projectId>"))
     .description("let another runner take its tasks; what the earlier one has started is not stopped")
-    .option("--runner <runnerId>", "this one; any otherwise")
-    .action(async (projectId: string, options: RemoteOptions & { runner?: string }) => {
-      const body = { runnerId: options.runner === undefined ? null : Number(options.runner) };
+    .option("--runner <runnerId>", "this one; any otherwise", idValue)
+    .action(async (projectId: string, options: RemoteOptions & { runner?: number }) => {
+      const body = { runnerId: options.runner ?? null };
       const path = `/api/projects/${segment(projectId)}/move`;
       const moved = await apiRemote(options).send<{ homeRunnerId: number | null }>("POST", path, body);
       print(options, moved, () =>

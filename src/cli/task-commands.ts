@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { Fault } from "../errors.ts";
+import { idValue, textValue } from "./option-values.ts";
 import { print, printLogLine, type Row, table, visible, visibleLines } from "./output.ts";
 import { addRemote, apiRemote, type List, type Remote, type RemoteOptions, segment } from "./remote.ts";
 
@@ -27,8 +28,8 @@ export function addTaskCommands(program: Command): void {
   const task = program.command("task").description("what runs, and what ran");
   addRemote(task.command("list"))
     .description("tasks, newest first")
-    .option("--project <id>", "of one project")
-    .option("--state <state>", "such as queued, running or failed")
+    .option("--project <id>", "of one project", idValue)
+    .option("--state <state>", "such as queued, running or failed", textValue)
     .option("--page <number>", "page, from 1", "1")
     .action(listTasks);
   addRemote(task.command("show <taskId>")).description("one task and its stages").action(showTask);
@@ -66,12 +67,12 @@ export async function announce(task: { id: number; state: string }, options: Fol
 }
 
 async function listTasks(
-  options: RemoteOptions & { project?: string; state?: string; page: string },
+  options: RemoteOptions & { project?: number; state?: string; page: string },
 ): Promise<void> {
   const { project, state, page } = options;
   const query = new URLSearchParams({
     page,
-    ...(project === undefined ? {} : { projectId: project }),
+    ...(project === undefined ? {} : { projectId: String(project) }),
     ...(state === undefined ? {} : { state }),
   });
   const list = await apiRemote(options).get<List<TaskItem>>(`/api/tasks?${query}`);

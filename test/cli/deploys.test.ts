@@ -70,3 +70,33 @@ test("hook poll says when the repository was asked, and what came of it", async 
     (await slipway(["hook", "poll", String(gone)])).stdout.includes("error: "),
   );
 });
+
+test("an empty or wrong value of an option is refused: an unset shell variable must not change what is deployed", async () => {
+  const project = String(await server.project(repository.url, { deploy: "true" }));
+  for (let count = 0; count < 2; count++)
+    await server.reach((await server.run(Number(project))).id, "success");
+  const path = `/api/tasks?projectId=${project}`;
+  const before = await server.admin.expect<{ total: number }>(200, "GET", path);
+  const wrong = [
+    ["project", "rollback", project, "--to", "abc"],
+    ["project", "rollback", project, "--to", ""],
+    ["project", "move", project, "--runner", "abc"],
+    ["project", "run", project, "--commit", ""],
+    ["project", "run", project, "--ref", " "],
+    ["hook", "replay", "--project", "", "--status", "accepted", "--yes"],
+    ["hook", "replay", "--search", "", "--yes"],
+    ["project", "create", "shop", repository.url, "--isolation", ""],
+  ];
+  const ended = await Promise.all(wrong.map((args) => slipway(args)));
+  for (const { exitCode, stderr } of ended) {
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/It is empty; give a value|It must be an id/);
+  }
+  expect((await server.admin.expect<{ total: number }>(200, "GET", path)).total).toBe(before.total);
+  const { homeRunnerId } = await server.admin.expect<{ homeRunnerId: number | null }>(
+    200,
+    "GET",
+    `/api/projects/${project}`,
+  );
+  expect(homeRunnerId).not.toBeNull();
+});
