@@ -74,7 +74,10 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       if (needed === "admin" && caller.role !== "admin")
         throw new Fault("forbidden", "Only administrators may do this.");
       if (!hasScope(caller, scope))
-        throw new Fault("forbidden", `This API token lacks the scope "${scope}"; make one that has it.`);
+        throw new Fault(
+          "forbidden",
+          `This API token lacks the scope "${scope}"; create a token with this scope.`,
+        );
       if (typeof needed === "string") return { caller };
       if ("project" in needed) return { caller, project: await authorizeProject(caller, needed.project, id) };
       const group = await keepers.groups.byId(id);

@@ -1,3 +1,5 @@
+import { reasonText } from "../reason/reason.ts";
+
 interface SshAddress {
   host: string;
   /** Empty where the address names none. */
@@ -6,37 +8,28 @@ interface SshAddress {
   program: "runner" | "server";
 }
 
-/** What ssh says, in its own words, and what that means to the people of a project. */
+/** What ssh prints, and the explanation that the task shows. */
 const meanings: [said: RegExp, meaning: (address: SshAddress) => string][] = [
   [
     /REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed/i,
-    ({ host, program }) =>
-      `the SSH host key of ${host} is not the one that this ${program} knows: the host got a new one, or somebody stands in between; if it is the host's own, remove the old one from known_hosts on the ${program}'s machine (the log says how)`,
+    ({ host, program }) => reasonText("ssh_host_key", { host, program }),
   ],
-  [
-    /incorrect passphrase/i,
-    () => "the project's SSH key is protected by a passphrase; store one that has none",
-  ],
-  [
-    /Load key .*(invalid format|error in libcrypto|unsupported)/i,
-    () => "the project's SSH key cannot be read; store the whole private key, from BEGIN to END",
-  ],
+  [/incorrect passphrase/i, () => reasonText("ssh_passphrase")],
+  [/Load key .*(invalid format|error in libcrypto|unsupported)/i, () => reasonText("ssh_key_unreadable")],
   [
     /Permission denied \(/i,
     ({ host, user }) =>
-      user === ""
-        ? `${host} does not let the project's SSH key in, and the address names no user; most hosts want git@${host}`
-        : `${host} does not let the project's SSH key in as ${user}; add its public half there as a deploy key, or store the right one`,
+      user === "" ? reasonText("ssh_no_user", { host }) : reasonText("ssh_key_rejected", { host, user }),
   ],
-  [/Could not resolve hostname/i, ({ host }) => `the name ${host} is not known`],
-  [/Connection refused/i, ({ host }) => `${host} refused the SSH connection`],
+  [/Could not resolve hostname/i, ({ host }) => reasonText("ssh_unresolved", { host })],
+  [/Connection refused/i, ({ host }) => reasonText("ssh_refused", { host })],
   [
     /Connection timed out|Operation timed out|No route to host|Network is unreachable/i,
-    ({ host }) => `${host} could not be reached`,
+    ({ host }) => reasonText("ssh_unreachable", { host }),
   ],
 ];
 
-/** Why git could not fetch over ssh, for people; null where ssh gave no reason that we know. */
+/** Explains why git could not fetch over ssh; null for an unknown cause. */
 export function sshFault(
   output: string,
   { url, credential }: { url: string; credential: { type: string } | null },
@@ -46,7 +39,7 @@ export function sshFault(
   const hasKey = credential?.type === "ssh";
   if (address === null) return null;
   if (!hasKey && /Permission denied \(/i.test(output))
-    return `${address.host} asks for an SSH key and the project has none; store one with PUT /api/projects/<id>/credential`;
+    return reasonText("ssh_key_missing", { host: address.host });
   return meanings.find(([said]) => said.test(output))?.[1]({ ...address, program }) ?? null;
 }
 

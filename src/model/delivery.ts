@@ -175,7 +175,7 @@ export interface SituationRequest {
   now: Date;
   /** Live deliveries after `since` that count against a bucket of the rate, at most `limit`. */
   counted: { bucket: RateBucket; since: Date; limit: number } | null;
-  /** The debounce window that began after `since`; with a whole ref, the one that a push of it opened. */
+  /** The debounce window that began after `since`; with a full ref, only the window that a push of this ref opened. */
   window: { since: Date; rawRef: string | null } | null;
   /** The pushed ref whose last task is wanted, if it was created after `since`. */
   pushed: { rawRef: string; since: Date } | null;

@@ -166,6 +166,42 @@ export const reasonTexts = {
   health_failed: "The health check of {check} did not pass within {seconds} s: {found}",
   commit_unreachable: "commit {commit} is no longer reachable from {ref}",
   git_timeout: "git did not finish within {seconds} s",
+  port_held_task: "port {port} is still held by task {task} (commit {commit})",
+  port_held_process: "port {port} is held by {name} (process {pid}), which was running before this start",
+  port_held_user: "port {port} is held by a process of another user that was running before this start",
+  processes_exited: "all started processes have exited; last output: {output}",
+  processes_exited_silent: "all started processes have exited; there was no output",
+  held_and_exited: "{why}; all started processes have exited; last output: {output}",
+  held_and_exited_silent: "{why}; all started processes have exited; there was no output",
+  processes_left:
+    "{what} was ended, but not its processes {pids}: they belong to another user or hang in the kernel. End them by hand.",
+  no_container_engine:
+    "{stage} needs a container of {image}, but this runner has no container engine: install podman or docker there, or run the project on another runner.",
+  no_network_needs_container:
+    "{stage} must have no network, which needs a container: give the stage or the project an image.",
+  project_deleted: "The project has been deleted.",
+  git_url_changed:
+    "The project's git.url was changed after the approval was requested, and the commit must be built again; run it again.",
+  git_url_refused: "The project's git.url {why}.",
+  secret_unreadable: "The project's secret {name} cannot be opened: {message}",
+  ref_missing: "{ref} does not exist in {url}.",
+  branch_missing: "{ref} does not exist in {url} as a branch; a tag is named refs/tags/{tag}.",
+  fetch_failed: "git could not fetch {ref}: {why}",
+  checkout_failed: "The commit could not be checked out: {why}",
+  submodules_failed: "The submodules could not be fetched: {why}",
+  ssh_host_key:
+    "the SSH host key of {host} differs from the key in this {program}'s known_hosts: either the host has a new key, or the connection is intercepted; if the new key is the host's own, remove the old key from known_hosts on the {program}'s machine (the log shows the command)",
+  ssh_passphrase: "the project's SSH key is protected by a passphrase; store a key without a passphrase",
+  ssh_key_unreadable: "the project's SSH key cannot be read; store the whole private key, from BEGIN to END",
+  ssh_no_user:
+    "{host} rejects the project's SSH key, and the address names no user; most hosts expect git@{host}",
+  ssh_key_rejected:
+    "{host} rejects the project's SSH key for the user {user}; add its public key there as a deploy key, or store the right private key",
+  ssh_key_missing:
+    "{host} asks for an SSH key and the project has none; store one with PUT /api/projects/<id>/credential",
+  ssh_unresolved: "the host name {host} cannot be resolved",
+  ssh_refused: "{host} refused the SSH connection",
+  ssh_unreachable: "{host} could not be reached",
   runner_failed: "The runner failed: {message}",
   workspace_gone: "The built workspace is gone from this runner.",
   waiting: "waiting: {why}",

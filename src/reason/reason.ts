@@ -29,20 +29,18 @@ interface Template {
   names: string[];
 }
 
-const templates: Template[] = (Object.keys(reasonTexts) as ReasonCode[])
-  .map((code) => {
-    const pieces = reasonTexts[code].split(/\{(\w+)\}/);
-    return {
-      code,
-      fixed: pieces.filter((_, index) => index % 2 === 0),
-      names: pieces.filter((_, index) => index % 2 === 1),
-    };
-  })
-  // The template with the most fixed text goes first: its match is the least ambiguous.
-  .sort((a, b) => b.fixed.join("").length - a.fixed.join("").length);
+const templates: Template[] = (Object.keys(reasonTexts) as ReasonCode[]).map((code) => {
+  const pieces = reasonTexts[code].split(/\{(\w+)\}/);
+  return {
+    code,
+    fixed: pieces.filter((_, index) => index % 2 === 0),
+    names: pieces.filter((_, index) => index % 2 === 1),
+  };
+});
 
-const withCodes = (...codes: ReasonCode[]) => templates.filter(({ code }) => codes.includes(code));
-/** Sentences that follow another one. */
+const withCodes = (...codes: ReasonCode[]) =>
+  codes.flatMap((wanted) => templates.filter(({ code }) => code === wanted));
+/** Sentences that follow another one; the last of several comes first. */
 const lasts = withCodes("replaced", "aside_too_complex", "aside_others", "aside_none", "approval_again");
 /** Sentences that precede another one. */
 const firsts = withCodes("rolled_back", "still_serving", "rolling_back", "rollback_failed");
@@ -56,14 +54,14 @@ const nestedNames: readonly string[] = ["why", "files"];
 export function reasonParts(text: string): ReasonPart[] {
   for (const template of lasts) {
     const start = text.lastIndexOf(` ${template.fixed[0]}`);
-    const last = start > 0 ? matched(template, text.slice(start + 1)) : null;
+    const last = start > 0 ? matched(template, text.slice(start + 1))?.part : null;
     const before = last ? reasonParts(text.slice(0, start)) : [];
     if (last && before.length > 0) return [...before, last];
   }
   for (const template of firsts) {
     const ending = template.fixed.at(-1) ?? "";
     const end = text.indexOf(`${ending} `) + ending.length;
-    const first = end > ending.length ? matched(template, text.slice(0, end)) : null;
+    const first = end > ending.length ? matched(template, text.slice(0, end))?.part : null;
     const after = first ? reasonParts(text.slice(end + 1)) : [];
     if (first && after.length > 0) return [first, ...after];
   }
@@ -72,18 +70,26 @@ export function reasonParts(text: string): ReasonPart[] {
 }
 
 function partOf(text: string): ReasonPart | null {
-  for (const template of templates) {
-    const part = matched(template, text);
-    if (part) return part;
-  }
-  return null;
+  return leastFree(templates.map((template) => withParts(matched(template, text))))?.part ?? null;
+}
+
+/** A part that fits a text. */
+interface Match<Part = ReasonPart> {
+  part: Part;
+  /** Characters that are left to the values. The match with the fewest is the least ambiguous. */
+  free: number;
+}
+type InnerPart = { code: ReasonCode; values: Record<string, string> };
+
+function leastFree<Part>(matches: (Match<Part> | null)[]): Match<Part> | null {
+  return matches.reduce((best, match) => (match && (!best || match.free < best.free) ? match : best), null);
 }
 
 /** In linear time, because values may be long texts of strangers. */
-function matched({ code, fixed, names }: Template, text: string): ReasonPart | null {
+function matched({ code, fixed, names }: Template, text: string): Match<InnerPart> | null {
   const [first = "", ...others] = fixed;
   const last = others.pop();
-  if (last === undefined) return text === first ? { code, values: {} } : null;
+  if (last === undefined) return text === first ? { part: { code, values: {} }, free: 0 } : null;
   if (!text.startsWith(first) || !text.endsWith(last)) return null;
   const end = text.length - last.length;
   const found: string[] = [];
@@ -97,18 +103,22 @@ function matched({ code, fixed, names }: Template, text: string): ReasonPart | n
   if (position > end) return null;
   found.push(text.slice(position, end));
   if (found.includes("")) return null;
-  return {
-    code,
-    values: Object.fromEntries(names.map((name, index) => [name, readValue(name, found[index])])),
-  };
+  const values = Object.fromEntries(names.map((name, index) => [name, found[index] ?? ""]));
+  return { part: { code, values }, free: found.join("").length };
 }
 
-function readValue(name: string, text = ""): ReasonPart["values"][string] {
-  const part = nestedNames.includes(name) ? partOf(text) : null;
-  if (part === null) return text;
-  const values = Object.entries(part.values).map(([key, value]) => [
-    key,
-    typeof value === "string" ? value : written(value.code, value.values),
-  ]);
-  return { code: part.code, values: Object.fromEntries(values) };
+/** Recognises the parts inside the values. */
+function withParts(match: Match<InnerPart> | null): Match | null {
+  if (match === null) return null;
+  const values: ReasonPart["values"] = { ...match.part.values };
+  let { free } = match;
+  for (const name of nestedNames) {
+    const value = match.part.values[name];
+    const inner =
+      value === undefined ? null : leastFree(templates.map((template) => matched(template, value)));
+    if (value === undefined || inner === null) continue;
+    values[name] = inner.part;
+    free += inner.free - value.length;
+  }
+  return { part: { code: match.part.code, values }, free };
 }

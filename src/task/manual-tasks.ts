@@ -19,7 +19,7 @@ export interface ManualTasks {
     username: string,
   ): Promise<Task>;
   rerun(task: Task, project: Project, username: string): Promise<Task>;
-  /** Rolls back to an earlier release; null: the one that served before. A kept release runs without a build. */
+  /** Rolls back to an earlier release; null: the release that served before. A kept release runs without a build. */
   rollback(project: Project, toTaskId: number | null, username: string): Promise<Task>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
   cancel(task: Task, username: string): Promise<Task>;

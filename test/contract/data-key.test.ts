@@ -53,7 +53,7 @@ describe("the key of stored secrets", () => {
       message: expect.stringContaining(keyFile()),
     });
     expect(String(await failureOf(load(randomToken(32))))).toContain(
-      "The key in data.encryptionKey is not the one",
+      "The key in data.encryptionKey did not encrypt",
     );
   });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { reasonParts } from "../../src/reason/reason.ts";
 import { type DeployServer, startDeployServer, textOf } from "../support/deploy-server.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { serviceUrl } from "../support/services.ts";
@@ -60,8 +61,11 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
   test("fails for a key that the host refuses, and says what to do", async () => {
     const task = await runOf(await project(await newKey("other")), "failed");
     expect(task.reason).toBe(
-      `git could not fetch main: ${new URL(sshd.url).host} does not let the project's SSH key in as ${new URL(sshd.url).username}; add its public half there as a deploy key, or store the right one`,
+      `git could not fetch main: ${new URL(sshd.url).host} rejects the project's SSH key for the user ${new URL(sshd.url).username}; add its public key there as a deploy key, or store the right private key`,
     );
+    expect(reasonParts(task.reason)).toMatchObject([
+      { code: "fetch_failed", values: { ref: "main", why: { code: "ssh_key_rejected" } } },
+    ]);
   }, 60_000);
 
   test("fails without a key: keys of the runner's user are not tried", async () => {
@@ -100,7 +104,7 @@ describe.skipIf(!executable)("a project whose repository is reached over ssh", (
     await sshd.changeHostKey();
     const refused = await runOf(projectId, "failed");
     expect(refused.reason).toContain(
-      `the SSH host key of ${new URL(sshd.url).host} is not the one that this runner knows`,
+      `the SSH host key of ${new URL(sshd.url).host} differs from the key in this runner's known_hosts`,
     );
     expect(textOf(await server.log(refused.id))).toContain(knownHosts);
     expect(readFileSync(knownHosts, "utf8")).toBe(known);

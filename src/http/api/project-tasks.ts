@@ -13,7 +13,7 @@ const maxProjects = 200;
 const readProjectTasks = route("get", "/project-tasks", {
   summary: "Last and live task of several projects",
   description:
-    "For a list of projects: of each that the caller may view, the newest task and the one that is live, in one call.",
+    "For a list of projects: the newest and the live task of each project that the caller may view, in one call.",
   access: "signed-in",
   request: {
     query: strict({

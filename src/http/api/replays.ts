@@ -186,7 +186,7 @@ function summaryOf(bulk: BulkReplay, preview: boolean): string {
   if (first) sentences.push(`Delivery ${first.delivery.id}: ${first.problem}`);
   if (unverified > 0)
     sentences.push(
-      "The sender of a delivery with a failed signature is unknown: replay one that you trust individually, with force.",
+      "The sender of a delivery with a failed signature is unknown: to replay a delivery that you trust, do so individually, with force.",
     );
   if (left > 0) sentences.push(`${left} more refs are left.`);
   if (isCut)

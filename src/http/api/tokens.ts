@@ -13,7 +13,7 @@ import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
 
 const route = routesOf("tokens");
-/** A token that could make or end tokens would outlive its own revocation; only one that may do everything may. */
+/** A token that could create tokens would outlive its own revocation, so only a token with every scope may do so. */
 const scope = "admin";
 
 const scopeShape = z.enum(["read", "write", "publish", "admin"]).openapi({

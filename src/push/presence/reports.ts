@@ -77,7 +77,7 @@ export class Reports {
       this.#set(userId, mark, isPublished ? null : after);
       return "adopted";
     }
-    // The announced report repeats one that is already published.
+    // The announced report repeats a published report.
     if (isPublished && ownAfter !== undefined && ownAfter < mark && mark % 2 === own % 2) {
       this.#set(userId, mark, null);
       return "adopted";

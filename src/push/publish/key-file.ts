@@ -46,7 +46,7 @@ export class KeyFile implements KeyJournal {
 
   /**
    * Returns the keys that earlier processes wrote less than `windowMs` ago, and removes all others from the file. Unreadable
-   * lines are skipped, for example one that a crash truncated.
+   * lines, for example after a crash, are skipped.
    */
   load(windowMs: number): [key: string, record: KeyRecord][] {
     const { file, steady } = this.#options;

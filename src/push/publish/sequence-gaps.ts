@@ -56,7 +56,7 @@ export class SequenceGaps {
     if (lost > 0) this.#options.onLoss(lost);
   }
 
-  /** Numbers before the first one that arrives here are not missing. */
+  /** Numbers before the first received number are not missing. */
   #add(idPrefix: string, seq: number): void {
     if (this.#publishers.size >= this.#options.maxPublishers) this.#forgetOldest();
     this.#publishers.set(idPrefix, { highest: seq, missing: new Map() });

@@ -120,7 +120,7 @@ async function takeTip(options: CheckoutOptions, ref: string): Promise<CheckedOu
   const fetched = await fetch(options, ref, 1);
   if (fetched.exitCode === 0) return describeCommit(options, builtRef);
   if (/couldn't find remote ref|Remote branch .* not found/i.test(fetched.output))
-    throw new MissingRef(`${toShortRef(ref)} does not exist in ${options.repo.url}${tagHint(ref)}.`);
+    throw new MissingRef(missingText(ref, options.repo.url));
   throw notFetched(options, ref, fetched);
 }
 
@@ -140,8 +140,11 @@ function notFetched({ repo }: CheckoutOptions, ref: string, { output }: GitResul
 }
 
 /** A short name means a branch: the error explains how to name a tag. */
-function tagHint(ref: string): string {
-  return ref.startsWith("refs/heads/") ? ` as a branch; a tag is named refs/tags/${toShortRef(ref)}` : "";
+function missingText(ref: string, url: string): string {
+  const name = toShortRef(ref);
+  return ref.startsWith("refs/heads/")
+    ? reasonText("branch_missing", { ref: name, url, tag: name })
+    : reasonText("ref_missing", { ref: name, url });
 }
 
 async function makeCache({ cache, git }: CheckoutOptions): Promise<void> {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { steadyClock } from "../../clock.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type RunningContainer, removeContainer } from "./container.ts";
 
 /**
@@ -56,7 +57,7 @@ export async function endMarked({ mark, container }: ProcessTree, graceMs: numbe
 
 /** For people: the remaining processes, which they must end themselves. */
 export function survivorsText(what: string, survivors: number[]): string {
-  return `${what} was ended, but not its processes ${survivors.map(Math.abs).join(", ")}: they belong to another user or hang in the kernel. End them by hand.`;
+  return reasonText("processes_left", { what, pids: survivors.map(Math.abs).join(", ") });
 }
 
 /** Living processes of a session; without /proc, the process group as a negative number. */

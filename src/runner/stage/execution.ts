@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { RunningContainer } from "../process/container.ts";
 import { engineEnvironment } from "../process/container.ts";
 import type { IsolationLevel, RunTask } from "../protocol.ts";
@@ -85,9 +86,7 @@ export async function openExecution(options: ExecutionOptions, root: string, log
       const resources = resourcesFor(script.instruction.resources, options.bounds);
       const wanted = script.stage.image ?? image;
       if (wanted !== null && engine === null)
-        throw new CannotRun(
-          `${script.stage.name} needs a container of ${wanted}, but this runner has no container engine: install podman or docker there, or run the project on another runner.`,
-        );
+        throw new CannotRun(reasonText("no_container_engine", { stage: script.stage.name, image: wanted }));
       if (wanted === null || engine === null) return onHost(script, user, resources);
       const started = containerRun({
         engine,
@@ -114,9 +113,7 @@ function onHost(
   resources: ReturnType<typeof resourcesFor>,
 ): PreparedScript {
   if (stage.network === "none")
-    throw new CannotRun(
-      `${stage.name} must have no network, which needs a container: give the stage or the project an image.`,
-    );
+    throw new CannotRun(reasonText("no_network_needs_container", { stage: stage.name }));
   const bounded = limited(resources, command);
   return {
     command: user === null ? bounded : asUser(user, bounded),

@@ -1,4 +1,5 @@
 import { networkInterfaces } from "node:os";
+import { reasonText } from "../../reason/reason.ts";
 import { holdersOf, listeningSockets, type PortHolder } from "../process/port-holders.ts";
 import { processIds, statusOf } from "../process/process-tree.ts";
 import { livingMembers, type StartedService } from "../process/started-service.ts";
@@ -43,18 +44,16 @@ export function heldByOthers(
   const [holder] = holders;
   if (holder) return describeHolder(port, holder);
   const isUnseen = holdersOf(sockets).length === 0 && sockets.some((inode) => before.sockets.includes(inode));
-  return isUnseen
-    ? `port ${port} is held by a process of another user that was running before this start`
-    : null;
+  return isUnseen ? reasonText("port_held_user", { port }) : null;
 }
 
 function describeHolder(port: number, { task, name, pid }: PortHolder): string {
   if (task?.commit) return stillHeld(port, task.id, task.commit);
-  return `port ${port} is held by ${name} (process ${pid}), which was running before this start`;
+  return reasonText("port_held_process", { port, name, pid });
 }
 
 function stillHeld(port: number, taskId: number, commit: string): string {
-  return `port ${port} is still held by task ${taskId} (commit ${commit.slice(0, 7)})`;
+  return reasonText("port_held_task", { port, task: taskId, commit: commit.slice(0, 7) });
 }
 
 function localPortOf(check: HealthCheck | null): number | null {

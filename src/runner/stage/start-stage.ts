@@ -181,10 +181,9 @@ async function prove(
   if (context.held.stopped.aborted) return stoppedEnd(stage.name, context.held);
   capture?.read();
   const held = heldByOthers(before, earlier, left.wereAny && !left.haveDetached());
-  const exited = left.haveExited() ? exitedText(capture) : null;
-  const findings = [held, exited].filter((finding) => finding !== null);
-  if (findings.length > 0 && rules) return failed(findings.join("; "));
-  for (const finding of findings)
+  const finding = left.haveExited() ? exitedText(held, capture) : held;
+  if (finding !== null && rules) return failed(finding);
+  if (finding !== null)
     context.log.say(
       stage.name,
       `[warning: ${finding}. Choose "previous" of the start stage in the project's settings, so that this fails the task]`,
@@ -198,9 +197,14 @@ async function prove(
   return null;
 }
 
-function exitedText(capture: OutputCapture | null): string {
-  const last = capture?.lastLines() ?? "";
-  return `all started processes have exited; ${last ? `last output: ${last}` : "there was no output"}`;
+/** With the reason why a port is held, which is usually the cause. */
+function exitedText(why: string | null, capture: OutputCapture | null): string {
+  const output = capture?.lastLines() ?? "";
+  if (why !== null)
+    return output === ""
+      ? reasonText("held_and_exited_silent", { why })
+      : reasonText("held_and_exited", { why, output });
+  return output === "" ? reasonText("processes_exited_silent") : reasonText("processes_exited", { output });
 }
 
 async function waitUntil(isTrue: () => boolean, ms: number, { held }: StageContext): Promise<void> {

@@ -59,7 +59,7 @@ async function confirm(store: Pick<Store, "run">, secrets: Secrets, source: stri
   if (opensCheck(secrets, await store.run(keepKeyCheck, { sealed: keyCheckOf(secrets) }))) return;
   throw new Fault(
     "invalid",
-    `The key in ${source} is not the one that the secrets in this database were sealed with. Give the right key, or restore the backup that both belong to.`,
+    `The key in ${source} did not encrypt the secrets in this database. Provide the right key, or restore the backup that contains both.`,
   );
 }
 

@@ -93,7 +93,7 @@ class Batch implements pg.Submittable {
   #prepare(connection: pg.Connection, sql: string): Prepared {
     const knownName = preparedNameOf(sql);
     const statement: Prepared = { name: knownName === undefined ? "" : `batch ${knownName}`, readRow: null };
-    // It exists where its first use has failed. To close one that does not exist is no error.
+    // The statement exists if its first use has failed. Closing a missing statement is no error.
     connection.close({ type: "S", name: statement.name }, true);
     connection.parse({ name: statement.name, text: sql, types: [] }, true);
     if (statement.name !== "") this.#prepared.set(sql, statement);

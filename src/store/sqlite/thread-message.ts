@@ -4,7 +4,7 @@ import { codeOf } from "../query/dialect.ts";
 export interface ThreadData {
   file: string;
   role: ThreadRole;
-  /** For each call with a slot whether it has begun, or its caller gave up before. Whoever sets it first decides. */
+  /** For each call with a slot: whether the thread began it or its caller gave up, whichever was first. */
   slots: Int32Array<SharedArrayBuffer>;
 }
 

@@ -11,6 +11,7 @@ import {
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type RunTask, timingOf } from "../../runner/protocol.ts";
 import type { Secrets } from "../../secrets.ts";
 import { stepOf } from "../approval/request-approval.ts";
@@ -41,17 +42,14 @@ export class Undeliverable extends Error {
 export async function instructionFor(task: Task, lease: string, parts: InstructionParts): Promise<RunTask> {
   const { keepers, limits } = parts;
   const current = await keepers.projects.byId(task.projectId);
-  if (!current) throw new Undeliverable("The project has been deleted.");
+  if (!current) throw new Undeliverable(reasonText("project_deleted"));
   const project = { ...current, ...task.approval?.pinned };
   const step = stepOf(task);
   // The clone credential belongs to the current address, and must not be sent to another server.
   const isMoved = project.git.url !== current.git.url;
-  if (isMoved && step !== "deploy")
-    throw new Undeliverable(
-      "The project's git.url was changed after the approval was requested, and the commit must be built again; run it again.",
-    );
+  if (isMoved && step !== "deploy") throw new Undeliverable(reasonText("git_url_changed"));
   const fault = gitUrlFault(project.git.url, parts.gitUrlRules);
-  if (fault) throw new Undeliverable(`The project's git.url ${fault}.`);
+  if (fault) throw new Undeliverable(reasonText("git_url_refused", { why: fault }));
   const { credential, secrets } = await openSecrets(project, parts);
   const isPlain = gitUrlFault(project.git.url, { allowLocal: false, samplesDir: "" }) === null;
   const env = {
@@ -197,6 +195,6 @@ function openSecret(secrets: Secrets, projectId: number, name: string, ciphertex
   try {
     return secrets.open(sealedPurpose.projectSecret(projectId, name), ciphertext);
   } catch (error) {
-    throw new Undeliverable(`The project's secret ${name} cannot be opened: ${messageOf(error)}`);
+    throw new Undeliverable(reasonText("secret_unreadable", { name, message: messageOf(error) }));
   }
 }

@@ -62,7 +62,7 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
   };
 }
 
-/** Applies the rules of store/keepers/task-claim.ts and describes the first one that leaves no runner. */
+/** Applies the rules of store/keepers/task-claim.ts and describes the first rule that leaves no runner. */
 export function waitingFor(
   project: Wanted,
   group: Group | null,

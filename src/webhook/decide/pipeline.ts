@@ -42,7 +42,7 @@ export interface Sent {
   /** Why it does not. */
   signatureFaultOf(hook: Hook): string;
   readBy(hook: Hook): Reading;
-  /** For a key that is gone: as one that never was. */
+  /** A deleted key is answered like a key that never existed. */
   refuseUnknown(): Promise<Answer>;
 }
 

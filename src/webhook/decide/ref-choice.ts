@@ -6,7 +6,7 @@ import type { Rules } from "./rules.ts";
 import { newTrace, type Trace } from "./trace.ts";
 import type { WayIn } from "./ways-in.ts";
 
-/** The ref of a push that the delivery stands for. */
+/** The ref of a push that the delivery is recorded for. */
 export interface RefChoice {
   event: NormalizedEvent;
   /** A sentence that names the refs that were not chosen; "" if there are none. */

@@ -2,7 +2,7 @@ import type { ProviderName } from "../../model/webhook-config.ts";
 import { standardHeaders } from "../../standard-webhooks.ts";
 import { type EventKind, type PayloadParser, parseGenericPayload, parseHostPayload } from "./payloads.ts";
 
-/** How a delivery is authenticated, and by which header: the first one that is not empty counts. */
+/** How a delivery is authenticated, and by which header: the first header that is not empty counts. */
 export type SignatureScheme =
   | {
       type: "hmac";
@@ -25,7 +25,7 @@ export type SignatureScheme =
 /** A Git host. To add one, add a row. */
 export interface Provider {
   title: string;
-  /** The first one that is sent counts. Empty: the body names the event. */
+  /** The first header that was sent counts. Empty list: the body names the event. */
   eventHeaders: readonly string[];
   /** By event name in lower case. Other events never start a build. */
   events: Readonly<Record<string, EventKind>>;

@@ -4,7 +4,7 @@ import type { Calls } from "../protocol.ts";
 
 /** The metrics of one process. */
 export interface ProcessMetrics {
-  /** Differs for each process, also for one that replaces another. */
+  /** Differs for each process, also for a replacement. */
   boot: string;
   metrics: ProcessMetric[];
 }
