@@ -50,6 +50,7 @@ export function buildManagement(context: AppContext, options: ManagementOptions)
     manualTasks: tasks.manualTasks,
     approvals: tasks.approvals,
     waitingOf: tasks.waitingOf,
+    runnersChanged: tasks.runnersChanged,
     testMessages: tasks.testMessages,
     localRunnerLabels: config["runner.labels"],
     taskRetentionDays: config["tasks.retentionDays"],

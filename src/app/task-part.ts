@@ -79,7 +79,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     log,
   });
   const runnerWatch = buildRunnerWatch({ store, notifier, clock, log });
-  const waitingOf = buildWaiting();
+  const { waitingOf, runnersChanged } = buildWaiting();
   const events = buildTaskEvents({
     keepers: store,
     hasStatusToken,
@@ -111,6 +111,7 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     events,
     approvals,
     waitingOf,
+    runnersChanged,
     /** Reports recorded deliveries. */
     deliveryNews,
     testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),

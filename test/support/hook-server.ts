@@ -41,7 +41,7 @@ export async function startHookServer(
     secrets: buildSecrets(new Uint8Array(32)),
     gitUrlRules: { allowLocal: true, samplesDir: "" },
     announcer: { enqueued: () => {}, moved: () => {} },
-    waitingOf: buildWaiting(),
+    waitingOf: buildWaiting().waitingOf,
     onDelivery: (summary) => void told.push(summary),
     ownUrl: () => "",
     baseUrl: () => ({ url: origin, isConfigured: false }),

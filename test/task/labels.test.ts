@@ -10,7 +10,9 @@ import {
   startProtocolScene,
 } from "../support/protocol-scene.ts";
 
-const noWaitMs = 1500;
+/** How long a claim waits that must get nothing. A task that is there is handed out at once. */
+const nothingWithinMs = 1500;
+const taskWithinMs = 20_000;
 let scene: ProtocolScene;
 let admin: ApiClient;
 
@@ -22,10 +24,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => scene.server.stop());
 
-/** The id of the task that this runner gets at once, or null. */
-async function claimedBy(options: RegisterOptions): Promise<number | null> {
+/** The id of the task that this runner gets, or null. */
+async function claimedBy(options: RegisterOptions, withinMs = taskWithinMs): Promise<number | null> {
   const runner = await registerRunner(scene.server.url, admin, options);
-  const held = await runner.claim(AbortSignal.timeout(noWaitMs)).catch(() => null);
+  const held = await runner.claim(AbortSignal.timeout(withinMs)).catch(() => null);
   if (held) await runner.call("finish", held, { state: "success", reason: "" });
   await admin.expect(200, "PATCH", `/api/runners/${runner.id}`, { disabled: true });
   return held?.taskId ?? null;
@@ -46,7 +48,7 @@ describe("a runner with labels", () => {
   test("takes no project without labels, and the task shows why it waits", async () => {
     const { id } = await queued();
     const labelled = await registerRunner(scene.server.url, admin, { name: "prod", labels: ["prod"] });
-    expect(await labelled.claim(AbortSignal.timeout(noWaitMs)).catch(() => null)).toBeNull();
+    expect(await labelled.claim(AbortSignal.timeout(nothingWithinMs)).catch(() => null)).toBeNull();
     expect(await waitingOf(id)).toBe(
       "waiting: every runner has labels and takes no project without labels; give the project labels, or start a runner with --also-unlabelled",
     );
@@ -78,7 +80,7 @@ describe("a runner that is bound to groups", () => {
     const strange = await queued({ groupId: other.id, labels: ["prod"] });
     const free = await queued({ labels: ["prod"] });
     const bound = { labels: ["prod"], groupIds: [own.id] };
-    expect(await claimedBy({ name: "bound", ...bound })).toBeNull();
+    expect(await claimedBy({ name: "bound", ...bound }, nothingWithinMs)).toBeNull();
     const runner = await registerRunner(scene.server.url, admin, { name: "bound again", ...bound });
     for (const { id } of [strange, free])
       expect(await waitingOf(id)).toContain("every runner with the labels prod is bound to other groups");
@@ -145,7 +147,7 @@ describe("labels that a group may use", () => {
     const { id: groupId } = await newGroup("shrinks", ["gpu"]);
     const { id } = await queued({ groupId, labels: ["gpu"] });
     await admin.expect(200, "PATCH", `/api/groups/${groupId}`, { labels: [] });
-    expect(await claimedBy({ name: "strong", labels: ["gpu"] })).toBeNull();
+    expect(await claimedBy({ name: "strong", labels: ["gpu"] }, nothingWithinMs)).toBeNull();
     expect(await waitingOf(id)).toContain("waiting: the group shrinks may not use gpu");
     await admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
   });
@@ -168,6 +170,30 @@ describe("labels that a group may use", () => {
 });
 
 describe("a task that no runner can take", () => {
+  test("shows at once that its runner was disabled, enabled or deleted", async () => {
+    const { id } = await queued({ labels: ["solo"] });
+    const none = "waiting: no runner has the labels solo";
+    const away = "waiting: no runner with the labels solo is connected";
+    expect(await waitingOf(id)).toBe(none);
+    const runner = await admin.expect<{ id: number }>(201, "POST", "/api/runners", {
+      name: "solo",
+      labels: ["solo"],
+    });
+    expect(await waitingOf(id)).toBe(away);
+    for (const [disabled, reason] of [
+      [true, none],
+      [false, away],
+      [true, none],
+      [false, away],
+    ] as const) {
+      await admin.expect(200, "PATCH", `/api/runners/${runner.id}`, { disabled });
+      expect(await waitingOf(id)).toBe(reason);
+    }
+    await admin.expect(204, "DELETE", `/api/runners/${runner.id}`);
+    expect(await waitingOf(id)).toBe(none);
+    await admin.expect(200, "POST", `/api/tasks/${id}/cancel`);
+  });
+
   test("is reported as waiting in the answer to the delivery, in the task, in its log and in the server's log", async () => {
     const projectId = await scene.client.project(sampleUrl, sampleScripts, { labels: ["gpu", "moon"] });
     const hook = await admin.expect<{ url: string }>(200, "PUT", `/api/projects/${projectId}/webhook`, {

@@ -73,6 +73,7 @@ export interface ApiDeps extends RequestDeps {
   manualTasks: ManualTasks;
   approvals: Approvals;
   waitingOf: WaitingOf;
+  runnersChanged: () => void;
   testMessages: TestMessages;
   /** The setting runner.labels, which the local runner is registered with. */
   localRunnerLabels: string[];
@@ -144,7 +145,10 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", projectNamesApi(store))
     .route("/api", pushApi(push))
     .route("/api", tokensApi({ store, clock }))
-    .route("/api", runnersApi({ store, localLabels: deps.localRunnerLabels, clock }))
+    .route(
+      "/api",
+      runnersApi({ store, localLabels: deps.localRunnerLabels, onChange: deps.runnersChanged, clock }),
+    )
     .route("/api", auditApi(store));
   describeApi(api);
   return api;

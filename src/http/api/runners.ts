@@ -164,10 +164,12 @@ export interface RunnersDeps {
   store: Pick<Store, "runners" | "groups" | "permissions" | "run" | "now">;
   /** If set, the local runner gets these labels at every start. */
   localLabels: string[];
+  /** Called after a runner was created, changed or deleted. */
+  onChange: () => void;
   clock: Clock;
 }
 
-export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
+export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps) {
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
@@ -204,6 +206,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         disabled: false,
         createdAt: new Date(clock.now()),
       });
+      onChange();
       await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } });
       return c.json({ ...write(runner), token }, 201);
     })
@@ -218,6 +221,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
         change,
         hasLocalLabels: localLabels.length > 0,
       });
+      onChange();
       await audit(c, {
         action: "runner.update",
         subject: `runner ${before.name}`,
@@ -235,6 +239,7 @@ export function runnersApi({ store, localLabels, clock }: RunnersDeps) {
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       await runners.delete(id);
+      onChange();
       await audit(c, { action: "runner.delete", subject: `runner ${name}` });
       return c.body(null, 204);
     });

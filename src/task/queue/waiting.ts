@@ -29,26 +29,30 @@ const keptMs = 1000;
 const maxRunners = 200;
 
 /** Reads the runners at most once a second, because many deliveries may arrive, unless no runner is allowed. */
-export function buildWaiting(elapsedMs: () => number = () => performance.now()): WaitingOf {
+export function buildWaiting(elapsedMs: () => number = () => performance.now()) {
   let kept: { runners: Runner[]; readAtMs: number } | null = null;
   let reading: Promise<Runner[]> | null = null;
+  let changes = 0;
 
   async function read({ runners }: Readers): Promise<Runner[]> {
     const readAtMs = elapsedMs();
+    const before = changes;
     const { items } = await runners.list({ page: 1, pageSize: maxRunners });
-    kept = { runners: items, readAtMs };
+    if (changes === before) kept = { runners: items, readAtMs };
     return items;
   }
 
   /** Simultaneous callers share one read. */
   function readOnce(keepers: Readers): Promise<Runner[]> {
-    reading ??= read(keepers).finally(() => {
-      reading = null;
+    if (reading !== null) return reading;
+    const started = read(keepers).finally(() => {
+      if (reading === started) reading = null;
     });
-    return reading;
+    reading = started;
+    return started;
   }
 
-  return async (keepers, project, now) => {
+  const waitingOf: WaitingOf = async (keepers, project, now) => {
     const group =
       project.groupId === null || project.labels.length === 0
         ? null
@@ -59,6 +63,15 @@ export function buildWaiting(elapsedMs: () => number = () => performance.now()):
     }
     const isOld = kept === null || elapsedMs() - kept.readAtMs >= keptMs;
     return waitingFor(project, group, await (isOld ? readOnce(keepers) : read(keepers)), now);
+  };
+  return {
+    waitingOf,
+    /** Call after a runner was changed here, so that the next answer takes it into account. */
+    runnersChanged(): void {
+      changes += 1;
+      kept = null;
+      reading = null;
+    },
   };
 }
 
