@@ -3,6 +3,9 @@ import { adminPassword } from "./api-server.ts";
 import { deployClient } from "./deploy-server.ts";
 import { eventually } from "./eventually.ts";
 
+/** A start takes long on a busy machine. */
+const listensWithinMs = 60_000;
+
 /** `slipway start` as a separate process, so that it can be killed. */
 export interface ServerProcess extends Awaited<ReturnType<typeof deployClient>> {
   pid: number;
@@ -52,11 +55,15 @@ export async function startServerProcess(
   void collect(child.stdout);
   void collect(child.stderr);
   let url = "";
-  await eventually("the server listens", () => {
-    if (child.exitCode !== null) throw new Error(`the server ended: ${output}`);
-    url = /"url":"([^"]+)"[^\n]*"msg":"listening"/.exec(output)?.[1] ?? "";
-    return url !== "";
-  });
+  await eventually(
+    "the server listens",
+    () => {
+      if (child.exitCode !== null) throw new Error(`the server ended: ${output}`);
+      url = /"url":"([^"]+)"[^\n]*"msg":"listening"/.exec(output)?.[1] ?? "";
+      return url !== "";
+    },
+    listensWithinMs,
+  );
   return {
     ...(await deployClient(url, dataDir)),
     pid: child.pid,

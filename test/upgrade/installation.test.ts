@@ -121,40 +121,46 @@ describe.each(await recordedDatabases())("an installation of version 0.1.0 on %s
     expect(audit.total).toBeGreaterThan(50);
   });
 
-  test("gives a queued task to a recorded runner, with the secrets and the credential opened", async () => {
-    const { facts } = installation;
-    const response = await fetch(`${server.url}/api/runner/claim`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${facts.runnerTokens.free}`, "content-type": "application/json" },
-      body: JSON.stringify({ labels: [], concurrency: 2, version: "0.1.0" }),
-    });
-    const task = (await response.json()) as RunTask;
-    // Manual runs go first, the older before the newer.
-    expect(task).toMatchObject({
-      type: "run_task",
-      taskId: facts.tasks.queued,
-      projectId: facts.ids.project,
-      secrets: { DEPLOY_KEY: facts.secrets.DEPLOY_KEY, OTHER: facts.secrets.OTHER },
-      repo: { credential: { type: "token", username: "deploy", token: facts.secrets.credential } },
-      env: { NODE_ENV: "production" },
-    });
-    const { taskId, attempt, lease } = task;
-    const finish = await fetch(`${server.url}/api/runner/finish`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${facts.runnerTokens.free}`, "content-type": "application/json" },
-      body: JSON.stringify({ taskId, attempt, lease, state: "failed", reason: "It was only claimed." }),
-    });
-    expect(finish.status).toBe(200);
-    expect(await stateOf("queued")).toBe("failed");
-    expect(await stateOf("queuedLabelled")).toBe("queued");
-    expect(await stateOf("windowed")).toBe("queued");
-  });
-
   test("ends or requeues tasks whose runner is gone, as documented", async () => {
     await eventually("every lease is over", async () => {
       const states = await Promise.all(["dispatched", "running", "canceling"].map(stateOf));
       return states.join() === "queued,queued,canceled";
     });
+  });
+
+  test("gives the queued tasks to a recorded runner, with the secrets and the credential opened", async () => {
+    const { facts } = installation;
+    const call = (name: string, body: object) =>
+      fetch(`${server.url}/api/runner/${name}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${facts.runnerTokens.free}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const claimed: RunTask[] = [];
+    while (claimed.length < 3) {
+      const response = await call("claim", { labels: [], concurrency: 2, version: "0.1.0" });
+      const task = (await response.json()) as RunTask;
+      claimed.push(task);
+      const { taskId, attempt, lease } = task;
+      const end = { taskId, attempt, lease, state: "failed", reason: "It was only claimed." };
+      expect((await call("finish", end)).status).toBe(200);
+    }
+    // Manual runs go first, the older before the newer; the first two were requeued.
+    const { dispatched = 0, running = 0, queued } = facts.tasks;
+    expect(claimed.map(({ taskId }) => taskId)).toEqual([
+      ...[dispatched, running].sort((a, b) => a - b),
+      Number(queued),
+    ]);
+    expect(claimed[2]).toMatchObject({
+      type: "run_task",
+      projectId: facts.ids.project,
+      secrets: { DEPLOY_KEY: facts.secrets.DEPLOY_KEY, OTHER: facts.secrets.OTHER },
+      repo: { credential: { type: "token", username: "deploy", token: facts.secrets.credential } },
+      env: { NODE_ENV: "production" },
+    });
+    expect(await stateOf("queued")).toBe("failed");
+    expect(await stateOf("queuedLabelled")).toBe("queued");
+    expect(await stateOf("windowed")).toBe("queued");
   });
 
   test("accepts deliveries at the recorded addresses with the recorded signatures", async () => {

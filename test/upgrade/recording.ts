@@ -133,6 +133,8 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+const readyDeadlineMs = 60_000;
+
 /** Today's program on that installation, with the recorded settings file. */
 export async function startOn(
   { dataDir, env }: Pick<Installation, "dataDir" | "env">,
@@ -154,12 +156,16 @@ export async function startOn(
   );
   closeSync(log);
   let url = "";
-  await eventually("the program listens and is ready", async () => {
-    const output = await Bun.file(file).text();
-    if (child.exitCode !== null) throw new Error(`the program ended: ${output}`);
-    url = /"url":"([^"]+)"[^\n]*"msg":"listening"/.exec(output)?.[1] ?? "";
-    return url !== "" && (await fetch(`${url}/readyz`)).status === 200;
-  });
+  await eventually(
+    "the program listens and is ready",
+    async () => {
+      const output = await Bun.file(file).text();
+      if (child.exitCode !== null) throw new Error(`the program ended: ${output}`);
+      url = /"url":"([^"]+)"[^\n]*"msg":"listening"/.exec(output)?.[1] ?? "";
+      return url !== "" && (await fetch(`${url}/readyz`)).status === 200;
+    },
+    readyDeadlineMs,
+  );
   return {
     url,
     output: () => Bun.file(file).text(),
