@@ -8,7 +8,10 @@ const errorWords =
 const notErrors =
   /\b(?:0|no) (?:errors?|failures?|failed)\b|(?:errors?|failures?|failed)[:=] ?0\b|--\w*(?:error|fail)/i;
 
-/** Index of the line that probably says why a stage failed: the first that names an error, else its last line. */
+/** What the runner itself says between the lines of a script, such as "[waiting for 127.0.0.1:3000]". */
+const runnerLine = /^\[[^\]]*\]$/;
+
+/** Index of the line that probably says why a stage failed: the first that names an error, else its last line. Null: none. */
 export function firstErrorOf(log: LogLines, stage: string): number | null {
   let last: number | null = null;
   for (const segment of log.segments) {
@@ -17,7 +20,7 @@ export function firstErrorOf(log: LogLines, stage: string): number | null {
       const text = plainText(log.textAt(index)).trim();
       if (text === "") continue;
       if (errorWords.test(text) && !notErrors.test(text)) return index;
-      last = index;
+      if (!runnerLine.test(text)) last = index;
     }
   }
   return last;

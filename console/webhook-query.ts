@@ -34,11 +34,12 @@ async function saveWebhook(
 
 const touched = ["webhook"];
 
-export function useSaveWebhook(projectId: number, done = t("form.saved")) {
+/** `done` null: the page itself shows the change. */
+export function useSaveWebhook(projectId: number, done: string | null = t("form.saved")) {
   return useAct(
     ({ json, revision = null }: { json: WebhookChange; revision?: string | null }) =>
       saveWebhook(projectId, json, revision),
-    { done, refresh: touched },
+    { ...(done === null ? {} : { done }), refresh: touched },
   );
 }
 

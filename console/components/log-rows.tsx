@@ -157,6 +157,8 @@ function Head({
   onToggle: (segment: LogSegment) => void;
 }) {
   const { stage, from, to } = segment;
+  // A stage works until the next one says something.
+  const duration = log.timeAt(Math.min(to, log.next - 1)) - log.timeAt(from);
   return (
     <button
       type="button"
@@ -169,7 +171,8 @@ function Head({
       <Icon name={isCollapsed ? "right" : "down"} size={13} />
       <b className="log-stage">{stage}</b>
       <span>
-        {t("task.lineCount", { count: size })} · {durationText(log.timeAt(to - 1) - log.timeAt(from))}
+        {t("task.lineCount", { count: size })}
+        {duration >= 100 && ` · ${durationText(duration)}`}
       </span>
     </button>
   );

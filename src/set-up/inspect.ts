@@ -4,10 +4,11 @@ import { openRemote, RemoteError } from "../git/remote.ts";
 import { type GitUrlRules, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
+import { detectHost } from "./host/detect-host.ts";
 import { type Preset, presetsFor, readFiles } from "./presets.ts";
 
 export interface InspectedRepository {
-  /** Null: the URL does not tell. */
+  /** Null: neither the URL nor the host tells. */
   provider: ProviderName | null;
   name: string;
   /** Empty: the repository could be read. */
@@ -25,6 +26,8 @@ export interface InspectOptions {
   temp: string;
   knownHosts: string;
   env: Record<string, string | undefined>;
+  /** As for notifications: tasks.allowInternalNotifications. */
+  allowInternal: boolean;
 }
 
 export interface Inspections {
@@ -71,16 +74,19 @@ export function buildInspections(options: InspectOptions): Inspections {
           retryAfterSeconds: 3,
         });
       running++;
-      const known = { provider: providerOf(url), name: repositoryNameOf(url) };
+      const name = repositoryNameOf(url);
+      const detected = providerOf(url) ?? detectHost(url, options);
       try {
         const { names, default: defaultBranch, presets } = await read(url, credential);
         const branches = names.slice(0, maxBranches);
-        return { ...known, problem: "", needsCredential: false, defaultBranch, branches, presets };
+        const provider = await detected;
+        return { provider, name, problem: "", needsCredential: false, defaultBranch, branches, presets };
       } catch (error) {
         if (!(error instanceof RemoteError)) throw error;
         const needsCredential = isAboutCredential(error.message);
+        const provider = await detected;
         return {
-          ...known,
+          ...{ provider, name },
           ...{ problem: error.message, needsCredential, defaultBranch: null, branches: [], presets: [] },
         };
       } finally {

@@ -202,6 +202,29 @@ test("without server.baseUrl no webhook is created, and internal addresses are r
   host.stop();
 }, 60_000);
 
+test("a self-hosted Git host is recognised by its API, which is not called where internal addresses are refused", async () => {
+  const local = { "tasks.allowLocalRepositories": true };
+  const open = await startApiServer({ ...local, "tasks.allowInternalNotifications": true });
+  const guarded = await startApiServer(local);
+  const inspect = (server: typeof open, url: string) =>
+    server.admin.expect<{ provider: string | null }>(200, "POST", "/api/repositories/inspect", { url });
+  for (const kind of ["gitea", "gitlab", "github"] as const) {
+    const host = startHostService(kind);
+    expect(await inspect(open, host.cloneUrl)).toMatchObject({ provider: kind, name: "shop" });
+    host.requests.length = 0;
+    expect(await inspect(guarded, host.cloneUrl)).toMatchObject({ provider: null });
+    expect(host.requests.filter((request) => request.includes("/api/"))).toEqual([]);
+    host.stop();
+    // A host that is down is unknown, and the answer still names the repository.
+    expect(await inspect(open, host.cloneUrl)).toMatchObject({ provider: null, name: "shop" });
+  }
+  // Any site may answer something else at these addresses.
+  const site = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(["hello"]) });
+  expect(await inspect(open, `${site.url.origin}/ann/shop.git`)).toMatchObject({ provider: null });
+  site.stop(true);
+  await Promise.all([open.stop(), guarded.stop()]);
+}, 60_000);
+
 test("a created webhook is checked once a day, also after a restart", async () => {
   const host = startHostService("gitlab");
   const dataDir = mkdtempSync(join(tmpdir(), "slipway-hooks-"));

@@ -36,15 +36,19 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
   await go("/projects");
   await page.getByRole("button", { name: "Add a project" }).first().click();
   await page.getByLabel("Clone URL").fill(`${host.url}/shop.git`);
-  await page.getByText("Couldn't read the repository").waitFor();
+  // A private repository is no error, and one question is asked at a time.
+  await page.getByText("The repository is private, or the address is wrong").waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+
+  expect(await page.getByRole("button", { name: "Add the project" }).count()).toBe(0);
   await page.getByLabel("Access token").fill("wrong");
   await page.getByRole("button", { name: "Check the credential" }).click();
   await page.getByText("Couldn't read the repository").waitFor();
   await page.getByLabel("Access token").fill(token);
-  await page.getByRole("button", { name: "Check the credential" }).click();
-  await page.getByText("Slipway can read the repository (unknown host): 1 branch.").waitFor();
+  await page.getByLabel("Access token").press("Enter");
+  await page.getByText("Slipway can read the repository: 1 branch.").waitFor();
 
-  expect(await page.getByLabel("Name").inputValue()).toBe("shop");
+  expect(await page.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("shop");
   expect(await page.getByRole("combobox", { name: "Branch or tag" }).inputValue()).toBe("main");
   expect(await page.getByRole("combobox", { name: "Start from" }).inputValue()).toBe(
     "Node service (found package.json)",
@@ -68,8 +72,10 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
     headers: { "x-cicd-token": secret },
   });
   await page.locator('.arrival[data-tone="success"]').waitFor();
-  await page.getByRole("link", { name: "Go to the project" }).click();
-  await page.getByRole("row").filter({ hasText: "success" }).first().waitFor({ timeout: 60_000 });
+  await page.getByRole("heading", { name: "Your push arrived" }).waitFor();
+  await page.locator('.state[data-state="success"]').waitFor({ timeout: 60_000 });
+  await page.getByRole("link", { name: "Watch the deploy" }).click();
+  await page.waitForURL("**/tasks/1");
 
   const project = await server.admin.expect(200, "GET", "/api/projects/1");
   expect(project).toMatchObject({
@@ -86,6 +92,8 @@ test("from a pasted clone URL to the first deploy: credential, suggested stages,
 test("a field that the user changed is kept when a suggestion arrives", async () => {
   const { page, go } = view;
   await go("/projects/new");
+  await page.getByLabel("Clone URL").fill(`${dirname(repository.url)}/missing.git`);
+  await page.getByRole("button", { name: "Continue without reading the repository" }).click();
   await page.getByLabel("Name").fill("my name");
   await page.getByRole("textbox", { name: "start", exact: true }).fill("./own &");
   await page.getByLabel("Clone URL").fill(repository.url);
@@ -103,7 +111,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   const id = await publicServer.project(gitea.cloneUrl, { build: "true" }, { name: "hosted" });
   await publicServer.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { provider: "gitea" });
   await go(`/projects/${id}/webhook`);
-  await page.getByRole("button", { name: "Use a token of the Git host" }).click();
+  await page.getByRole("button", { name: "Create the webhook with a token" }).click();
   const dialog = page.getByRole("dialog");
   expect(await dialog.getByLabel("Address of the Git host").inputValue()).toBe(gitea.origin);
   await dialog.getByLabel("Token", { exact: false }).last().fill("wrong");
@@ -111,21 +119,30 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await dialog.getByText("the token is not valid (401)").waitFor();
   await dialog.getByLabel("Token", { exact: false }).last().fill(gitea.token);
   await dialog.getByRole("button", { name: "Create the webhook" }).click();
-  await page.getByText("The webhook at the Git host is as it should be").waitFor();
+  await page.getByText("The webhook is in place").waitFor();
   expect(gitea.hooks.size).toBe(1);
 
   gitea.hooks.clear();
   await page.getByRole("button", { name: "Check now" }).click();
   await page.getByText("The webhook was deleted at the Git host").waitFor();
   await page.getByRole("button", { name: "Repair the webhook" }).click();
-  await page.getByText("The webhook at the Git host is as it should be").waitFor();
+  await page.getByText("The webhook is in place").waitFor();
   expect(gitea.hooks.size).toBe(1);
 
   await go("/projects/new");
   await page.getByLabel("Your repositories").first().click();
   await page.getByRole("option", { name: "ann/shop" }).click();
   expect(await page.getByLabel("Clone URL").inputValue()).toBe(gitea.cloneUrl);
-  await page.getByLabel("Clone URL").fill("");
+
+  // One token reads the repository and creates the webhook.
+  await page.getByLabel("Access token").fill(gitea.token);
+  await page.getByLabel("Also create the webhook with this token").check();
+  await page.getByRole("button", { name: "Continue without reading the repository" }).click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("second");
+  await page.getByRole("button", { name: "Add the project" }).click();
+  await page.getByText("The webhook is in place").waitFor();
+  expect(gitea.hooks.size).toBe(2);
+  expect(await page.getByText("The secret is shown only now.").count()).toBe(0);
 
   await go(`/projects/${id}/settings/delete`);
   await page.getByRole("button", { name: "Delete the project" }).click();
@@ -133,6 +150,6 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   await dialog.getByRole("textbox").fill("hosted");
   await dialog.getByRole("button", { name: "Delete the project" }).click();
   await page.waitForURL("**/projects");
-  expect(gitea.hooks.size).toBe(0);
+  expect(gitea.hooks.size).toBe(1);
   gitea.stop();
 }, 60_000);

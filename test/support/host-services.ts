@@ -220,6 +220,16 @@ function keysOf(
   return method === "GET" ? Response.json(shown(key)) : notFound();
 }
 
+/**
+ * What a host answers without a token. Gitea: getVersion. GitLab: https://docs.gitlab.com/api/version/, which needs a token.
+ * GitHub Enterprise Server: https://docs.github.com/enterprise-server/rest/meta/meta, "GitHub API Root".
+ */
+const openAnswers: Partial<Record<HostKind, Record<string, () => Response>>> = {
+  gitea: { "/api/v1/version": () => Response.json({ version: "1.23.8" }) },
+  gitlab: { "/api/v4/version": () => Response.json({ message: "401 Unauthorized" }, { status: 401 }) },
+  github: { "/api/v3/": () => Response.json({ current_user_url: "https://github.example.com/user" }) },
+};
+
 /** A server on this machine that answers as the host's published API reference describes. */
 export function startHostService(kind: HostKind): HostService {
   const token = `${kind}-t0ken-of-ann`;
@@ -238,6 +248,8 @@ export function startHostService(kind: HostKind): HostService {
       const { pathname, searchParams } = new URL(request.url);
       requests.push(`${request.method} ${pathname}`);
       if (service.failWith !== null) return new Response("{}", { status: service.failWith });
+      const open = openAnswers[kind]?.[pathname];
+      if (open) return open();
       const text = await request.text();
       const body = text === "" ? {} : (JSON.parse(text) as Json);
       const { method, headers } = request;

@@ -100,3 +100,9 @@ test("the first error of a stage is found; without one, its last line", () => {
   expect(firstErrorOf(log, "deploy")).toBe(5);
   expect(firstErrorOf(log, "start")).toBeNull();
 });
+
+test("what the runner says is never taken for the error", () => {
+  const waiting: [string, string] = ["start", "[waiting for 127.0.0.1:3000]"];
+  expect(firstErrorOf(logOf([["start", "listening"], waiting]), "start")).toBe(0);
+  expect(firstErrorOf(logOf([waiting, ["system", "port 3000 is still held by task 1"]]), "start")).toBeNull();
+});

@@ -1,29 +1,29 @@
-import { Button, Group, Select, Text } from "@mantine/core";
+import { Anchor, Button, Group, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
-import { ConfirmButton } from "../../components/confirm.tsx";
-import { CopyText } from "../../components/copy-text.tsx";
-import { PageHead, Panel, Problem } from "../../components/page.tsx";
+import { CopyBlock, CopyText } from "../../components/copy-text.tsx";
+import { PageHead, Panel, Problem, Rows } from "../../components/page.tsx";
 import { ForManagers, Permitted } from "../../components/permission.tsx";
 import { Loaded, LoadedPage } from "../../components/query.tsx";
+import { hostHookQuery } from "../../host-hook-query.ts";
 import { useLiveProjects, usePolling } from "../../live.ts";
 import { projectQuery } from "../../project-query.ts";
 import type { Project, Webhook } from "../../shapes.ts";
-import { useRunProject } from "../../task-query.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
-import { shortRef } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
-import { Arrival } from "../webhook/arrival.tsx";
 import { HostSteps } from "../webhook/host-steps.tsx";
 import { hostChoices, hosts, isHostName } from "../webhook/hosts.ts";
 import { safeStart } from "../webhook/safe-start.ts";
 import { formatFor } from "../webhook/secret-format.ts";
-import { HostHookPanel } from "./host-hook.tsx";
+import { sendCommand } from "../webhook/send-command.ts";
+import { FirstPush } from "./first-push.tsx";
+import { HostHook } from "./host-hook.tsx";
+import { isHostKind, webhookPageOf } from "./host-pages.ts";
 
 /** The second page of the guided set-up: connects the Git host and waits for the first push. */
 export default function Connect({ id }: { id: number }) {
@@ -55,7 +55,8 @@ export default function Connect({ id }: { id: number }) {
 function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
   const [search] = useSearchParams();
   const asked = search.get("host");
-  const save = useSaveWebhook(project.id);
+  const hook = useQuery(hostHookQuery(project.id)).data?.hook;
+  const save = useSaveWebhook(project.id, null);
   const [secret, setSecret] = useState<string | null>(null);
   const prepare = useAct(async () => {
     const provider = webhook.url === null && isHostName(asked) ? asked : webhook.provider;
@@ -76,91 +77,132 @@ function Steps({ project, webhook }: { project: Project; webhook: Webhook }) {
     // The error is shown below.
     prepare.mutateAsync(undefined).catch(() => {});
   });
-  const host = hosts()[webhook.provider];
+  const byHand = (
+    <ByHand
+      project={project}
+      webhook={webhook}
+      secret={secret}
+      isPreparing={prepare.isPending}
+      onNewSecret={isPrepared || prepare.isError ? () => prepare.mutate(undefined) : null}
+    />
+  );
   return (
     <div className="stack">
-      <HostHookPanel project={project} webhook={webhook} />
       <Panel
-        title={t("setUp.webhookAt", { host: host.name })}
+        title={t("setUp.webhook")}
         about={t("setUp.connectAbout")}
         action={
-          <Select
-            aria-label={t("setUp.host")}
-            w={210}
-            data={hostChoices()}
-            searchable
-            allowDeselect={false}
-            value={webhook.provider}
-            onChange={(name) => isHostName(name) && save.mutate({ json: { provider: name } })}
-          />
+          hook === null && (
+            <Select
+              aria-label={t("setUp.host")}
+              w={260}
+              maxDropdownHeight={420}
+              data={hostChoices()}
+              searchable
+              allowDeselect={false}
+              value={webhook.provider}
+              onChange={(name) => isHostName(name) && save.mutate({ json: { provider: name } })}
+            />
+          )
         }
       >
         {prepare.isError && <Problem title={t("setUp.prepareFailed")} problem={prepare.error} />}
-        <div className="form wide-form">
-          {webhook.url !== null && (
-            <div>
-              <Text size="sm" fw={600} mb={4}>
-                {t("setUp.address")}
-              </Text>
-              <CopyText value={webhook.url} label={t("webhook.addressLabel")} />
-              {!webhook.baseUrlConfigured && (
-                <Text size="sm" className="note" mt="sm">
-                  {rich("webhook.localOnlyHint", { setting: <code>server.baseUrl</code> })}
-                </Text>
-              )}
-            </div>
-          )}
-          <div>
-            <Text size="sm" fw={600} mb={4}>
-              {t("setUp.secret")}
-            </Text>
-            {secret !== null ? (
-              <>
-                <CopyText value={secret} label={t("webhook.secretLabel")} />
-                <Text size="sm" c="dimmed" mt={4}>
-                  {t("setUp.secretOnce")}
-                </Text>
-              </>
-            ) : (
-              <Group gap="sm">
-                <Text size="sm" c="dimmed">
-                  {isPrepared ? t("setUp.secretStored") : "\u00a0"}
-                </Text>
-                <Button
-                  size="compact-sm"
-                  variant="default"
-                  loading={prepare.isPending}
-                  onClick={() => prepare.mutate(undefined)}
-                >
-                  {t("setUp.newSecret")}
-                </Button>
-              </Group>
+        {hook === undefined || (!isPrepared && !prepare.isError) ? (
+          <Rows count={3} />
+        ) : hook !== null || (isHostKind(webhook.provider) && webhook.baseUrlConfigured) ? (
+          <>
+            <HostHook
+              project={project}
+              webhook={webhook}
+              hook={hook}
+              isWanted={search.get("create") !== null}
+            />
+            {hook === null && (
+              <details className="by-hand">
+                <summary>{t("setUp.byHand", { host: hosts()[webhook.provider].name })}</summary>
+                {byHand}
+              </details>
             )}
-          </div>
-          <HostSteps host={host} />
-        </div>
+          </>
+        ) : (
+          byHand
+        )}
       </Panel>
-      <Panel title={t("setUp.waiting")}>
-        <Arrival projectId={project.id} />
-        <Group mt="lg" gap="sm">
-          <DeployNow project={project} />
-          <Link href={`/projects/${project.id}`}>{t("setUp.later")}</Link>
-        </Group>
-      </Panel>
+      <FirstPush project={project} />
     </div>
   );
 }
 
-function DeployNow({ project }: { project: Project }) {
-  const run = useRunProject(project.id);
+/** What the user enters at the host, and where. */
+function ByHand({
+  project,
+  webhook,
+  secret,
+  isPreparing,
+  onNewSecret,
+}: {
+  project: Project;
+  webhook: Webhook;
+  /** Null: an earlier visit of the page showed it. */
+  secret: string | null;
+  isPreparing: boolean;
+  onNewSecret: (() => void) | null;
+}) {
+  const host = hosts()[webhook.provider];
+  const page = webhookPageOf(webhook.provider, project.git.url);
   return (
-    <ConfirmButton
-      label={t("setUp.deployNow")}
-      title={t("form.deployQuestion", { project: project.name })}
-      confirm={t("form.deployConfirm")}
-      onConfirm={() => run.mutateAsync({})}
-    >
-      {t("form.deployHint", { ref: visible(shortRef(project.git.ref)) })}
-    </ConfirmButton>
+    <div className="form wide-form">
+      {webhook.url !== null && (
+        <div>
+          <Text size="sm" fw={600} mb={4}>
+            {t("setUp.address")}
+          </Text>
+          <CopyText value={webhook.url} label={t("webhook.addressLabel")} />
+          {!webhook.baseUrlConfigured && (
+            <Text size="sm" className="note" mt="sm">
+              {rich("webhook.localOnlyHint", { setting: <code>server.baseUrl</code> })}
+            </Text>
+          )}
+        </div>
+      )}
+      <div>
+        <Text size="sm" fw={600} mb={4}>
+          {t("setUp.secret")}
+        </Text>
+        {secret !== null ? (
+          <>
+            <CopyText value={secret} label={t("webhook.secretLabel")} />
+            <Text size="sm" c="dimmed" mt={4}>
+              {t("setUp.secretOnce")}
+            </Text>
+          </>
+        ) : (
+          <Group gap="sm">
+            <Text size="sm" c="dimmed">
+              {t("setUp.secretStored")}
+            </Text>
+            {onNewSecret !== null && (
+              <Button size="compact-sm" variant="default" loading={isPreparing} onClick={onNewSecret}>
+                {t("setUp.newSecret")}
+              </Button>
+            )}
+          </Group>
+        )}
+      </div>
+      <HostSteps host={host}>
+        {page !== null && (
+          <Anchor size="sm" href={page} target="_blank" rel="noreferrer">
+            {t("setUp.openHost", { host: host.name })}
+          </Anchor>
+        )}
+      </HostSteps>
+      {webhook.provider === "generic" && webhook.url !== null && (
+        <CopyBlock
+          title={t("webhook.fromShell")}
+          value={sendCommand(webhook.url, webhook)}
+          label={t("webhook.theCommand")}
+        />
+      )}
+    </div>
   );
 }

@@ -1,7 +1,8 @@
-import { Alert, Button, Checkbox, Group, PasswordInput, Text, TextInput } from "@mantine/core";
+import { Alert, Anchor, Button, Checkbox, Group, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import type { HostKind } from "../../../src/model/host/host-token.ts";
 import { useAct } from "../../act.ts";
 import { answerOf, api } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
@@ -14,36 +15,57 @@ import type { Project, Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
-import { isSshUrl } from "./repository-step.tsx";
+import { isHostKind, isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
 
-type Token = InferResponseType<(typeof api)["host-tokens"]["$get"], 200>["items"][number];
-type Hook = NonNullable<InferResponseType<(typeof api.projects)[":id"]["host-hook"]["$get"], 200>["hook"]>;
-type Kind = Token["kind"];
+export type Hook = NonNullable<
+  InferResponseType<(typeof api.projects)[":id"]["host-hook"]["$get"], 200>["hook"]
+>;
 
 const touched = ["host-hook", "host-tokens", "webhook", "project", "unsigned-webhooks"];
-
-function isKind(provider: string): provider is Kind {
-  return ["github", "gitlab", "gitea", "gitee"].includes(provider);
-}
-
-/** The web address of the server in a clone URL. */
-function originOf(cloneUrl: string): string {
-  const host = isSshUrl(cloneUrl) ? /^(?:ssh:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(cloneUrl)?.[1] : null;
-  if (host) return `https://${host}`;
-  return URL.canParse(cloneUrl) ? new URL(cloneUrl).origin : "";
-}
 
 /** The webhook that Slipway creates, checks and repairs at the Git host. Null where the host has no known API. */
 export function HostHookPanel({ project, webhook }: { project: Project; webhook: Webhook }) {
   const hook = useQuery(hostHookQuery(project.id)).data?.hook;
-  if (hook === undefined || (hook === null && !isKind(webhook.provider))) return null;
+  if (hook === undefined || (hook === null && !isHostKind(webhook.provider))) return null;
   return (
-    <Panel title={t("hostHook.title")} about={t("hostHook.about")}>
+    <Panel
+      title={hook === null ? t("hostHook.title") : t("hostHook.existing")}
+      about={hook === null ? t("hostHook.about") : undefined}
+    >
+      <HostHook project={project} webhook={webhook} hook={hook} />
+    </Panel>
+  );
+}
+
+/** Its state and what can be done about it. `isWanted`: it is created at once if a token is stored. */
+export function HostHook({
+  project,
+  webhook,
+  hook,
+  isWanted = false,
+}: {
+  project: Project;
+  webhook: Webhook;
+  hook: Hook | null;
+  isWanted?: boolean;
+}) {
+  if (hook === null && !webhook.baseUrlConfigured)
+    return (
+      <Text size="sm" c="dimmed">
+        {rich("hostHook.needsBaseUrl", {
+          setting: <code>server.baseUrl</code>,
+          file: <code>slipway.yaml</code>,
+        })}
+      </Text>
+    );
+  const kind = hook?.kind ?? (isHostKind(webhook.provider) ? webhook.provider : null);
+  return (
+    <>
       {hook !== null && <HookState hook={hook} />}
       <ForManagers>
-        <Connect project={project} hook={hook} kind={hook?.kind ?? (webhook.provider as Kind)} />
+        {kind !== null && <Connect project={project} hook={hook} kind={kind} isWanted={isWanted} />}
       </ForManagers>
-    </Panel>
+    </>
   );
 }
 
@@ -57,7 +79,7 @@ function HookState({ hook }: { hook: Hook }) {
   };
   return (
     <Alert
-      color={hook.state === "ok" ? "teal" : "lamp"}
+      color={hook.state === "ok" ? "tide" : "lamp"}
       variant="light"
       role="status"
       title={titles[hook.state]}
@@ -76,7 +98,17 @@ function HookState({ hook }: { hook: Hook }) {
   );
 }
 
-function Connect({ project, hook, kind }: { project: Project; hook: Hook | null; kind: Kind }) {
+function Connect({
+  project,
+  hook,
+  kind,
+  isWanted,
+}: {
+  project: Project;
+  hook: Hook | null;
+  kind: HostKind;
+  isWanted: boolean;
+}) {
   const tokens = useQuery({
     queryKey: ["host-tokens"],
     queryFn: () => answerOf(api["host-tokens"].$get()),
@@ -106,6 +138,12 @@ function Connect({ project, hook, kind }: { project: Project; hook: Hook | null;
     done: t("hostHook.forgotten"),
     refresh: touched,
   });
+  const hasBegun = useRef(false);
+  useEffect(() => {
+    if (!isWanted || hook !== null || own === undefined || hasBegun.current) return;
+    hasBegun.current = true;
+    connect.mutate(own.id);
+  });
   return (
     <>
       {mayMakeKey && (
@@ -118,16 +156,19 @@ function Connect({ project, hook, kind }: { project: Project; hook: Hook | null;
       )}
       <Group gap="sm">
         {own === undefined ? (
-          <TokenForm kind={kind} origin={origin} onSaved={(id) => connect.mutateAsync(id)} />
+          <TokenForm
+            kind={kind}
+            origin={origin}
+            isMain={hook === null}
+            onSaved={(id) => connect.mutateAsync(id)}
+          />
         ) : (
           <>
-            <Button
-              variant={hook === null || hook.state !== "ok" ? "filled" : "default"}
-              loading={connect.isPending}
-              onClick={() => connect.mutate(own.id)}
-            >
-              {hook === null ? t("hostHook.create") : t("hostHook.repair")}
-            </Button>
+            {hook?.state !== "ok" && (
+              <Button loading={connect.isPending} onClick={() => connect.mutate(own.id)}>
+                {hook === null ? t("hostHook.create") : t("hostHook.repair")}
+              </Button>
+            )}
             {hook !== null && (
               <Button variant="default" loading={check.isPending} onClick={() => check.mutate(undefined)}>
                 {t("hostHook.check")}
@@ -138,6 +179,7 @@ function Connect({ project, hook, kind }: { project: Project; hook: Hook | null;
               title={t("hostHook.forgetQuestion", { origin: own.origin })}
               confirm={t("hostHook.forget")}
               isDanger
+              variant="subtle"
               onConfirm={() => forget.mutateAsync(own.id)}
             >
               {t("hostHook.forgetHint")}
@@ -152,17 +194,21 @@ function Connect({ project, hook, kind }: { project: Project; hook: Hook | null;
 function TokenForm({
   kind,
   origin,
+  isMain,
   onSaved,
 }: {
-  kind: Kind;
+  kind: HostKind;
   origin: string;
+  /** The next thing to do on the page. */
+  isMain: boolean;
   onSaved: (tokenId: number) => Promise<unknown>;
 }) {
+  const page = tokenPageOf(kind, origin, "manage");
   return (
     <FormButton
       title={t("hostHook.withToken")}
       submit={t("hostHook.create")}
-      button={{ variant: "default" }}
+      button={{ variant: isMain ? "filled" : "default" }}
       initial={{ url: origin, token: "" }}
       onSubmit={async ({ url, token }) => {
         const saved = await answerOf(api["host-tokens"].$post({ json: { kind, url, token } }));
@@ -171,16 +217,25 @@ function TokenForm({
     >
       {({ text }) => (
         <>
-          <Text size="sm">{t(`hostHook.scope_${kind}`)}</Text>
           <TextInput label={t("hostHook.url")} required {...text("url")} />
-          <PasswordInput
-            label={t("hostHook.token")}
-            description={t("hostHook.tokenHint")}
-            required
-            autoComplete="off"
-            data-autofocus
-            {...text("token")}
-          />
+          <div>
+            <PasswordInput
+              label={t("hostHook.token")}
+              description={t(`hostHook.scope_${kind}`)}
+              required
+              autoComplete="off"
+              data-autofocus
+              {...text("token")}
+            />
+            <Text size="sm" c="dimmed" mt={6}>
+              {t("hostHook.tokenHint")}{" "}
+              {page !== null && (
+                <Anchor href={page} target="_blank" rel="noreferrer">
+                  {t("hostHook.tokenPage")}
+                </Anchor>
+              )}
+            </Text>
+          </div>
         </>
       )}
     </FormButton>

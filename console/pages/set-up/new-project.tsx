@@ -2,7 +2,7 @@ import { Autocomplete, Button, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useCallback, useRef, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { useAct } from "../../act.ts";
+import { complain, useAct } from "../../act.ts";
 import { ApiProblem, answerOf, api } from "../../api.ts";
 import { PageHead, Panel, Problem } from "../../components/page.tsx";
 import { ScriptEditor } from "../../components/script-editor.tsx";
@@ -10,6 +10,7 @@ import { groupChoices, useGroups } from "../../group-query.ts";
 import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
+import { isHostKind, originOf } from "./host-pages.ts";
 import {
   type CredentialFields,
   credentialOf,
@@ -56,6 +57,8 @@ export default function NewProject() {
   const [typed, setTyped] = useState<CredentialFields>(noCredential);
   const [checked, setChecked] = useState<CredentialFields>(noCredential);
   const [found, setFound] = useState<Inspected | null>(null);
+  /** The other steps follow when the repository is read, or the user goes on without. */
+  const [isRevealed, setRevealed] = useState(false);
   /** What the last suggestion filled in: fields that the user changed are kept. */
   const suggested = useRef<Fields>(empty);
   const groupId = fields.groupId ?? asked?.id ?? onlyGroup?.id ?? null;
@@ -63,6 +66,7 @@ export default function NewProject() {
 
   const suggest = useCallback((inspected: Inspected) => {
     setFound(inspected);
+    if (inspected.problem === "") setRevealed(true);
     const next = suggestionOf(inspected);
     const before = suggested.current;
     suggested.current = { ...before, ...next };
@@ -73,8 +77,22 @@ export default function NewProject() {
       return { ...now, ...Object.fromEntries(untouched) };
     });
   }, []);
+  /** A credential is for one host. */
+  const setUrl = (url: string) => {
+    if (originOf(url) !== originOf(fields.url))
+      for (const reset of [setTyped, setChecked]) reset(noCredential);
+    set({ url });
+  };
+  const hookKind = typed.createsWebhook ? (found?.provider ?? null) : null;
   const add = useAct(
-    () => addProject({ ...fields, groupId }, preset, credentialOf(fields.url.trim(), typed)),
+    async () => {
+      const project = await addProject(
+        { ...fields, groupId },
+        preset,
+        credentialOf(fields.url.trim(), typed),
+      );
+      return { ...project, isTokenKept: await keepToken(hookKind, fields.url, typed.token) };
+    },
     { done: ({ name }) => t("setUp.added", { name }), refresh: ["projects", "overview"] },
   );
   useUnsaved(fields.url !== "" && !add.isPending && !add.isSuccess);
@@ -93,7 +111,13 @@ export default function NewProject() {
     event.preventDefault();
     // The error is shown below; the text is kept for another attempt.
     add.mutateAsync(undefined).then(
-      ({ id }) => go(`/projects/${id}/set-up${found?.provider ? `?host=${found.provider}` : ""}`),
+      ({ id, isTokenKept }) => {
+        const asked = new URLSearchParams({
+          ...(found?.provider ? { host: found.provider } : {}),
+          ...(isTokenKept ? { create: "1" } : {}),
+        });
+        go(`/projects/${id}/set-up${asked.size === 0 ? "" : `?${asked}`}`);
+      },
       () => {},
     );
   };
@@ -103,8 +127,8 @@ export default function NewProject() {
       <PageHead title={t("setUp.title")} about={t("setUp.about")} />
       <form onSubmit={submit} className="stack">
         <RepositoryStep
-          urlField={text("url", "git.url")}
-          onUrl={(url) => set({ url })}
+          urlField={{ ...text("url", "git.url"), onChange: (event) => setUrl(event.currentTarget.value) }}
+          onUrl={setUrl}
           fields={typed}
           credential={checked}
           onCredential={(credential, isChecked) => {
@@ -112,82 +136,101 @@ export default function NewProject() {
             if (isChecked) setChecked(credential);
           }}
           onInspected={suggest}
+          onSkipped={() => setRevealed(true)}
         />
-        <Panel title={t("setUp.project")}>
-          <div className="form">
-            <TextInput label={t("setUp.name")} required {...text("name", "name")} />
-            <Autocomplete
-              label={t("setUp.ref")}
-              required
-              data={[...new Set(found?.branches ?? [])]}
-              limit={50}
-              value={fields.ref}
-              error={refused?.about("git.ref")}
-              onChange={(ref) => set({ ref })}
-            />
-            {groups.length > 0 && (
-              <Select
-                label={t("setUp.group")}
-                description={t("setUp.groupHint")}
-                placeholder={isAdmin ? t("setUp.noGroup") : t("setUp.chooseGroup")}
-                required={!isAdmin}
-                clearable={isAdmin}
-                allowDeselect={false}
-                searchable
-                data={groupChoices(groups)}
-                value={groupId === null ? null : String(groupId)}
-                error={refused?.about("groupId")}
-                onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
-              />
+        {isRevealed && (
+          <>
+            <Panel title={t("setUp.project")}>
+              <div className="form">
+                <TextInput label={t("setUp.name")} required {...text("name", "name")} />
+                <Autocomplete
+                  label={t("setUp.ref")}
+                  required
+                  data={[...new Set(found?.branches ?? [])]}
+                  limit={50}
+                  value={fields.ref}
+                  error={refused?.about("git.ref")}
+                  onChange={(ref) => set({ ref })}
+                />
+                {groups.length > 0 && (
+                  <Select
+                    label={t("setUp.group")}
+                    description={t("setUp.groupHint")}
+                    placeholder={isAdmin ? t("setUp.noGroup") : t("setUp.chooseGroup")}
+                    required={!isAdmin}
+                    clearable={isAdmin}
+                    allowDeselect={false}
+                    searchable
+                    data={groupChoices(groups)}
+                    value={groupId === null ? null : String(groupId)}
+                    error={refused?.about("groupId")}
+                    onChange={(chosen) => set({ groupId: chosen === null ? null : Number(chosen) })}
+                  />
+                )}
+              </div>
+            </Panel>
+            <Panel title={t("setUp.stages")} about={t("setUp.stagesAbout")}>
+              <div className="form wide-form">
+                <Select
+                  label={t("setUp.preset")}
+                  allowDeselect={false}
+                  maw={420}
+                  data={[
+                    ...(found?.presets ?? []).map(({ name, because }) => ({
+                      value: name,
+                      label: t("setUp.presetBecause", { preset: presetTitles()[name], file: because }),
+                    })),
+                    { value: "", label: t("setUp.presetEmpty") },
+                  ]}
+                  value={fields.preset}
+                  onChange={choose}
+                />
+                {stageNames.map((name) => (
+                  <ScriptEditor
+                    key={name}
+                    label={stageTitles()[name]}
+                    description={stageHints()[name]}
+                    minLines={2}
+                    {...text(name, scriptPath(name))}
+                  />
+                ))}
+                {preset !== undefined && Object.keys(preset.env).length > 0 && (
+                  <Text size="sm" c="dimmed">
+                    {t("setUp.variables", {
+                      names: Object.entries(preset.env)
+                        .map(([name, value]) => `${name}=${value}`)
+                        .join(", "),
+                    })}
+                  </Text>
+                )}
+              </div>
+            </Panel>
+            {add.error !== null && !(refused?.isAbout(shownPaths) ?? false) && (
+              <Problem title={t("setUp.notAdded")} problem={add.error} />
             )}
-          </div>
-        </Panel>
-        <Panel title={t("setUp.stages")} about={t("setUp.stagesAbout")}>
-          <div className="form wide-form">
-            <Select
-              label={t("setUp.preset")}
-              allowDeselect={false}
-              maw={420}
-              data={[
-                ...(found?.presets ?? []).map(({ name, because }) => ({
-                  value: name,
-                  label: t("setUp.presetBecause", { preset: presetTitles()[name], file: because }),
-                })),
-                { value: "", label: t("setUp.presetEmpty") },
-              ]}
-              value={fields.preset}
-              onChange={choose}
-            />
-            {stageNames.map((name) => (
-              <ScriptEditor
-                key={name}
-                label={stageTitles()[name]}
-                minLines={2}
-                {...text(name, scriptPath(name))}
-              />
-            ))}
-            {preset !== undefined && Object.keys(preset.env).length > 0 && (
-              <Text size="sm" c="dimmed">
-                {t("setUp.variables", {
-                  names: Object.entries(preset.env)
-                    .map(([name, value]) => `${name}=${value}`)
-                    .join(", "),
-                })}
-              </Text>
-            )}
-          </div>
-        </Panel>
-        {add.error !== null && !(refused?.isAbout(shownPaths) ?? false) && (
-          <Problem title={t("setUp.notAdded")} problem={add.error} />
+            <div>
+              <Button type="submit" size="md" loading={add.isPending}>
+                {t("setUp.submit")}
+              </Button>
+            </div>
+          </>
         )}
-        <div>
-          <Button type="submit" size="md" loading={add.isPending}>
-            {t("setUp.submit")}
-          </Button>
-        </div>
       </form>
     </>
   );
+}
+
+/** Stores the token for the user, so that the next page can create the webhook with it. */
+async function keepToken(kind: string | null, cloneUrl: string, token: string): Promise<boolean> {
+  if (!isHostKind(kind) || token === "") return false;
+  try {
+    await answerOf(api["host-tokens"].$post({ json: { kind, url: originOf(cloneUrl), token } }));
+    return true;
+  } catch (problem) {
+    if (problem instanceof ApiProblem) problem.title = t("setUp.tokenNotKept");
+    complain(problem);
+    return false;
+  }
 }
 
 function scriptPath(name: string): string {
@@ -196,6 +239,10 @@ function scriptPath(name: string): string {
 
 function stageTitles() {
   return { build: t("stages.build"), deploy: t("stages.deploy"), start: t("stages.start") };
+}
+
+function stageHints() {
+  return { build: t("stages.buildHint"), deploy: t("stages.deployHint"), start: t("stages.startHint") };
 }
 
 function presetTitles(): Record<Preset["name"], string> {

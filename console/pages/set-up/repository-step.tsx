@@ -1,4 +1,14 @@
-import { Alert, Button, Loader, PasswordInput, Text, Textarea, TextInput } from "@mantine/core";
+import {
+  Alert,
+  Anchor,
+  Button,
+  Checkbox,
+  Loader,
+  PasswordInput,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
@@ -8,6 +18,7 @@ import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
 import { t } from "../../text/text.ts";
 import { hosts } from "../webhook/hosts.ts";
+import { isHostKind, isSshUrl, tokenPageOf } from "./host-pages.ts";
 import { RepositoryChooser } from "./repository-chooser.tsx";
 
 export type Inspected = InferResponseType<typeof api.repositories.inspect.$post, 200>;
@@ -18,9 +29,16 @@ export interface CredentialFields {
   username: string;
   token: string;
   privateKey: string;
+  /** Whether the token also creates the webhook. */
+  createsWebhook: boolean;
 }
 
-export const noCredential: CredentialFields = { username: "git", token: "", privateKey: "" };
+export const noCredential: CredentialFields = {
+  username: "git",
+  token: "",
+  privateKey: "",
+  createsWebhook: false,
+};
 
 const typingMs = 500;
 const looksWhole = /^(?:(?:https?|ssh|git|file):\/\/.+\/.+|[\w.-]+@[\w.-]+:.+|\/.+)/i;
@@ -28,10 +46,6 @@ const examples = {
   url: "https://git.example.com/shop.git",
   key: "-----BEGIN OPENSSH PRIVATE KEY-----",
 };
-
-export function isSshUrl(url: string): boolean {
-  return /^ssh:|^[\w.-]+@[\w.-]+:/i.test(url);
-}
 
 /** The credential as the API takes it; undefined: none was typed. */
 export function credentialOf(url: string, { username, token, privateKey }: CredentialFields) {
@@ -47,6 +61,7 @@ export function RepositoryStep({
   credential,
   onCredential,
   onInspected,
+  onSkipped,
 }: {
   urlField: TextProps;
   onUrl: (url: string) => void;
@@ -56,6 +71,8 @@ export function RepositoryStep({
   credential: CredentialFields;
   onCredential: (typed: CredentialFields, isChecked: boolean) => void;
   onInspected: (found: Inspected) => void;
+  /** The user goes on although the repository could not be read. */
+  onSkipped: () => void;
 }) {
   const [url] = useDebouncedValue(urlField.value.trim(), typingMs);
   const inspection = useQuery({
@@ -76,6 +93,10 @@ export function RepositoryStep({
   useEffect(() => {
     if (found) onInspected(found);
   }, [found, onInspected]);
+  const given = JSON.stringify(credentialOf(url, credential));
+  // Stays in place while a credential is checked.
+  const latest = looksWhole.test(url) ? inspection.data : undefined;
+  const isUnread = isCurrent && (inspection.isError || (found !== undefined && found.problem !== ""));
   return (
     <Panel title={t("setUp.repository")}>
       <div className="form">
@@ -96,17 +117,27 @@ export function RepositoryStep({
           <State
             isChecking={inspection.isFetching}
             found={found}
+            hasCredential={given !== undefined}
             error={isCurrent ? inspection.error : null}
           />
         </div>
-        {found?.needsCredential && (
+        {latest !== undefined && (latest.needsCredential || given !== undefined) && (
           <Credential
-            isSsh={isSshUrl(url)}
+            url={url}
+            provider={latest.provider}
             fields={fields}
             isChecking={inspection.isFetching}
+            isAccepted={found?.problem === "" && given === JSON.stringify(credentialOf(url, fields))}
             onChange={(typed) => onCredential(typed, false)}
             onCheck={() => onCredential(fields, true)}
           />
+        )}
+        {isUnread && (
+          <div>
+            <Anchor component="button" type="button" size="sm" onClick={onSkipped}>
+              {t("setUp.skipReading")}
+            </Anchor>
+          </div>
         )}
       </div>
     </Panel>
@@ -116,10 +147,12 @@ export function RepositoryStep({
 function State({
   isChecking,
   found,
+  hasCredential,
   error,
 }: {
   isChecking: boolean;
   found: Inspected | undefined;
+  hasCredential: boolean;
   error: Error | null;
 }): ReactNode {
   if (isChecking)
@@ -131,6 +164,13 @@ function State({
     );
   if (error !== null) return <Problem title={t("setUp.notRead")} problem={error} />;
   if (found === undefined) return null;
+  // A private repository is no error: the next step is to enter a credential.
+  if (found.needsCredential && !hasCredential)
+    return (
+      <Alert color="lamp" variant="light" role="note" title={t("setUp.needsCredential")}>
+        {t("setUp.credential")}
+      </Alert>
+    );
   if (found.problem !== "") return <Problem title={t("setUp.notRead")} problem={found.problem} />;
   if (found.defaultBranch === null)
     return (
@@ -138,33 +178,44 @@ function State({
         {t("setUp.empty")}
       </Alert>
     );
-  const host = found.provider === null ? t("setUp.unknownHost") : hosts()[found.provider].name;
   return (
-    <Alert color="teal" variant="light" role="note" className="found-repository">
-      {t("setUp.found", { host, count: found.branches.length })}
+    <Alert color="tide" variant="light" role="note" className="found-repository">
+      {found.provider !== null && <strong>{hosts()[found.provider].name} · </strong>}
+      {t("setUp.found", { count: found.branches.length })}
     </Alert>
   );
 }
 
 function Credential({
-  isSsh,
+  url,
+  provider,
   fields,
   isChecking,
+  isAccepted,
   onChange,
   onCheck,
 }: {
-  isSsh: boolean;
+  url: string;
+  provider: Inspected["provider"];
   fields: CredentialFields;
   isChecking: boolean;
+  /** The repository could be read with what was typed. */
+  isAccepted: boolean;
   onChange: (fields: CredentialFields) => void;
   onCheck: () => void;
 }) {
+  const page = tokenPageOf(provider, url, fields.createsWebhook ? "manage" : "read");
   return (
-    <fieldset className="plain form">
-      <Text size="sm" mb={4}>
-        {t("setUp.credential")}
-      </Text>
-      {isSsh ? (
+    <fieldset
+      className="plain form"
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+        // Enter would add the project with a credential that nobody checked.
+        event.preventDefault();
+        if (!isAccepted) onCheck();
+      }}
+    >
+      {isSshUrl(url) ? (
         <Textarea
           className="script"
           label={t("setUp.privateKey")}
@@ -178,24 +229,42 @@ function Credential({
         <>
           <TextInput
             label={t("setUp.username")}
+            description={t("setUp.usernameHint")}
             autoComplete="off"
             value={fields.username}
             onChange={(event) => onChange({ ...fields, username: event.currentTarget.value })}
           />
-          <PasswordInput
-            label={t("setUp.token")}
-            description={t("setUp.tokenHint")}
-            autoComplete="off"
-            value={fields.token}
-            onChange={(event) => onChange({ ...fields, token: event.currentTarget.value })}
-          />
+          <div>
+            <PasswordInput
+              label={t("setUp.token")}
+              description={t("setUp.tokenHint")}
+              autoComplete="off"
+              value={fields.token}
+              onChange={(event) => onChange({ ...fields, token: event.currentTarget.value })}
+            />
+            {page !== null && (
+              <Anchor size="sm" mt={6} display="inline-block" href={page} target="_blank" rel="noreferrer">
+                {t("hostHook.tokenPage")}
+              </Anchor>
+            )}
+          </div>
+          {isHostKind(provider) && (
+            <Checkbox
+              label={t("setUp.createsWebhook")}
+              description={t(`hostHook.scope_${provider}`)}
+              checked={fields.createsWebhook}
+              onChange={(event) => onChange({ ...fields, createsWebhook: event.currentTarget.checked })}
+            />
+          )}
         </>
       )}
-      <div>
-        <Button variant="default" loading={isChecking} onClick={onCheck}>
-          {t("setUp.checkAgain")}
-        </Button>
-      </div>
+      {!isAccepted && (
+        <div>
+          <Button loading={isChecking} onClick={onCheck}>
+            {t("setUp.checkAgain")}
+          </Button>
+        </div>
+      )}
     </fieldset>
   );
 }

@@ -10,29 +10,36 @@ import { t } from "../../text/text.ts";
 
 /** Shows whether deliveries of the host arrive. It changes by itself while the user fills in the form of the host. */
 export function Arrival({ projectId }: { projectId: number }) {
+  return <ArrivalState delivery={useArrival(projectId)} />;
+}
+
+/** The last delivery that the host sent. Null: none yet; undefined: not loaded. */
+export function useArrival(projectId: number): DeliverySummary | null | undefined {
   const refetchInterval = usePolling();
   const filters = { projectId: String(projectId), status: "", code: "", from: "", to: "", search: "" };
-  const query = useQuery({ ...deliveriesQuery(filters, 1), refetchInterval });
-  if (query.data === undefined) return <div className="arrival">{"\u00a0"}</div>;
-  const last = query.data.items.find(({ remote_ip: from }) => from !== "test" && from !== "replay");
-  if (last === undefined) {
+  const { data } = useQuery({ ...deliveriesQuery(filters, 1), refetchInterval });
+  return data && (data.items.find(({ remote_ip: from }) => from !== "test" && from !== "replay") ?? null);
+}
+
+export function isRefused({ status }: DeliverySummary): boolean {
+  return status === "rejected" || status === "failed";
+}
+
+export function ArrivalState({ delivery }: { delivery: DeliverySummary | null | undefined }) {
+  if (delivery === undefined) return <div className="arrival">{"\u00a0"}</div>;
+  if (delivery === null)
     return (
       <div className="arrival" data-tone="waiting" role="status">
         <span className="arrival-lamp" aria-hidden="true" />
         <span>{t("webhook.waiting")}</span>
       </div>
     );
-  }
-  return <Arrived delivery={last} />;
-}
-
-function Arrived({ delivery }: { delivery: DeliverySummary }) {
-  const isRefused = delivery.status === "rejected" || delivery.status === "failed";
+  const isWrong = isRefused(delivery);
   return (
-    <div className="arrival" data-tone={isRefused ? "failed" : "success"} role="status">
+    <div className="arrival" data-tone={isWrong ? "failed" : "success"} role="status">
       <span className="arrival-lamp" aria-hidden="true" />
       <span>
-        {rich(isRefused ? "webhook.arrivedRefused" : "webhook.arrived", {
+        {rich(isWrong ? "webhook.arrivedRefused" : "webhook.arrived", {
           when: <Moment at={delivery.created_at} />,
         })}{" "}
         <Link href={`/deliveries/${delivery.id}`}>{reasonIn(delivery.reason, delivery.reason_parts)}</Link>

@@ -1,18 +1,21 @@
 /** Webhooks that Slipway creates at a Git host. */
 export const hostHook = {
   title: "Let Slipway create the webhook",
-  about:
-    "With a token of yours, Slipway creates the webhook at the Git host, checks it once a day, and repairs it.",
-  withToken: "Use a token of the Git host",
+  existing: "Webhook at the Git host",
+  about: "With a token of yours, Slipway creates the webhook and checks it once a day.",
+  needsBaseUrl:
+    "Slipway can create the webhook by itself once {setting} in {file} tells the address at which your Git host reaches this server.",
+  withToken: "Create the webhook with a token",
   create: "Create the webhook",
   repair: "Repair the webhook",
   check: "Check now",
-  created: "The webhook was created and read back.",
+  created: "The webhook was created.",
   notCreated: "Couldn't create the webhook",
   deployKey: "Also create a read-only deploy key and store it as the clone credential",
   url: "Address of the Git host",
   token: "Token",
   tokenHint: "Stored encrypted, used only for you and only at this address.",
+  tokenPage: "Create a token at the Git host",
   scope_github:
     "A fine-grained token with the permissions Webhooks and Administration (read and write), or a classic token with the scope repo.",
   scope_gitlab: "A personal or project access token with the scope api and the role Maintainer.",
@@ -22,7 +25,7 @@ export const hostHook = {
   forgetQuestion: "Forget your token for {origin}?",
   forgetHint: "Webhooks that were created with it stay at the host, but are no longer checked.",
   forgotten: "The token was deleted.",
-  ok: "The webhook at the Git host is as it should be",
+  ok: "The webhook is in place",
   missing: "The webhook was deleted at the Git host",
   disabled: "The webhook is switched off at the Git host",
   changed: "The webhook was changed at the Git host",

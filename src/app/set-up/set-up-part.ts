@@ -19,13 +19,14 @@ export interface SetUpOptions {
 /** The guided set-up of a project: a look at its repository, and webhooks that are created at its Git host. */
 export function buildSetUpPart({ config, clock, log }: AppContext, options: SetUpOptions) {
   const { store, secrets, management } = options;
+  const allowInternal = config["tasks.allowInternalNotifications"];
   const inspections = buildInspections({
     gitUrlRules: gitUrlRulesOf(config),
     temp: resolve(config["data.dir"], "set-up"),
     knownHosts: runnerFolders(config).knownHosts,
     env: process.env,
+    allowInternal,
   });
-  const allowInternal = config["tasks.allowInternalNotifications"];
   const tokens = buildHostTokens({ store, secrets, clock, allowInternal });
   const hooks = buildHostHooks({ store, secrets, clock, tokens, management });
   const checker = buildHookChecker({ store, hooks, log });
