@@ -93,15 +93,15 @@ export function mountFault(folder: string): string | null {
  */
 const wrapper = `set -a; . ${environmentFolder}/env || exit 125; set +a
 [ -w "\${HOME:-/}" ] || export HOME=/tmp
-strict=$1; nice=$2; shift 2
-[ "$nice" = 0 ] || renice -n "$nice" -p 1 >/dev/null 2>&1 || set -- nice -n "$nice" "$@"
+slipway_strict=$1; slipway_nice=$2; shift 2
+[ "$slipway_nice" = 0 ] || renice -n "$slipway_nice" -p 1 >/dev/null 2>&1 || set -- nice -n "$slipway_nice" "$@"
 trap 'kill -TERM -1 2>/dev/null' TERM
 "$@" &
 main=$!
 code=0
 wait "$main" || code=$?
 while kill -0 "$main" 2>/dev/null; do code=0; wait "$main" || code=$?; done
-if [ "$code" = 0 ] && [ "$strict" = true ]; then
+if [ "$code" = 0 ] && [ "$slipway_strict" = true ]; then
   for stat in /proc/[0-9]*/stat; do
     [ "$stat" = /proc/1/stat ] && continue
     line=
@@ -113,6 +113,15 @@ if [ "$code" = 0 ] && [ "$strict" = true ]; then
 fi
 exit "$code"`;
 
+/** Variables that a shell sets itself. To assign one of them may end the shell: `UID` is read-only in bash. */
+const ofShell = ["UID", "EUID", "PPID", "GROUPS", "OPTIND", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"];
+
+/** A line of the environment file. */
+function assignment(name: string, value: string): string {
+  const text = `${name}='${value.replaceAll("'", "'\\''")}'`;
+  return ofShell.includes(name) ? `if (${text}) 2>/dev/null; then ${text}; fi\n` : `${text}\n`;
+}
+
 const tmpfsType = 0x01021994;
 
 /** Never on disk: a folder in memory that only the runner and the container's user can read. */
@@ -120,8 +129,8 @@ function writeEnvironment({ env, mark, user }: ContainerRun): string {
   const folder = mkdtempSync(join(memoryFolder(), `slipway-env-${process.pid}-`));
   try {
     const file = join(folder, "env");
-    const lines = Object.entries({ ...env, [markVariable]: mark }).map(
-      ([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'\n`,
+    const lines = Object.entries({ ...env, [markVariable]: mark }).map(([name, value]) =>
+      assignment(name, value),
     );
     writeFileSync(file, lines.join(""), { mode: 0o400 });
     if (process.getuid?.() === 0) for (const path of [file, folder]) chownSync(path, user.uid, user.gid);
