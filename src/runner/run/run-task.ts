@@ -187,12 +187,13 @@ async function work(instruction: RunTask, opened: OpenedWorkspace, parts: Work):
   if (!(await isGoing(held, { stage: "checkout", state: "success", exitCode: 0, ...commit })))
     return stoppedEnd("checkout", held);
 
-  if (user !== null && !release)
-    await giveTo(user, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
   const cachePaths = instruction.cache ?? [];
   const cache = openCacheFolders(parts.workspaces.root, instruction, user);
   if (cachePaths.length > 0 && !release)
     for (const line of cache.link(workspace.source, cachePaths)) stream.say("checkout", line);
+  // After the last change by the runner itself: the user's processes could put links in the way of a runner that is root.
+  if (user !== null && !release)
+    await giveTo(user, workspace.source, parts.workspaces.cacheOf(instruction.projectId));
   try {
     const caches = cachePaths.length > 0 ? cache.folder : null;
     return await runOrRollBack(instruction, opened, { ...parts, checkedOut, caches });

@@ -4,6 +4,7 @@ import type { RunningContainer } from "../process/container.ts";
 import { markVariable } from "../process/process-tree.ts";
 import type { Engine } from "./engine.ts";
 import type { Resources } from "./resources.ts";
+import { guarded } from "./script-environment.ts";
 
 export interface ContainerRun {
   engine: Engine;
@@ -113,13 +114,9 @@ if [ "$code" = 0 ] && [ "$slipway_strict" = true ]; then
 fi
 exit "$code"`;
 
-/** Variables that a shell sets itself. To assign one of them may end the shell: `UID` is read-only in bash. */
-const ofShell = ["UID", "EUID", "PPID", "GROUPS", "OPTIND", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"];
-
 /** A line of the environment file. */
 function assignment(name: string, value: string): string {
-  const text = `${name}='${value.replaceAll("'", "'\\''")}'`;
-  return ofShell.includes(name) ? `if (${text}) 2>/dev/null; then ${text}; fi\n` : `${text}\n`;
+  return `${guarded(name, `${name}='${value.replaceAll("'", "'\\''")}'`)}\n`;
 }
 
 const tmpfsType = 0x01021994;

@@ -8,8 +8,8 @@ import type { IsolationLevel, RunTask } from "../protocol.ts";
 import { containerRun, mountFault, sweepEnvironments } from "./container-run.ts";
 import { type Engine, type EngineChoice, findEngine } from "./engine.ts";
 import { limited, type ResourceBounds, resourcesFor } from "./resources.ts";
-import { containerEnvironment, hostEnvironment } from "./script-environment.ts";
-import { asUser, findScriptUser, powerfulGroupsOf, type ScriptUser } from "./script-user.ts";
+import { containerEnvironment, hostEnvironment, ownPathOf } from "./script-environment.ts";
+import { findScriptUser, powerfulGroupsOf, type ScriptUser, scriptAsUser } from "./script-user.ts";
 
 /** How the scripts of this runner are run. */
 export interface ExecutionOptions {
@@ -115,11 +115,9 @@ function onHost(
   if (stage.network === "none")
     throw new CannotRun(reasonText("no_network_needs_container", { stage: stage.name }));
   const bounded = limited(resources, command);
-  return {
-    command: user === null ? bounded : asUser(user, bounded),
-    cwd,
-    env: hostEnvironment(own, user, variables),
-  };
+  const env = hostEnvironment(own, user, variables);
+  if (user === null) return { command: bounded, cwd, env };
+  return { cwd, ...scriptAsUser(user, bounded, env, ownPathOf(own)) };
 }
 
 /**

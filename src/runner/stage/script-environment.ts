@@ -68,6 +68,19 @@ export function containerEnvironment(
   return { ...chosen(own, ofMachine), ...variables };
 }
 
+/** Variables that a shell sets itself. To assign one of them may end the shell: `UID` is read-only in bash. */
+const ofShell = ["UID", "EUID", "PPID", "GROUPS", "OPTIND", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"];
+
+/** A shell command that sets a variable, unless this shell refuses the name. */
+export function guarded(name: string, set: string): string {
+  return ofShell.includes(name) ? `if (${set}) 2>/dev/null; then ${set}; fi` : set;
+}
+
+/** Where the runner finds programs, also those that it runs as root. */
+export function ownPathOf(own: Record<string, string | undefined>): string {
+  return own.PATH || systemPath;
+}
+
 function chosen(own: Record<string, string | undefined>, names: string[]): Record<string, string> {
   const found = names.map((name) => [name, own[name]] as const);
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));

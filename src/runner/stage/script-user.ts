@@ -1,6 +1,8 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault } from "../../errors.ts";
+import { markVariable } from "../process/process-tree.ts";
+import { guarded } from "./script-environment.ts";
 
 /** The account that runs scripts instead of the runner's own. */
 export interface ScriptUser {
@@ -47,9 +49,38 @@ export function powerfulGroupsOf({ groups }: ScriptUser): string[] {
 }
 
 /** The command as run by this account: with its groups, without capabilities. */
-export function asUser(user: ScriptUser, command: string[]): string[] {
+function asUser(user: ScriptUser, command: string[]): string[] {
   const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--inh-caps=-all"];
   return ["setpriv", ...identity, "--", ...command];
+}
+
+const variablePrefix = "SLIPWAY_VARIABLE_";
+
+/**
+ * The command of a script as run by this account, and the environment to start it with. `setpriv` still runs as root, where
+ * a PATH or an LD_PRELOAD of the project would run the project's code. So the variables have other names until the account
+ * has changed.
+ */
+export function scriptAsUser(
+  user: ScriptUser,
+  command: string[],
+  variables: Record<string, string>,
+  ownPath: string,
+): { command: string[]; env: Record<string, string> } {
+  const passed = Object.entries(variables).filter(([name]) => name !== markVariable);
+  const lines = passed.map(([name], index) => {
+    const place = `${variablePrefix}${index}`;
+    return `${guarded(name, `export "$${place}"`)}\nunset ${place}`;
+  });
+  return {
+    command: asUser(user, ["sh", "-c", [...lines, 'exec "$@"'].join("\n"), "sh", ...command]),
+    env: {
+      PATH: ownPath,
+      ...Object.fromEntries(
+        passed.map(([name, value], index) => [`${variablePrefix}${index}`, `${name}=${value}`]),
+      ),
+    },
+  };
 }
 
 /**

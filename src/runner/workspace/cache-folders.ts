@@ -1,6 +1,6 @@
 import {
-  chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -36,7 +36,8 @@ export function openCacheFolders(
   const make = (path: string) => {
     if (existsSync(path)) return;
     mkdirSync(path, { mode: 0o700 });
-    if (owner !== null) chownSync(path, owner.uid, owner.gid);
+    // Processes of the owner may already have put a link to a file of root in its place.
+    if (owner !== null) lchownSync(path, owner.uid, owner.gid);
   };
   return {
     folder,
