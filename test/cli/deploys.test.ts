@@ -29,7 +29,7 @@ test("task approve and task reject answer a deploy that waits", async () => {
   expect(deployed()).toEqual([`${commit} red 2`]);
 });
 
-test("project rollback returns to the previous release, or to the one that --to names, and follows it to its end", async () => {
+test("project rollback returns to the previous release, or to the release that --to names, and follows it to its end", async () => {
   const file = `${server.dataDir}/rolled-back`;
   const project = await server.project(repository.url, { deploy: `echo $CI_COMMIT >> ${file}` });
   const lines = async () => (await Bun.file(file).text()).trim().split("\n");

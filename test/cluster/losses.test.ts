@@ -203,7 +203,7 @@ describe.if(amqpUrl !== undefined)("where RabbitMQ throws messages out of a queu
     expect(losses).toBe(1);
     const count = 1_000;
     await write(prefix, count);
-    await eventually("it is told", () => losses > 1);
+    await eventually("the loss is reported", () => losses > 1);
     gate.resolve();
     await bus.close();
     expect(received).toBeLessThan(count);

@@ -42,11 +42,14 @@ async function presenceOver(broker: BrokerUnderTest): Promise<void> {
   await eventually("both know both", async () => (await isKnown(one)) && isKnown(two));
   expect(await one.online()).toEqual(["greta"]);
   expect(await two.online()).toEqual(["hanna"]);
-  await eventually("both are told", () => told("online", "greta") === 1 && told("online", "hanna") === 1);
+  await eventually(
+    "both are reported online",
+    () => told("online", "greta") === 1 && told("online", "hanna") === 1,
+  );
   near.close();
   const again = await open(two, "code=greta");
   far.close();
-  await eventually("hanna is told offline", () => told("offline", "hanna") === 1);
+  await eventually("hanna is reported offline", () => told("offline", "hanna") === 1);
   expect({ broker: broker.name, greta: told("offline", "greta"), ines: told("online", "ines") }).toEqual({
     broker: broker.name,
     greta: 0,
@@ -55,7 +58,7 @@ async function presenceOver(broker: BrokerUnderTest): Promise<void> {
   await one.stop();
   await two.stop();
   // The last instance reports at its end, without a grace period.
-  await eventually("greta is told offline", () => told("offline", "greta") === 1);
+  await eventually("greta is reported offline", () => told("offline", "greta") === 1);
   for (const client of [again, temporary]) client.close();
   await events.stop();
 }
@@ -71,9 +74,9 @@ async function presenceAlone(broker: BrokerUnderTest): Promise<void> {
   });
   const events = await broker.read(prefix, "events");
   const client = await PushClient.open(`${app.wsUrl}?code=karl`);
-  await eventually("karl is told online", () => events.messages.length === 1);
+  await eventually("karl is reported online", () => events.messages.length === 1);
   await app.stop();
-  await eventually("karl is told offline", () => events.messages.length === 2);
+  await eventually("karl is reported offline", () => events.messages.length === 2);
   expect(events.messages.map(({ type, userId }) => `${type} ${userId}`)).toEqual([
     "online karl",
     "offline karl",
@@ -103,7 +106,7 @@ async function presenceOverRollingRestart(broker: BrokerUnderTest): Promise<void
   const told = (type: string, userId: string) =>
     events.messages.filter((event) => event.type === type && event.userId === userId);
   const client = await PushClient.open(`${two.wsUrl}?code=lena`);
-  await eventually("lena is told online", () => told("online", "lena").length === 1);
+  await eventually("lena is reported online", () => told("online", "lena").length === 1);
   await one.stop();
   const three = await start("three");
   const moved = await PushClient.open(`${three.wsUrl}?code=lena`);
@@ -115,7 +118,7 @@ async function presenceOverRollingRestart(broker: BrokerUnderTest): Promise<void
     offline: 0,
   });
   await three.stop();
-  await eventually("lena is told offline", () => told("offline", "lena").length >= 1);
+  await eventually("lena is reported offline", () => told("offline", "lena").length >= 1);
   const ids = (type: string) => new Set(told(type, "lena").map(({ id }) => id)).size;
   expect({ broker: broker.name, online: ids("online"), offline: ids("offline") }).toEqual({
     broker: broker.name,

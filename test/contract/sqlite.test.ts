@@ -112,7 +112,7 @@ describe("the store on an SQLite file", () => {
     expect([await store.meta.get("in hand"), await store.meta.get("late")]).toEqual(["kept", null]);
   });
 
-  test("a file that cannot be opened is told with its name", async () => {
+  test("the error of a file that cannot be opened names the file", async () => {
     const failure = await failureOf(openTestStore("sqlite:/dev/null/no.db"));
     expect(failure).toMatchObject({ code: "unavailable" });
     expect(String(failure)).toContain("/dev/null/no.db cannot be opened");

@@ -102,7 +102,7 @@ describe.each(await availableDatabases())("the situation of a delivery on $name"
     expect(await lastOf("refs/heads/main")).toBeNull();
   });
 
-  test("the first unfinished task of a project is told, queued or with a runner", async () => {
+  test("the first unfinished task of a project is found, queued or with a runner", async () => {
     const projectId = await addProject();
     const unfinished = async () => (await situation(projectId, { unfinished: true }))?.unfinished;
     expect(await unfinished()).toBeNull();

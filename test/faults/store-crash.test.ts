@@ -195,7 +195,7 @@ describe.skipIf((await serviceUrl("postgres")) === undefined)(
       await other.close();
     }, 60_000);
 
-    test("a server that does not answer is told within seconds", async () => {
+    test("a server that does not answer is reported within seconds", async () => {
       server.pause();
       try {
         const startedAt = performance.now();

@@ -140,7 +140,7 @@ describe("resume", () => {
     const sent = await push.publish({ targetType: "user", target: "bob", data: "not mine" });
     first.send("ping");
     const isPosition = (frame: string) => frame.includes('"position"');
-    await eventually("the position is told", () => first.frames.some(isPosition));
+    await eventually("the position is sent", () => first.frames.some(isPosition));
     expect(first.frames.slice(1)).toEqual([
       "ping",
       JSON.stringify({ type: "position", lastId: sent.headers.get("x-push-id") }),

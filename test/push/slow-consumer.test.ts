@@ -190,7 +190,7 @@ describe("slow consumers", () => {
   }, 60_000);
 
   test.each(["", "slipway.v1"])(
-    "one that falls behind and keeps reading gets everything in order, then live messages again: %p",
+    "a consumer that falls behind and keeps reading gets everything in order, then live messages again: %p",
     async (protocol) => {
       server = await startGateway();
       const client = new RawSocket(server.port);

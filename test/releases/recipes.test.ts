@@ -70,7 +70,7 @@ interface Proof {
   broken: Record<string, string>;
 }
 
-/** Two deploys and one that fails: the new commit serves, the earlier processes are gone, and what failed is rolled back. */
+/** Two deploys and a failing one: the new commit serves, the earlier processes are gone, and what failed is rolled back. */
 async function prove({ run, url, pids, change, broken }: Proof): Promise<string> {
   const first = await run.deploy();
   expect(await textAt(url)).toBe(first);

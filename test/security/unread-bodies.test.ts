@@ -171,7 +171,7 @@ test("a body of /feign that is incomplete after the timeout is answered with the
   chunked.destroy();
 }, 90_000);
 
-test("a body within the limits is still read, also one that trickles", async () => {
+test("a body within the limits is still read, also if it arrives slowly", async () => {
   const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
     name: "steady",
     scopes: ["admin"],

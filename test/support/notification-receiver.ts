@@ -26,7 +26,7 @@ export function receiveNotifications(answer: (received: Received[]) => number = 
       received.filter(({ json }) => json.data.task.id === taskId).map(({ json }) => json.type),
     async event(taskId: number, type: string): Promise<Received> {
       const find = () => received.find(({ json }) => json.data.task.id === taskId && json.type === type);
-      await eventually(`${type} of task ${taskId} is told`, () => find() !== undefined);
+      await eventually(`${type} of task ${taskId} arrives`, () => find() !== undefined);
       return find() as Received;
     },
     stop: () => server.stop(true),

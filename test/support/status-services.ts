@@ -35,7 +35,7 @@ function text(value: unknown, max: number): string | null {
   return typeof value === "string" && value.length > 0 && value.length <= max ? value : null;
 }
 
-/** Adds a status; the newest of a context is the one that counts. */
+/** Adds a status; the newest of a context counts. */
 function add(held: HeldStatus[], status: HeldStatus, answerStatus = 201): Response {
   held.push(status);
   return Response.json({ id: held.length }, { status: answerStatus });

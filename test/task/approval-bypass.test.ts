@@ -54,7 +54,7 @@ describe("the rule", () => {
     await bo.expect(200, "PATCH", path, { deploy: { approval: "required" } });
   });
 
-  test("that is switched off does not release what waits; one that is switched on holds queued tasks", async () => {
+  test("that is switched off does not release waiting tasks; switched on, it holds queued tasks", async () => {
     const { id, deployed } = await guarded();
     const task = await requested(id);
     await admin.expect(200, "PATCH", `/api/projects/${id}`, { deploy: { approval: "none" } });

@@ -109,7 +109,7 @@ test("only the runner with the build deploys it; when that runner is disabled, a
     );
     return items.some((runner) => runner.id === two && runner.lastSeenAt !== null);
   });
-  // Both ask for work now; the approved deploy goes to the one that built it.
+  // Both ask for work now; the approved deploy goes to the runner that built it.
   for (let round = 0; round < 3; round++) {
     const again = round === 0 ? task : await requested(id);
     await answer(server.admin, again.id, "approve");

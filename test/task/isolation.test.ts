@@ -46,7 +46,7 @@ async function runner(name: string, says: Record<string, unknown>) {
 const waitingOf = async (id: number) => (await server.task(id)).waiting ?? "";
 
 describe("a project that requires isolation", () => {
-  test("waits with that reason while no runner has it, and goes to the one that has", async () => {
+  test("waits with that reason while no runner has it, and goes to a runner that has it", async () => {
     const plain = await runner("plain", {});
     const projectId = await server.project(repository.url, { build: "true" }, { isolation: "user" });
     const { id } = await server.run(projectId);

@@ -54,8 +54,8 @@ describe("users who may view a project get events of its tasks", () => {
     await eventually("the task is joined", () => task.joined.size === 1);
     await Bun.write(`${server.dataDir}/go`, "");
     await server.reach(id, "success");
-    await eventually("the end is told", () => events(task.messages).includes("task.succeeded"));
-    await eventually("it is told to the project too", () =>
+    await eventually("the end is published", () => events(task.messages).includes("task.succeeded"));
+    await eventually("it is published to the project too", () =>
       events(project.messages).includes("task.succeeded"),
     );
     expect(events(project.messages)).toEqual(["task.queued", "task.started", "task.succeeded"]);

@@ -23,7 +23,7 @@ async function toldAfter(signal: "SIGKILL" | "SIGTERM") {
   await first.end(signal);
   isUp = true;
   const next = await startServerProcess(dataDir, settings);
-  await eventually("it is told by the next server", () => receiver.received.length === 2, 90_000);
+  await eventually("the next server sends it", () => receiver.received.length === 2, 90_000);
   await eventually("nothing waits any more", async () => {
     const metrics = await (await fetch(`${next.url}/metrics`)).text();
     return metrics.includes("slipway_outgoing_calls_waiting 0");

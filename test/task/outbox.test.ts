@@ -127,7 +127,7 @@ describe("outgoing calls", () => {
     expect(await waiting()).toBe(1);
     clock.advance(5000);
     const next = outboxWith([200], { clock });
-    await eventually("the next one tells it", () => next.results.length === 1);
+    await eventually("the next server sends it", () => next.results.length === 1);
     expect([next.posted, next.results]).toEqual([["the news"], ["delivered"]]);
     await next.outbox.close(1000);
   });
@@ -142,7 +142,7 @@ describe("outgoing calls", () => {
     await closed;
     expect(posted).toEqual(["first"]);
     const next = outboxWith([200]);
-    await eventually("the next one tells it", () => next.results.length === 1);
+    await eventually("the next server sends it", () => next.results.length === 1);
     expect(next.posted).toEqual(["second"]);
     await next.outbox.close(1000);
   });
@@ -158,7 +158,7 @@ describe("outgoing calls", () => {
     expect(early.posted).toEqual([]);
     clock.advance(61_000);
     const next = outboxWith([200], { clock });
-    await eventually("the next one tells it", () => next.results.length === 1);
+    await eventually("the next server sends it", () => next.results.length === 1);
     expect(next.posted).toEqual(["the news"]);
     await next.outbox.close(1000);
   });

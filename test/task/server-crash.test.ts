@@ -51,7 +51,7 @@ describe("SIGTERM of the server", () => {
 });
 
 describe("two local runners of one server", () => {
-  test("do not both stay: the one that is not registered in the file stops", async () => {
+  test("do not both stay: the runner that is not registered in the file stops", async () => {
     const first = server.runnerPid();
     rmSync(join(dataDir, "runner/local.pid"));
     await eventually("another runner is started", () => {

@@ -63,7 +63,7 @@ test("when the roles run separately, live events go through the push role's /fei
   await runner.call("stage", held, { stage: "checkout", state: "running", exitCode: null });
   await runner.call("log", held, { from: 0, lines: [line] });
   await runner.call("finish", held, { state: "success", reason: "" });
-  await eventually("the end is told", () =>
+  await eventually("the end is published", () =>
     messages.some((message) => message.type === "task" && message.event === "task.succeeded"),
   );
   const logged = messages.flatMap((message) => (message.type === "log" ? message.lines : []));

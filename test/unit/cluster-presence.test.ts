@@ -126,7 +126,7 @@ test("while the queue is not available no instance is evicted, and afterwards al
 });
 
 test.each(["a", "b"])(
-  "%s, cut off so long that the others gave it up, comes back, and its users are told online again",
+  "%s, cut off so long that the others gave it up, comes back, and its users are reported online again",
   async (cut) => {
     const room = await roomOf("a", "b");
     room.open(cut, "anna");

@@ -32,7 +32,7 @@ test("a minute has the most connections and all messages of its samples", async 
   expect(day.map(({ connections, messages }) => [connections, messages])).toEqual([[9, 31]]);
 });
 
-test("a gateway that is away leaves a gap, and one that was restarted counts from 0", async () => {
+test("a gateway that is away leaves a gap, and a restarted gateway counts from 0", async () => {
   let now: GatewayFigures | null = { connections: 1, published: 500 };
   const { clock, history } = historyOf(() => now);
   await history.sample();

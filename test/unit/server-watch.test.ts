@@ -37,7 +37,7 @@ test("a server that stays away for an hour is mentioned once and then every ten 
   expect(lines.slice(6).map(({ msg }) => msg)).toEqual(["the server answers again"]);
 });
 
-test("a refused token is told as an error at each try, and tried once a minute", () => {
+test("a refused token is logged as an error at each try, and tried once a minute", () => {
   const { lines, tryFor } = watched();
   const waits = tryFor(600_000, new ServerRefusal(401, "the server answered 401"));
   expect(waits.slice(0, 2)).toEqual([5000, 10_000]);

@@ -120,7 +120,7 @@ test("the whole list is replayed, a hundred at a time", async () => {
   expect(tasks.total).toBe(130);
 }, 60_000);
 
-test("a ref with a newer accepted delivery, or one that was deleted since, is not replayed", async () => {
+test("a ref with a newer accepted delivery, or that was deleted since, is not replayed", async () => {
   const hook = await makeHook(server, { branchFilter: ["release"], debounceSeconds: 0 });
   for (const ref of ["main", "gone", "next"]) await push(hook, ref, "old");
   await hook.deliver({

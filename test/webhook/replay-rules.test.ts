@@ -100,7 +100,7 @@ describe("a replay of a list", () => {
       expect(bulk).toMatchObject({ matched: 2, replayed: 0, unverified: 2, nothing: 0, items: [] });
       expect(bulk.message).toBe(
         `2 found, 0 ${preview ? "would be replayed" : "replayed"}; not replayed: 2 whose signature had failed. ` +
-          "The sender of a delivery with a failed signature is unknown: replay one that you trust individually, with force.",
+          "The sender of a delivery with a failed signature is unknown: to replay a delivery that you trust, do so individually, with force.",
       );
     }
     expect(await tasksOf(server.admin, hook.projectId)).toEqual([]);

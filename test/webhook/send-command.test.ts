@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const secret = "the secret of whoever sends";
+const secret = "the secret of the sender";
 
 test.each([
   {},

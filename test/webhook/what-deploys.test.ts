@@ -71,7 +71,7 @@ describe("merge requests", () => {
     ]);
   });
 
-  test("a replay of one that is built only deploys nothing either", async () => {
+  test("a replay of a merge request that is only built deploys nothing either", async () => {
     const hook = await hookOf({ mergeRequestActions: buildOnly });
     const { body } = await hook.deliver(pull("opened"));
     await server.admin.expect(202, "POST", `/api/webhooks/deliveries/${body.deliveryId}/replay`);

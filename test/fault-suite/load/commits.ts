@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** A repository whose branches advance with each push. */
 export interface Commits {
   url: string;
-  /** Moves the branch to its next commit, or to the next one that does not start, and returns it. */
+  /** Moves the branch to its next commit, or to the next commit that does not start, and returns it. */
   push(branch: string, isBroken?: boolean): Promise<string>;
   isBroken(commit: string): boolean;
 }
