@@ -1,6 +1,7 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { placesFor } from "./places.ts";
+import { keepKey } from "./typed-ahead.ts";
 
 /** The second key of a sequence must follow within this time. */
 const sequenceMs = 1200;
@@ -10,7 +11,8 @@ export function useShortcuts(role: "admin" | "user", open: (dialog: "search" | "
   const [, go] = useLocation();
   const latest = useRef({ go, open });
   latest.current = { go, open };
-  useEffect(() => {
+  // A layout effect: the keys work as soon as the page is visible.
+  useLayoutEffect(() => {
     let leaderAtMs = 0;
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
@@ -20,6 +22,7 @@ export function useShortcuts(role: "admin" | "user", open: (dialog: "search" | "
       }
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target))
         return;
+      if (keepKey(event)) return;
       if (document.querySelector('[role="dialog"]') !== null) return;
       const isSecond = performance.now() - leaderAtMs < sequenceMs;
       leaderAtMs = 0;

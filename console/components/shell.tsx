@@ -16,6 +16,7 @@ import { places, placesFor } from "../places.ts";
 import { type Me, signOut } from "../session.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { t } from "../text/text.ts";
+import { expectTyping, takeTyped } from "../typed-ahead.ts";
 import { leaving } from "../unsaved.ts";
 import { visible } from "../visible.ts";
 import { Icon } from "./icon.tsx";
@@ -32,10 +33,18 @@ const ShortcutList = lazy(() => import("./search/shortcut-list.tsx"));
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [isNavOpen, { toggle, close }] = useDisclosure(false);
   const [dialog, setDialog] = useState<"search" | "help" | null>(null);
-  useShortcuts(me.role, setDialog);
+  const open = (wanted: "search" | "help") => {
+    if (wanted === "search" && dialog !== "search") expectTyping();
+    setDialog(wanted);
+  };
+  const closeDialog = () => {
+    takeTyped();
+    setDialog(null);
+  };
+  useShortcuts(me.role, open);
   const search = () => {
     close();
-    setDialog("search");
+    open("search");
   };
   return (
     <div className="shell">
@@ -67,8 +76,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Foot me={me} onShortcuts={() => setDialog("help")} />
       </Drawer>
       <Suspense fallback={null}>
-        {dialog === "search" && <SearchDialog me={me} isOpen onClose={() => setDialog(null)} />}
-        {dialog === "help" && <ShortcutList role={me.role} isOpen onClose={() => setDialog(null)} />}
+        {dialog === "search" && <SearchDialog me={me} isOpen onClose={closeDialog} />}
+        {dialog === "help" && <ShortcutList role={me.role} isOpen onClose={closeDialog} />}
       </Suspense>
       <main id="main" tabIndex={-1}>
         <UnsignedWebhooks />

@@ -53,6 +53,41 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
   await close();
 }, 90_000);
 
+test("letters that are typed before the search is loaded arrive in its field, and open nothing else", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  await go("/projects");
+  const loading = Promise.withResolvers<void>();
+  await page.route("**/*.js", async (route) => {
+    await loading.promise;
+    await route.continue();
+  });
+  const asked = page.waitForRequest("**/*.js");
+  await page.keyboard.press("/");
+  await page.keyboard.type("g runners");
+  for (const key of ["Backspace", "Enter"]) await page.keyboard.press(key);
+  await asked;
+  loading.resolve();
+  const field = page.getByRole("combobox", { name: "Search" });
+  await field.waitFor();
+  await page.keyboard.type(" of all");
+  expect(await field.inputValue()).toBe("g runner of all");
+  expect(new URL(page.url()).pathname).toBe("/projects");
+
+  await page.keyboard.press("Control+K");
+  await page.keyboard.press("Escape");
+  await field.waitFor({ state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.waitForURL("**/tasks");
+
+  // Now the dialog is loaded, and its field has the focus before the next key.
+  await page.keyboard.press("/");
+  await page.keyboard.type("ledger");
+  expect(await field.inputValue()).toBe("ledger");
+  expect(faults).toEqual([]);
+  await close();
+}, 90_000);
+
 test("with the keyboard alone: sign in, search “run shop”, confirm, and watch the deploy", async () => {
   const context = await browser.newContext(wide);
   context.setDefaultTimeout(30_000);

@@ -1,13 +1,14 @@
 import { Modal, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { answerOf, api } from "../../api.ts";
 import { useGroups } from "../../group-query.ts";
 import { resultsOf, type SearchResult, wantedOf } from "../../search-results.ts";
 import type { Me } from "../../session.ts";
 import { t } from "../../text/text.ts";
+import { takeTyped } from "../../typed-ahead.ts";
 import { Icon } from "../icon.tsx";
 import { Problem } from "../page.tsx";
 
@@ -44,6 +45,7 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
   const [active, setActive] = useState(0);
   const listId = useId();
   const list = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLInputElement>(null);
   const [wanted] = useDebouncedValue(wantedOf(text), typingMs);
   const query = useQuery({
     queryKey: ["search", wanted],
@@ -56,6 +58,13 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
   const results = text.trim() === "" ? [] : resultsOf(text, found, { role: me.role, mayAdd });
   const chosen = Math.min(active, results.length - 1);
   const idOf = (index: number) => `${listId}-${index}`;
+
+  // Before the next key: the dialog itself moves the focus a moment later.
+  useLayoutEffect(() => {
+    const early = takeTyped();
+    setText((text) => text + early);
+    field.current?.focus();
+  }, []);
 
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
@@ -83,6 +92,7 @@ function Search({ me, onClose }: { me: Me; onClose: () => void }) {
   return (
     <>
       <TextInput
+        ref={field}
         data-autofocus
         size="md"
         aria-label={t("search.title")}
