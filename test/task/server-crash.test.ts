@@ -37,8 +37,8 @@ describe("SIGTERM of the server", () => {
     const runner = server.runnerPid();
     const stoppedAt = performance.now();
     expect(await server.end("SIGTERM")).toBe(0);
-    // A long poll of a runner does not delay the end of the server.
-    expect(performance.now() - stoppedAt).toBeLessThan(3_000);
+    // A long poll of a runner (25 s) does not delay the end of the server.
+    expect(performance.now() - stoppedAt).toBeLessThan(15_000);
     expect(isAlive(runner)).toBe(true);
     server = await start();
     expect(server.runnerPid()).not.toBe(runner);

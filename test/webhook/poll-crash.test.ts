@@ -100,14 +100,14 @@ test("kill -9 in the middle of a poll leaves no process and no credential, and t
     () => readdirSync(join(dataDir, "poll")).length === 0,
   );
 
-  // SIGTERM ends a poll at once.
+  // SIGTERM ends a poll at once, not after its minute.
   isHanging = true;
   await server.end("SIGTERM");
   server = await start();
   await eventually("git waits again", () => pollProcesses().length > 1);
   const stoppedAt = performance.now();
   expect(await server.end("SIGTERM")).toBe(0);
-  expect(performance.now() - stoppedAt).toBeLessThan(5_000);
+  expect(performance.now() - stoppedAt).toBeLessThan(20_000);
   expect(pollProcesses()).toEqual([]);
   expect(existsSync(join(dataDir, "poll"))).toBe(false);
   isHanging = false;
