@@ -15,7 +15,7 @@ type Values<Code extends ReasonCode> = [Names<(typeof reasonTexts)[Code]>] exten
 
 /** The English text of a reason. */
 export function reasonText<Code extends ReasonCode>(code: Code, ...[values]: Values<Code>): string {
-  return written(code, values ?? {});
+  return values === undefined ? reasonTexts[code] : written(code, values);
 }
 
 function written(code: ReasonCode, values: Record<string, string | number>): string {

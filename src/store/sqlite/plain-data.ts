@@ -1,43 +1,44 @@
 /**
- * Plain data on its way between threads: JSON and the long texts beside it. Bun hands over texts many times faster than
- * a tree of values, and a body full of quotes costs more to escape and to parse than to store.
+ * Plain data on its way between threads: its JSON, the list of `Place`s as JSON, and the long texts. Bun hands over
+ * texts many times faster than a tree of values, and a body full of quotes costs more to escape and to parse than to
+ * store.
  */
 export type Message = string[];
 
 const minLongText = 100;
 
-/** What JSON cannot hold is a text that begins with this mark; a text that begins with it gets it twice. */
-const mark = "\0";
-const markCode = 0;
-const longText = `${mark}L`;
-const missing = `${mark}U`;
-const dateMark = `${mark}D`;
+/** A value that JSON does not hold as it is: its kind, and its names and indexes from the innermost to the outermost. */
+type Place = ["text" | "date" | "undefined", ...(string | number)[]];
 
-type Tree = string | number | boolean | null | Tree[] | { [name: string]: Tree };
+/** What `packed` has found so far. */
+interface Found {
+  places: Place[];
+  texts: string[];
+}
 
 export function encode(value: unknown): Message {
-  const message: Message = [""];
-  message[0] = JSON.stringify(packed(value, message));
-  return message;
+  const found: Found = { places: [], texts: [] };
+  const json = JSON.stringify(packed(value, found));
+  return [json, JSON.stringify(found.places), ...found.texts];
 }
 
 /** The value as JSON can hold it. What JSON holds as it is, is not copied: that would cost more than to write it. */
-function packed(value: unknown, message: Message): unknown {
+function packed(value: unknown, found: Found): unknown {
   switch (typeof value) {
     case "string":
-      if (value.length >= minLongText) {
-        message.push(value);
-        return longText;
-      }
-      return value.charCodeAt(0) === markCode ? mark + value : value;
+      if (value.length < minLongText) return value;
+      found.places.push(["text"]);
+      found.texts.push(value);
+      return "";
     case "object":
       if (value === null) return null;
-      if (Array.isArray(value)) return packedList(value, message);
-      return value instanceof Date
-        ? dateMark + value.getTime()
-        : packedObject(value as { [name: string]: unknown }, message);
+      if (Array.isArray(value)) return packedList(value, found);
+      if (!(value instanceof Date)) return packedObject(value as { [name: string]: unknown }, found);
+      found.places.push(["date"]);
+      return value.getTime();
     case "undefined":
-      return missing;
+      found.places.push(["undefined"]);
+      return null;
     case "number":
     case "boolean":
       return value;
@@ -46,11 +47,13 @@ function packed(value: unknown, message: Message): unknown {
   }
 }
 
-function packedList(list: readonly unknown[], message: Message): readonly unknown[] {
+function packedList(list: readonly unknown[], found: Found): readonly unknown[] {
   let copy: unknown[] | null = null;
   for (let index = 0; index < list.length; index++) {
-    const item = packed(list[index], message);
+    const before = found.places.length;
+    const item = packed(list[index], found);
     if (item === list[index]) continue;
+    for (let place = before; place < found.places.length; place++) found.places[place]?.push(index);
     copy ??= [...list];
     copy[index] = item;
   }
@@ -58,36 +61,35 @@ function packedList(list: readonly unknown[], message: Message): readonly unknow
 }
 
 /** JSON leaves out a member that is undefined. */
-function packedObject(value: { [name: string]: unknown }, message: Message): object {
+function packedObject(object: { [name: string]: unknown }, found: Found): object {
   let copy: { [name: string]: unknown } | null = null;
-  for (const name in value) {
-    const given = value[name];
+  for (const name in object) {
+    const given = object[name];
     if (given === undefined) continue;
-    const item = packed(given, message);
+    const before = found.places.length;
+    const item = packed(given, found);
     if (item === given) continue;
-    copy ??= { ...value };
+    for (let place = before; place < found.places.length; place++) found.places[place]?.push(name);
+    copy ??= { ...object };
     copy[name] = item;
   }
-  return copy ?? value;
+  return copy ?? object;
 }
 
-export function decode(message: Message): unknown {
-  let next = 1;
-  const restored = (value: Tree): unknown => {
-    if (typeof value === "string") {
-      if (value.charCodeAt(0) !== markCode) return value;
-      if (value === longText) return message[next++];
-      if (value === missing) return undefined;
-      return value.startsWith(dateMark) ? new Date(Number(value.slice(dateMark.length))) : value.slice(1);
+export function decode([json = "", places = "", ...texts]: Message): unknown {
+  const root = { value: JSON.parse(json) as unknown };
+  let nextText = 0;
+  for (const place of JSON.parse(places) as Place[]) {
+    let parent = root as { [name: string | number]: unknown };
+    let name: string | number = "value";
+    for (let at = place.length - 1; at > 0; at--) {
+      parent = parent[name] as typeof parent;
+      name = place[at] ?? "";
     }
-    if (typeof value !== "object" || value === null) return value;
-    // In place: nobody else has this tree.
-    const parent = value as { [name: string]: unknown };
-    for (const name in parent) {
-      const item = parent[name] as Tree;
-      if (typeof item === "string" || typeof item === "object") parent[name] = restored(item);
-    }
-    return parent;
-  };
-  return restored(JSON.parse(message[0] ?? "") as Tree);
+    const [kind] = place;
+    if (kind === "text") parent[name] = texts[nextText++];
+    else if (kind === "date") parent[name] = new Date((parent[name] as number | null) ?? Number.NaN);
+    else parent[name] = undefined;
+  }
+  return root.value;
 }

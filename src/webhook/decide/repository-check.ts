@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { BoundedMap } from "../../bounded-map.ts";
 import type { NormalizedEvent } from "../../model/delivery.ts";
 import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
@@ -57,7 +58,18 @@ function isInternal(host: string): boolean {
   return !host.includes(".") || isIP(host.replace(/^\[|\]$/g, "")) !== 0;
 }
 
+/** Every delivery of a repository names the same addresses, and to read one takes longer than to find it here. */
+const knownPlaces = new BoundedMap<string, Place | null>(1_000);
+
 function placeOf(url: string): Place | null {
+  const known = knownPlaces.get(url);
+  if (known !== undefined) return known;
+  const place = readPlace(url);
+  knownPlaces.set(url, place);
+  return place;
+}
+
+function readPlace(url: string): Place | null {
   const address = gitAddressOf(url);
   if (address === null) return null;
   const path = address.path

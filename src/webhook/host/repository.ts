@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { at, listAt, textAt } from "./json-reader.ts";
 
 /** Fields of a repository or project in which hosts name its clone and web addresses. */
@@ -20,7 +20,7 @@ const maxLength = 300;
 /** Addresses of the repository that a payload is about; of a merge request, those of its target. */
 export function repositoryAddressesOf(payload: JsonObject): string[] {
   const pullTarget = at(payload, "pullRequest", "toRef", "repository");
-  const described = [at(payload, "project"), at(payload, "repository"), pullTarget];
+  const described = [at(payload, "project"), at(payload, "repository"), pullTarget].filter(isObject);
   const found = described.flatMap((repository) => [
     ...addressFields.map((field) => textAt(repository, field)),
     textAt(repository, "links", "html", "href"),
