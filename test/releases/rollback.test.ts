@@ -296,6 +296,24 @@ describe("a rollback by hand", () => {
     expect(other.status).toBe(409);
   });
 
+  test("to the release that serves: its earlier process, which the runner has ended, is not reported as exited", async () => {
+    const port = newPort();
+    const projectId = await serviceProject(port);
+    const { task } = await deploy(projectId, "success");
+    const outputOf = (id: number) =>
+      server.admin.expect<{ output: string; hasExited: boolean }>(200, "GET", `/api/tasks/${id}/output`);
+    await eventually("the first one is watched", async () => (await outputOf(task.id)).output !== "");
+    const { id } = await rollback(projectId, { taskId: task.id });
+    await server.reach(id, "success");
+    // Each look of the runner sends what is new, and looks at all services within the same time.
+    for (const count of [2, 3, 4]) {
+      await answerOf(port);
+      await eventually("it is watched", async () => (await outputOf(id)).output.includes(`request ${count}`));
+    }
+    expect((await outputOf(task.id)).hasExited).toBe(false);
+    expect(await read(projectId)).toMatchObject({ liveTaskId: id, liveNote: "" });
+  }, 60_000);
+
   test("the first minute of output is shown, and a service that exits in it is not live", async () => {
     const port = newPort();
     const projectId = await serviceProject(port);

@@ -61,8 +61,9 @@ async function runPrevious(
     checkedOut: previous,
     held: { ...parts.held, stopped: parts.held.lost },
   };
+  const { starting, started } = parts;
   for (const stage of stages) {
-    const end = await runStage(stage, context, { replacing: async () => true, started: parts.started });
+    const end = await runStage(stage, context, { replacing: async () => true, starting, started });
     if (end.state !== "success") return end.reason;
   }
   const waitingTasks = instruction.waitingTasks ?? [];

@@ -18,6 +18,7 @@ export interface StagesEnd {
 
 export interface StagesParts extends Omit<StageContext, "checkedOut" | "held" | "instruction"> {
   held: HeldTask;
+  starting(): void;
   started(running: RunningService): void;
 }
 
@@ -51,6 +52,7 @@ export async function runStages(
         hasReplaced = true;
         return isGoing(held, { ...running, endsPrevious: true });
       },
+      starting: parts.starting,
       started: parts.started,
     });
     const answer = await held.stage({ stage: stage.name, state: end.state, exitCode: end.exitCode });

@@ -39,7 +39,9 @@ export interface RunTaskParts {
   /** Aborted: the runner must end now; the server decides about its tasks. */
   abandon: AbortSignal;
   /** Follows the first output of a service that continues after its task. */
-  watch(held: Held, running: RunningService, secrets: string[]): void;
+  watch(held: Held & { projectId: number }, running: RunningService, secrets: string[]): void;
+  /** Ends the watch of the project's earlier service, which a new start may end on purpose. */
+  endWatch(projectId: number): void;
 }
 
 /** The only instruction: checkout, then each stage; each begins only after the server has acknowledged it. */
@@ -64,6 +66,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
   let running: RunningService | null = null;
   try {
     opened = await openWorkspace(instruction, parts.workspaces);
+    const starting = () => parts.endWatch(instruction.projectId);
     const started = (service: RunningService) => {
       running?.capture.close();
       running = service;
@@ -71,7 +74,7 @@ export async function runTask(instruction: RunTask, parts: RunTaskParts): Promis
     end =
       opened === null
         ? { state: "failed", exitCode: null, reason: reasonText("workspace_gone") }
-        : await work(instruction, opened, { ...parts, held, guard, stream: log, started });
+        : await work(instruction, opened, { ...parts, held, guard, stream: log, starting, started });
   } catch (error) {
     parts.log.error({ taskId: instruction.taskId, error }, "a task failed in the runner");
     end = {
@@ -166,6 +169,7 @@ interface Work extends RunTaskParts {
   held: HeldTask;
   guard: TaskGuard;
   stream: LogStream;
+  starting(): void;
   started(running: RunningService): void;
 }
 

@@ -78,7 +78,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
   if (swept > 0)
     log.warn({ swept }, "ended and removed what a killed runner, or projects of long ago, had left");
   const running = new Map<number, Promise<void>>();
-  const watches = new Set<Promise<void>>();
+  const watches = new Map<number, { watching: Promise<void>; replaced: AbortController }>();
   const serverWatch = buildServerWatch(options);
   const stop = AbortSignal.any([drain, options.abandon]);
   const request = (): ClaimRequest => ({
@@ -118,11 +118,16 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     return null;
   }
 
-  function watch(held: Held, running: RunningService, secrets: string[]): void {
-    const watching: Promise<void> = watchService(held, running, { client, secrets, log, stop })
+  function watch(held: Held & { projectId: number }, running: RunningService, secrets: string[]): void {
+    const { projectId } = held;
+    const replaced = new AbortController();
+    const parts = { client, secrets, log, stop, replaced: replaced.signal };
+    const watching = watchService(held, running, parts)
       .catch((error: unknown) => log.error({ error: messageOf(error) }, "a service was not followed"))
-      .finally(() => watches.delete(watching));
-    watches.add(watching);
+      .finally(() => {
+        if (watches.get(projectId)?.replaced === replaced) watches.delete(projectId);
+      });
+    watches.set(projectId, { watching, replaced });
   }
 
   function start(instruction: RunTask): void {
@@ -141,6 +146,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
       abandon: options.abandon,
       releases: options.releases,
       watch,
+      endWatch: (projectId) => watches.get(projectId)?.replaced.abort(),
     })
       .catch((error: unknown) => log.error({ taskId, error: messageOf(error) }, "a task broke off"))
       .finally(() => {
@@ -186,7 +192,7 @@ export async function runRunner(options: RunnerOptions): Promise<void> {
     if (running.size > 0)
       log.info({ running: running.size }, "taking no more work; finishing what is in hand");
     await Promise.all(running.values());
-    await Promise.all(watches);
+    await Promise.all([...watches.values()].map(({ watching }) => watching));
   } finally {
     clearInterval(limiting);
     lifeline.close();

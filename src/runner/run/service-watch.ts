@@ -18,18 +18,21 @@ export interface ServiceWatchParts {
   log: Log;
   /** Aborted: sends the output so far and ends. */
   stop: AbortSignal;
+  /** Aborted: another start of the project may end the service on purpose; nothing more is sent. */
+  replaced: AbortSignal;
 }
 
 /** Sends a service's first minute of output, and whether it has exited in that time. */
 export async function watchService(
   held: Held,
   { service, capture }: RunningService,
-  { client, secrets, log, stop }: ServiceWatchParts,
+  { client, secrets, log, stop, replaced }: ServiceWatchParts,
 ): Promise<void> {
   const endsAt = performance.now() + watchMs;
+  const awake = AbortSignal.any([stop, replaced]);
   let sent: string | null = "";
   try {
-    for (;;) {
+    while (!replaced.aborted) {
       const isLast = stop.aborted || performance.now() >= endsAt;
       const hasExited = livingMembers(service).length === 0;
       capture.read();
@@ -52,7 +55,7 @@ export async function watchService(
           });
       }
       if (isLast || sent === null || (hasExited && text === sent)) return;
-      await pause(lookEveryMs, stop);
+      await pause(lookEveryMs, awake);
     }
   } finally {
     capture.close();

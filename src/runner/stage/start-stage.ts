@@ -33,6 +33,8 @@ export interface RunningService {
 }
 
 export interface StartProgress {
+  /** The script is about to run: from now on, earlier services of the project may be ended on purpose. */
+  starting(): void;
   /** Reports to the server that the serving release is about to end. False: the task must not continue. */
   replacing(): Promise<boolean>;
   /** The service has passed its checks. The capture now belongs to the receiver. */
@@ -61,6 +63,7 @@ export async function runStart(
   context: StageContext,
   progress: StartProgress,
 ): Promise<StageEnd> {
+  progress.starting();
   const rules = stage.start ?? null;
   const port = rules?.previous === "stop-after-healthy" ? await freePort() : null;
   const script = openScript(stage, context, port === null ? {} : { PORT: String(port) });
