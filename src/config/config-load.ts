@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { hostAndPort } from "../listen-address.ts";
 import { nearest } from "../nearest.ts";
@@ -129,8 +130,9 @@ async function readFile(file: ConfigSources["file"], faults: ConfigFault[]): Pro
   if (!file) return [];
   const handle = Bun.file(file.path);
   if (!(await handle.exists())) {
-    if (file.required)
-      faults.push({ key: file.path, source: "file", message: "does not exist; check --config" });
+    const isFolder = statSync(file.path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+    const message = isFolder ? "is a folder; name the settings file" : "does not exist; check --config";
+    if (file.required) faults.push({ key: file.path, source: "file", message });
     return [];
   }
   try {

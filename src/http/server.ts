@@ -59,20 +59,26 @@ export function listenOn(address: ListenAddress, parts: HttpParts): Server<unkno
   );
 }
 
-/** Adds to the error of an address in use what to do about it. */
+/** Adds to the error of an address that cannot be used what to do about it. */
 function listening({ host, port }: ListenAddress, listen: () => Server<unknown>): Server<unknown> {
   try {
     return listen();
   } catch (error) {
-    const isInUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-    if (!isInUse) throw error;
-    throw new Fault(
-      "conflict",
-      `Another program listens on ${host}:${port}. Stop it, or let Slipway listen elsewhere: PORT=${port + 1}, or server.listen in slipway.yaml.`,
-      { cause: error },
-    );
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const problem = listenProblems[code];
+    if (problem === undefined) throw error;
+    throw new Fault("conflict", problem(host, port), { cause: error });
   }
 }
+
+const listenProblems: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `Another program listens on ${host}:${port}. Stop it, or let Slipway listen elsewhere: PORT=${port + 1}, or server.listen in slipway.yaml.`,
+  EADDRNOTAVAIL: (host) =>
+    `${host} is no address of this machine. Set server.listen in slipway.yaml to one of its addresses, or to 0.0.0.0 for all of them.`,
+  EACCES: (host, port) =>
+    `This user may not listen on ${host}:${port}: ports below 1024 need root or CAP_NET_BIND_SERVICE. Let Slipway listen elsewhere: PORT=8080, or server.listen in slipway.yaml.`,
+};
 
 /** Longest wait for open requests, because a stream may never end. */
 const finishWithinMs = 5_000;

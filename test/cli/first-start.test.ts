@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
@@ -39,6 +39,21 @@ test("a first start with its port in use says what to do, and the next start sti
   await eventually("the start tells the password", () => /password \S{20} \(shown this once\)/.test(said));
   child.kill();
   await child.exited;
+}, 60_000);
+
+test("a start that cannot listen, write or read its settings names the address, the folder or the file and the way out", async () => {
+  const file = join(dataDir, "a-file");
+  writeFileSync(file, "");
+  const slipway = buildCli({ SLIPWAY_DATA_DIR: dataDir, SLIPWAY_RUNNER_ENABLED: "false" });
+  const listen = ["--server-listen", "127.0.0.1:0"];
+  const cases: [args: string[], exitCode: number, message: RegExp][] = [
+    [["--server-listen", "192.0.2.1:18080"], 1, /192\.0\.2\.1 is no address of this machine.*server\.listen/],
+    [[...listen, "--data-dir", file], 1, new RegExp(`The folder ${file} cannot be used: .*data\\.dir`)],
+    [[...listen, "--config", dataDir], 2, /is a folder; name the settings file/],
+  ];
+  const ended = await Promise.all(cases.map(([args]) => slipway(["start", ...args])));
+  for (const [index, [, exitCode, message]] of cases.entries())
+    expect(ended[index]).toMatchObject({ exitCode, stderr: expect.stringMatching(message) });
 }, 60_000);
 
 test("a first start is ready only when admin can sign in", async () => {

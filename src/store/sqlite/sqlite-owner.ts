@@ -28,6 +28,14 @@ function openLock(path: string): SqliteFile {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     closeSync(openSync(path, "a", 0o600));
+  } catch (error) {
+    throw new Fault(
+      "conflict",
+      `The folder ${dirname(path)} cannot be used: ${messageOf(error)}. Let the user of this process write to it, or set data.dir to another folder.`,
+      { cause: error },
+    );
+  }
+  try {
     return new SqliteFile(path, { create: true, readwrite: true });
   } catch (error) {
     throw cannotLock(path, error);
