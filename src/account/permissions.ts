@@ -94,6 +94,15 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       if (caller.role === "admin") return undefined;
       return keepers.permissions.visibleGroupIds(caller.userId);
     },
+    /** Whether the caller may manage any project or group. */
+    async managesAny(caller: Caller): Promise<boolean> {
+      if (caller.role === "admin") return true;
+      const managed = await Promise.all([
+        managedIdsOf.project(caller.userId),
+        managedIdsOf.group(caller.userId),
+      ]);
+      return managed.flat().length > 0;
+    },
     /** Returns a function that maps the id of a visible project or group to the caller's permission. */
     async permissionsOn(noun: "project" | "group", caller: Caller): Promise<(id: number) => Permission> {
       if (caller.role === "admin") return () => "manage";

@@ -13,19 +13,21 @@ export function buildHookChecker({ store, hooks, log }: { store: Store; hooks: H
   let running: Promise<void> = Promise.resolve();
   let isClosed = false;
 
+  // One hook that cannot be checked must not end the checks of the others.
+  const report = (error: unknown) =>
+    log.warn({ error: messageOf(error) }, "a webhook at a Git host could not be checked");
+
   async function run(): Promise<void> {
     while (!isClosed) {
       const lock = { name: "hook checks", waitMs: 5000 };
       const due = await store.run(takeHookChecks, { everyMs: checkEveryMs, limit: batch }, lock);
       if (due === "timeout" || due.length === 0) return;
-      for (const hook of due) if (!isClosed) await hooks.check(hook);
+      for (const hook of due) if (!isClosed) await hooks.check(hook).catch(report);
     }
   }
 
   const look = () => {
-    running = running
-      .then(run)
-      .catch((error) => log.warn({ error: messageOf(error) }, "webhooks at Git hosts could not be checked"));
+    running = running.then(run).catch(report);
   };
   return {
     start(): void {

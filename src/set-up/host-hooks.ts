@@ -1,15 +1,17 @@
 import type { Clock } from "../clock.ts";
-import { Fault, messageOf } from "../errors.ts";
+import { Fault } from "../errors.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
+import { includes } from "../model/permission.ts";
 import type { GitCredential, Project } from "../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
 import { type RepositoryPlace, repositoryPlaceOf } from "../task/notify/repository-place.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
+import { examineHook, hasGoodKey, putHook, putKey, removeAt } from "./hook-at-host.ts";
 import { newDeployKey } from "./host/deploy-key.ts";
-import type { WantedHook } from "./host/host-api.ts";
-import { createdId, hostApis, reasonOf, succeeded } from "./host/host-client.ts";
+import type { HostAccess, WantedHook } from "./host/host-api.ts";
+import { hostApis } from "./host/host-client.ts";
 import type { HostTokens, OpenedToken } from "./host-tokens.ts";
 
 export interface HostHooksOptions {
@@ -20,87 +22,135 @@ export interface HostHooksOptions {
   management: WebhookManagement;
 }
 
+export interface ConnectRequest {
+  tokenId: number;
+  deployKey: boolean;
+  /** The repository that the user saw; undefined: not stated. */
+  path?: string | undefined;
+}
+
 export const checkEveryMs = 24 * 3600 * 1000;
-/** The former secret stays valid while the host takes over the new one. */
-const overlapMs = 3600 * 1000;
+/** After an outage or a rate limit of the host. */
+const checkAgainMs = 3600 * 1000;
 
 type Audited = Parameters<WebhookManagement["save"]>[2];
 
 /** Webhooks and deploy keys that are created at Git hosts, checked and repaired. */
 export function buildHostHooks({ store, secrets, clock, tokens, management }: HostHooksOptions) {
   const now = () => new Date(clock.now());
+  /** Projects whose hook is being created: a second request at the same time would create a second hook. */
+  const connecting = new Set<number>();
 
-  /** Gives the webhook a new secret: the one at the host cannot be read back. */
-  async function wantedHook(project: Project, token: OpenedToken, audited: Audited): Promise<WantedHook> {
-    const secret = management.generateSecret();
-    const { secret: former } = await management.read(project.id);
-    const overlap = former === null ? {} : { secondSecretUntil: new Date(clock.now() + overlapMs) };
-    const change = { enabled: true, provider: token.kind, secret, ...overlap };
+  /**
+   * Enables the webhook. Its stored secret is kept, so that the hook at the host works on if a later step fails.
+   * `undo` restores the webhook as it was.
+   */
+  async function prepareWebhook(project: Project, { kind }: HostAccess, audited: Audited) {
+    const before = await management.read(project.id);
+    const stored = before.secret && secrets.open(sealedPurpose.webhookSecret(project.id), before.secret);
+    const secret = stored || management.generateSecret();
+    const change = { enabled: true, provider: kind, ...(stored ? {} : { secret }) };
     const { url } = management.endpointOf(await management.save(project.id, change, audited));
     if (url === null) throw new Fault("internal", "The webhook has no address.");
-    return { url, secret };
+    const { enabled, provider } = before;
+    const undo = () =>
+      management.save(project.id, { enabled, provider, ...(stored ? {} : { clearSecret: true }) }, audited);
+    return { wanted: { url, secret } satisfies WantedHook, undo };
   }
 
-  /** Updates the hook that is still at the host, or creates one. Returns its id. */
-  async function putHook(token: OpenedToken, path: string, former: HostHook | null, wanted: WantedHook) {
-    const { kind, origin, call } = token;
-    const api = hostApis[kind];
-    const isSame = former !== null && former.origin === origin && former.path === path;
-    if (isSame) {
-      const updated = await call(api.updateHook(path, former.hookId, wanted));
-      if (updated.status !== 404) {
-        succeeded(updated, origin, "change the webhook");
-        return former.hookId;
-      }
-    }
-    return createdId(
-      succeeded(await call(api.createHook(path, wanted)), origin, "create the webhook"),
-      origin,
-    );
-  }
-
-  async function putKey(token: OpenedToken, path: string, project: Project): Promise<string> {
-    const { kind, origin, call } = token;
-    const api = hostApis[kind];
-    const { publicKey, privateKey } = newDeployKey(`slipway-project-${project.id}`);
-    const title = `Slipway: ${project.name}`;
-    const created = await call(api.createKey(path, title, publicKey));
-    const keyId = createdId(succeeded(created, origin, "create the deploy key"), origin);
-    const read = succeeded(await call(api.readKey(path, keyId)), origin, "show the deploy key");
-    if (!api.isReadOnlyKey(read)) {
-      await call(api.deleteKey(path, keyId));
-      throw new Fault("conflict", `${origin} gave the deploy key permission to push; it was deleted again.`);
-    }
+  async function storeCredential(projectId: number, privateKey: string): Promise<void> {
     const credential: GitCredential = { type: "ssh", privateKey };
     const name = reservedSecrets.credential;
-    const purpose = sealedPurpose.projectSecret(project.id, name);
-    await store.projects.setSecret(project.id, name, secrets.seal(purpose, JSON.stringify(credential)));
+    const purpose = sealedPurpose.projectSecret(projectId, name);
+    await store.projects.setSecret(projectId, name, secrets.seal(purpose, JSON.stringify(credential)));
+  }
+
+  /** The key that exists and can only read, or a new one. */
+  async function ensureKey(access: HostAccess, hook: HostHook, project: Project): Promise<string> {
+    if (hook.keyId !== null && (await hasGoodKey(access, hook.path, hook.keyId))) return hook.keyId;
+    const { publicKey, privateKey } = newDeployKey(`slipway-project-${project.id}`);
+    const keyId = await putKey(access, hook.path, `Slipway: ${project.name}`, publicKey);
+    try {
+      await storeCredential(project.id, privateKey);
+    } catch (error) {
+      await removeAt(access, hook.path, hostApis[access.kind].deleteKey(hook.path, keyId));
+      throw error;
+    }
     return keyId;
   }
 
-  /** Reads the hook at the host and compares it. */
-  async function examined(hook: HostHook): Promise<HostHook> {
-    const checked = { ...hook, checkedAt: now(), nextCheckAt: new Date(clock.now() + checkEveryMs) };
-    const stored = hook.tokenId === null ? null : await store.hostTokens.byId(hook.tokenId);
-    if (stored === null) return { ...checked, state: "unknown", note: "The token was deleted." };
-    try {
-      const { call, kind } = tokens.open(stored);
-      const api = hostApis[kind];
-      const answer = await call(api.readHook(hook.path, hook.hookId));
-      if (answer.status === 404)
-        return { ...checked, state: "missing", note: `It is no longer at ${hook.origin}.` };
-      if (answer.status !== 200) return { ...checked, state: "unknown", note: reasonOf(answer) };
-      const { url } = management.endpointOf(await management.read(hook.projectId));
-      return { ...checked, ...api.compareHook(answer.json, url ?? "") };
-    } catch (error) {
-      return { ...checked, state: "unknown", note: messageOf(error) };
-    }
+  /** Compares with the host. `access` null: the reason is in `note`. */
+  async function examined(hook: HostHook, access: HostAccess | null, note: string): Promise<HostHook> {
+    const { url } = management.endpointOf(await management.read(hook.projectId));
+    const found = access
+      ? await examineHook(access, hook, url ?? "")
+      : { state: "unknown" as const, note, isTemporary: false };
+    const nextCheckAt = new Date(clock.now() + (found.isTemporary ? checkAgainMs : checkEveryMs));
+    return { ...hook, state: found.state, note: found.note, checkedAt: now(), nextCheckAt };
   }
 
-  /** Deletes one thing at the host; what is already gone is fine. */
-  async function removeAt({ call, origin }: OpenedToken, request: Parameters<OpenedToken["call"]>[0]) {
-    const answer = await call(request);
-    if (answer.status !== 404) succeeded(answer, origin, "delete it");
+  /** The token for the daily check, while its owner may manage the project; otherwise the reason. */
+  async function accessForCheck({ tokenId, projectId, kind }: HostHook): Promise<HostAccess | string> {
+    const token = tokenId === null ? null : await store.hostTokens.byId(tokenId);
+    if (token === null) return "The token was deleted.";
+    const owner = await store.users.byId(token.userId);
+    if (owner === null || owner.disabled) return "The user of the token is disabled.";
+    const held = owner.role === "admin" ? "manage" : await store.permissions.ofProject(owner.id, projectId);
+    if (!includes(held, "manage")) return "The user of the token may no longer manage the project.";
+    if (token.kind !== kind) return "The token was replaced by one for another kind of Git host.";
+    return tokens.open(token);
+  }
+
+  /** A token of the caller: the one that created the hook, or another one for the same server. */
+  async function accessOf(userId: number, hook: HostHook, what: string): Promise<OpenedToken> {
+    const access = await tokens.openForOrigin(userId, hook.kind, hook.origin);
+    if (access !== null) return access;
+    throw new Fault("conflict", `To ${what}, store a token of your own for ${hook.origin} first.`);
+  }
+
+  async function connectOnce(
+    project: Project,
+    userId: number,
+    { tokenId, deployKey, path: seenPath }: ConnectRequest,
+    audited: Audited,
+  ): Promise<HostHook> {
+    const token = await tokens.openFor(userId, tokenId);
+    const { path } = placeFor(project, token);
+    requireBaseUrl(management);
+    if (deployKey && !/^ssh:|^[^/]+@/i.test(project.git.url))
+      throw new Fault("invalid", "A deploy key needs an ssh clone URL.", {
+        fields: [{ field: "deployKey", message: "needs an ssh clone URL; change it in the settings" }],
+      });
+    const stored = await store.hostHooks.ofProject(project.id);
+    const former = stored?.origin === token.origin && stored.path === path ? stored : null;
+    // Another manager may have changed the clone URL: the token must not be used for a repository that its owner did not see.
+    const expected = seenPath ?? stored?.path ?? path;
+    if (expected !== path)
+      throw new Fault(
+        "conflict",
+        `The repository of the project is now ${path}, not ${expected}. Reload the page, and create the webhook there if you want that.`,
+      );
+    const { wanted, undo } = await prepareWebhook(project, token, audited);
+    const { kind, origin } = token;
+    const put = await putHook(token, path, former?.hookId ?? null, wanted).catch(async (error: unknown) => {
+      // The first error says what failed.
+      await undo().catch(() => undefined);
+      throw error;
+    });
+    const hook: HostHook = {
+      ...{ projectId: project.id, tokenId, kind, origin, path, hookId: put.hookId },
+      ...{ keyId: former?.keyId ?? null, state: "ok", note: "", checkedAt: now(), nextCheckAt: now() },
+    };
+    // Stored before the key is created: what exists at the host is known here even if a later step fails.
+    await store.hostHooks.save(hook).catch(async (error: unknown) => {
+      if (put.isNew) await removeAt(token, path, hostApis[kind].deleteHook(path, put.hookId));
+      throw error;
+    });
+    if (stored !== null && former === null && stored.origin === origin) await removeBoth(token, stored);
+    const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
+    const read = await examined({ ...hook, keyId }, token, "");
+    if (await store.hostHooks.saveCheck(hook, read)) return read;
+    throw new Fault("conflict", "The webhook or its token was deleted meanwhile.");
   }
 
   return {
@@ -109,56 +159,65 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     async connect(
       project: Project,
       userId: number,
-      { tokenId, deployKey }: { tokenId: number; deployKey: boolean },
+      request: ConnectRequest,
       audited: Audited,
     ): Promise<HostHook> {
-      const token = await tokens.openFor(userId, tokenId);
-      const { path } = placeFor(project, token);
-      if (!management.endpointOf({ key: "" }).baseUrlConfigured)
-        throw new Fault(
-          "conflict",
-          "The Git host could not reach this server: set server.baseUrl in slipway.yaml to its public address and restart it.",
-        );
-      if (deployKey && !/^ssh:|^[^/]+@/i.test(project.git.url))
-        throw new Fault("invalid", "A deploy key needs an ssh clone URL.", {
-          fields: [{ field: "deployKey", message: "needs an ssh clone URL; change it in the settings" }],
-        });
-      const former = await store.hostHooks.ofProject(project.id);
-      const wanted = await wantedHook(project, token, audited);
-      const hookId = await putHook(token, path, former, wanted);
-      const { kind, origin } = token;
-      const hook: HostHook = {
-        ...{ projectId: project.id, tokenId, kind, origin, path, hookId, keyId: former?.keyId ?? null },
-        ...{ state: "ok", note: "", checkedAt: now(), nextCheckAt: now() },
-      };
-      // Stored before the key is created: what exists at the host is known here even if a later step fails.
-      await store.hostHooks.save(hook);
-      if (deployKey && hook.keyId === null) hook.keyId = await putKey(token, path, project);
-      const read = await examined(hook);
-      await store.hostHooks.save(read);
-      return read;
+      if (connecting.has(project.id))
+        throw new Fault("conflict", "The webhook is being created by another request; try again.");
+      connecting.add(project.id);
+      try {
+        return await connectOnce(project, userId, request, audited);
+      } finally {
+        connecting.delete(project.id);
+      }
     },
-    /** Examines the hook now and stores what was found. */
-    async check(hook: HostHook): Promise<HostHook> {
-      const found = await examined(hook);
-      const current = await store.hostHooks.ofProject(hook.projectId);
-      if (current?.hookId === hook.hookId && current.tokenId === hook.tokenId)
-        await store.hostHooks.save(found);
+    /** The daily check. */
+    async check(hook: HostHook): Promise<void> {
+      const access = await accessForCheck(hook);
+      const found =
+        typeof access === "string" ? await examined(hook, null, access) : await examined(hook, access, "");
+      await store.hostHooks.saveCheck(hook, found);
+    },
+    /** A check that a user asked for, with a token of that user. */
+    async checkFor(userId: number, hook: HostHook): Promise<HostHook> {
+      const access = hook.tokenId === null ? null : await accessOf(userId, hook, "check the webhook now");
+      const found = await examined(hook, access, "The token was deleted.");
+      await store.hostHooks.saveCheck(hook, found);
       return found;
     },
-    /** Deletes webhook and deploy key at the host, with the caller's token. */
+    /** Deletes webhook and deploy key at the host, with a token of the caller. */
     async disconnect(hook: HostHook, userId: number): Promise<void> {
-      if (hook.tokenId === null)
-        throw new Fault("conflict", "The token that created it was deleted; delete the webhook at the host.");
-      const token = await tokens.openFor(userId, hook.tokenId);
-      const api = hostApis[hook.kind];
-      await removeAt(token, api.deleteHook(hook.path, hook.hookId));
-      if (hook.keyId !== null) await removeAt(token, api.deleteKey(hook.path, hook.keyId));
-      await store.hostHooks.delete(hook.projectId);
+      const access = await accessOf(userId, hook, "delete the webhook at the host");
+      const { hookFault, keyFault } = await removeBoth(access, hook);
+      if (hookFault === null && keyFault === null) {
+        await store.hostHooks.delete(hook.projectId);
+        return;
+      }
+      if (keyFault === null) await store.hostHooks.saveCheck(hook, { ...hook, keyId: null });
+      const faults = [
+        ...(hookFault === null ? [] : [`the webhook: ${hookFault}`]),
+        ...(keyFault === null ? [] : [`the deploy key: ${keyFault}`]),
+      ];
+      throw new Fault("conflict", `Not deleted at ${hook.origin}/${hook.path}: ${faults.join(" And ")}`);
     },
   };
 }
 export type HostHooks = ReturnType<typeof buildHostHooks>;
+
+async function removeBoth(access: HostAccess, { kind, path, hookId, keyId }: HostHook) {
+  const api = hostApis[kind];
+  const hookFault = await removeAt(access, path, api.deleteHook(path, hookId));
+  const keyFault = keyId === null ? null : await removeAt(access, path, api.deleteKey(path, keyId));
+  return { hookFault, keyFault };
+}
+
+function requireBaseUrl(management: WebhookManagement): void {
+  if (!management.endpointOf({ key: "" }).baseUrlConfigured)
+    throw new Fault(
+      "conflict",
+      "The Git host could not reach this server: set server.baseUrl in slipway.yaml to its public address and restart it.",
+    );
+}
 
 /** The repository, if the token belongs to its server: a token must not be sent to another one. */
 function placeFor({ git }: Project, { origin }: OpenedToken): RepositoryPlace {

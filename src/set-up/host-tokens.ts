@@ -4,8 +4,9 @@ import type { HostKind, HostToken } from "../model/host/host-token.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import type { Secrets } from "../secrets.ts";
-import type { HostRepository } from "./host/host-api.ts";
-import { type HostCall, type HostClientOptions, hostApis, hostCall, succeeded } from "./host/host-client.ts";
+import type { HostAccess } from "./host/host-api.ts";
+import { type HostClientOptions, hostApis, hostCall } from "./host/host-client.ts";
+import { buildHostRepositories, type FoundRepositories, readHostUser } from "./host-repositories.ts";
 
 export interface HostTokensOptions extends HostClientOptions {
   store: Pick<Keepers, "hostTokens">;
@@ -13,15 +14,20 @@ export interface HostTokensOptions extends HostClientOptions {
   clock: Clock;
 }
 
-export interface OpenedToken extends HostToken {
-  call: HostCall;
-}
+export type OpenedToken = HostToken & HostAccess;
 
 const hintLength = 4;
+/** The end of a shorter token would reveal too much of it. */
+const minHintedLength = 16;
+const maxLoginLength = 200;
+const maxTokensPerUser = 20;
+/** Hosts that do not serve their API over http; a token must not cross the network in plain text. */
+const httpsOnly = ["github.com", "gitlab.com", "gitee.com", "gitea.com", "codeberg.org"];
 
 /** Tokens of users for the APIs of Git hosts. A token is opened only for its owner and called only at its origin. */
 export function buildHostTokens(options: HostTokensOptions) {
   const { store, secrets, clock } = options;
+  const repositories = buildHostRepositories(clock);
 
   function open(token: HostToken): OpenedToken {
     const { userId, kind, origin, ciphertext } = token;
@@ -36,39 +42,57 @@ export function buildHostTokens(options: HostTokensOptions) {
     throw new Fault("not_found", `You have no host token ${id}.`);
   }
 
-  async function listRepositories({ kind, origin, call }: Pick<OpenedToken, "kind" | "origin" | "call">) {
-    const api = hostApis[kind];
-    const listed = succeeded(await call(api.listRepositories), origin, "list the repositories");
-    if (!Array.isArray(listed))
-      throw new Fault("conflict", `${origin} did not answer with a list; is it the right kind of Git host?`);
-    return listed.map(api.readRepository).filter((found): found is HostRepository => found !== null);
-  }
-
   return {
     open,
     async openFor(userId: number, id: number): Promise<OpenedToken> {
       return open(await ofOwner(userId, id));
     },
+    /** The user's token for a server; null: the user has none. */
+    async openForOrigin(userId: number, kind: HostKind, origin: string): Promise<OpenedToken | null> {
+      const own = await store.hostTokens.ofUser(userId);
+      const token = own.find((each) => each.kind === kind && each.origin === origin);
+      return token === undefined ? null : open(token);
+    },
     ofUser: (userId: number) => store.hostTokens.ofUser(userId),
-    /** The token is stored only if the host accepts it. */
+    /** The token is stored only if the host accepts it and it has the scopes that are needed. */
     async save(userId: number, kind: HostKind, url: string, token: string): Promise<HostToken> {
-      const { origin } = new URL(url);
-      await listRepositories({ kind, origin, call: hostCall(options, kind, origin, token) });
-      return store.hostTokens.save({
-        ...{ userId, kind, origin },
+      const { origin, protocol, hostname } = new URL(url);
+      if (protocol === "http:" && httpsOnly.includes(hostname))
+        throw refused("url", "must begin with https://");
+      const stored = await store.hostTokens.ofUser(userId);
+      if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))
+        throw new Fault("conflict", `You have ${maxTokensPerUser} tokens for Git hosts; forget one first.`);
+      const access = { kind, origin, call: hostCall(options, kind, origin, token) };
+      const { answer } = await readHostUser(access);
+      const { login, scopes, missing, expiresAt } = await hostApis[kind].tokenFacts(access.call, answer);
+      if (missing.length > 0) {
+        const has = scopes?.length ? `it has ${scopes.join(", ")}` : "it has none";
+        throw refused("token", `of ${login} lacks the scope ${missing.join(", ")} (${has})`);
+      }
+      await repositories.verify(access);
+      const saved = await store.hostTokens.save({
+        ...{ userId, kind, origin, scopes, expiresAt },
+        login: login.slice(0, maxLoginLength),
         ciphertext: secrets.seal(sealedPurpose.hostToken(userId, origin), token),
-        hint: token.slice(-hintLength),
+        hint: token.length < minHintedLength ? "" : token.slice(-hintLength),
         createdAt: new Date(clock.now()),
       });
+      repositories.forget(saved.id);
+      return saved;
     },
     async forget(userId: number, id: number): Promise<HostToken> {
       const token = await ofOwner(userId, id);
       await store.hostTokens.delete(id);
+      repositories.forget(id);
       return token;
     },
-    async repositories(userId: number, id: number): Promise<HostRepository[]> {
-      return listRepositories(open(await ofOwner(userId, id)));
+    async repositories(userId: number, id: number, search: string): Promise<FoundRepositories> {
+      return repositories.find(id, open(await ofOwner(userId, id)), search);
     },
   };
 }
 export type HostTokens = ReturnType<typeof buildHostTokens>;
+
+function refused(field: string, message: string): Fault {
+  return new Fault("invalid", `The ${field} ${message}.`, { fields: [{ field, message }] });
+}

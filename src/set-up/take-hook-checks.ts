@@ -7,7 +7,7 @@ export const takeHookChecks = operation(
   async ({ hostHooks, now }, { everyMs, limit }: { everyMs: number; limit: number }): Promise<HostHook[]> => {
     const due = await hostHooks.due(now(), limit);
     for (const hook of due)
-      await hostHooks.save({ ...hook, nextCheckAt: new Date(now().getTime() + everyMs) });
+      await hostHooks.saveCheck(hook, { ...hook, nextCheckAt: new Date(now().getTime() + everyMs) });
     return due;
   },
 );

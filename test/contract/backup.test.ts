@@ -163,7 +163,7 @@ async function fill(store: Store): Promise<void> {
   });
   const hostToken = await store.hostTokens.save({
     ...{ userId: user.id, kind: "gitea", origin: "https://git.example.com", ciphertext: "x", hint: "x" },
-    createdAt: sampleTime,
+    ...{ login: "ann", scopes: ["write:repository"], expiresAt: sampleTime, createdAt: sampleTime },
   });
   await store.hostHooks.save({
     ...{ projectId, tokenId: hostToken.id, kind: "gitea", origin: hostToken.origin },

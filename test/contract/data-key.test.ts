@@ -90,6 +90,7 @@ describe("the key of stored secrets", () => {
     const origin = "https://git.example.com";
     await store.hostTokens.save({
       ...{ userId, origin, kind: "gitea", hint: "h", createdAt: new Date(1) },
+      ...{ login: "ann", scopes: null, expiresAt: null },
       ciphertext: secrets.seal(sealedPurpose.hostToken(userId, origin), "h"),
     });
     return id;

@@ -14,7 +14,7 @@ export function RepositoryChooser({ onChosen }: { onChosen: (cloneUrl: string) =
   const lists = useQueries({
     queries: stored.map(({ id }) => ({
       queryKey: ["host-tokens", id, "repositories"],
-      queryFn: () => answerOf(api["host-tokens"][":id"].repositories.$get({ param: { id } })),
+      queryFn: () => answerOf(api["host-tokens"][":id"].repositories.$get({ param: { id }, query: {} })),
       staleTime: 60_000,
       retry: false,
     })),

@@ -4,7 +4,7 @@ import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import { hostKind } from "./host-tokens.ts";
 import { found, newApi, routesOf } from "./route.ts";
-import { id, idParams, time } from "./scalars.ts";
+import { id, idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
@@ -34,16 +34,30 @@ const readHook = route("get", "/projects/{id}/host-hook", {
 const connectHook = route("post", "/projects/{id}/host-hook", {
   summary: "Create or repair the webhook at the Git host",
   description:
-    "With a token of the caller for the server of the repository; an API token of Slipway may not use it. The webhook gets a new secret, is created (or changed, if it is still " +
-    "there) and read back. With `deployKey`, a read-only ed25519 key is created and stored as the clone credential. Needs `server.baseUrl`.",
+    "With a token of the caller for the server of the repository; an API token of Slipway may not use it. A webhook that has the same address is changed, otherwise one is created; " +
+    "then it is read back. The stored secret is kept; without one, a secret is generated. With `deployKey`, a read-only ed25519 key is " +
+    "created and stored as the clone credential. Needs `server.baseUrl`.",
   access: manage,
-  request: { params, body: jsonBody(strict({ tokenId: id, deployKey: z.boolean().default(false) })) },
+  request: {
+    params,
+    body: jsonBody(
+      strict({
+        tokenId: id,
+        deployKey: z.boolean().default(false),
+        path: text(1000, 1).optional().openapi({
+          description:
+            "The repository that the caller saw. Refused if the project has another one now; absent: as before.",
+          example: "group/shop",
+        }),
+      }),
+    ),
+  },
   responses: { 200: json("The webhook as the host has it.", hookShape) },
 });
 
 const checkHook = route("post", "/projects/{id}/host-hook/check", {
   summary: "Compare the webhook at the Git host now",
-  description: "It is also compared once a day.",
+  description: "With a token of the caller for the same server. It is also compared once a day.",
   access: manage,
   request: { params },
   responses: { 200: json("What was found.", hookShape) },
@@ -51,7 +65,8 @@ const checkHook = route("post", "/projects/{id}/host-hook/check", {
 
 const deleteHook = route("delete", "/projects/{id}/host-hook", {
   summary: "Delete webhook and deploy key at the Git host",
-  description: "Only the user whose token created them.",
+  description:
+    "With a token of the caller for the same server. If one of them cannot be deleted, 409 says which, and why.",
   access: manage,
   request: { params },
   responses: { 204: noContent },
@@ -75,7 +90,10 @@ export function hostHooksApi(hooks: HostHooks) {
       );
       return c.json(hookJson(hook), 200);
     })
-    .openapi(checkHook, async (c) => c.json(hookJson(await hooks.check((await hookOf(c)).hook)), 200))
+    .openapi(checkHook, async (c) => {
+      const { hook } = await hookOf(c);
+      return c.json(hookJson(await hooks.checkFor(tokenOwnerOf(c), hook)), 200);
+    })
     .openapi(deleteHook, async (c) => {
       const { project, hook } = await hookOf(c);
       await hooks.disconnect(hook, tokenOwnerOf(c));

@@ -1,3 +1,4 @@
+import { Fault } from "../../errors.ts";
 import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import { audit, callerOf } from "./context.ts";
@@ -15,6 +16,12 @@ const tokenShape = z
     kind: hostKind,
     origin: z.string().openapi({ example: "https://gitlab.example.com" }),
     hint: z.string().openapi({ description: "Its last characters.", example: "x7Qd" }),
+    login: z.string().openapi({ description: "The account at the host; empty: not known.", example: "ann" }),
+    scopes: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: "What the token may do; null: the host does not say." }),
+    expiresAt: time.nullable().openapi({ description: "Null: never, or the host does not say." }),
     createdAt: time,
   })
   .openapi("HostToken");
@@ -29,8 +36,9 @@ const listTokens = route("get", "/host-tokens", {
 const saveToken = route("post", "/host-tokens", {
   summary: "Store a token for a Git host",
   description:
-    "Slipway calls the host with it, and stores it encrypted if the host accepts it. It is used for the caller and this server only; " +
-    "an earlier token for the same server is replaced. Internal addresses need `tasks.allowInternalNotifications`.",
+    "Slipway asks the host whose token it is and what it may do, and stores it encrypted if that is enough. It is used for the caller and " +
+    "this server only; an earlier token for the same server is replaced. Internal addresses need `tasks.allowInternalNotifications`. " +
+    "For users who may manage a project or a group.",
   access: "session",
   request: {
     body: jsonBody(
@@ -56,9 +64,14 @@ const forgetToken = route("delete", "/host-tokens/{id}", {
 
 const listRepositories = route("get", "/host-tokens/{id}/repositories", {
   summary: "Repositories at a Git host",
-  description: "Those whose settings the token may change: the first page of the host's answer.",
+  description:
+    "At most 100 of those whose settings the token may change, the latest first. `search` is a part of the name; up to 1,000 repositories " +
+    "are searched at a host that has no search for this list.",
   access: "session",
-  request: { params: idParams("id") },
+  request: {
+    params: idParams("id"),
+    query: z.object({ search: text(200).default("").openapi({ example: "shop" }) }),
+  },
   responses: {
     200: json(
       "The repositories.",
@@ -72,6 +85,9 @@ const listRepositories = route("get", "/host-tokens/{id}/repositories", {
               isPrivate: z.boolean(),
             }),
           ),
+          isCut: z
+            .boolean()
+            .openapi({ description: "True: there are more; search for a longer part of the name." }),
         })
         .openapi("HostRepositoryList"),
     ),
@@ -85,6 +101,12 @@ export function hostTokensApi(tokens: HostTokens) {
       return c.json({ items: items.map(tokenJson) }, 200);
     })
     .openapi(saveToken, async (c) => {
+      // The server connects to an address that the caller chose.
+      if (!(await c.var.permissions.managesAny(callerOf(c))))
+        throw new Fault(
+          "forbidden",
+          "Only users who manage a project or a group may store tokens for Git hosts.",
+        );
       const { kind, url, token } = c.req.valid("json");
       const saved = await tokens.save(callerOf(c).userId, kind, url, token);
       await audit(c, { action: "host-token.save", subject: `host token for ${saved.origin}` });
@@ -96,13 +118,17 @@ export function hostTokensApi(tokens: HostTokens) {
       return c.body(null, 204);
     })
     .openapi(listRepositories, async (c) => {
-      const items = await tokens.repositories(callerOf(c).userId, c.req.valid("param").id);
-      return c.json({ items }, 200);
+      const { search } = c.req.valid("query");
+      return c.json(await tokens.repositories(callerOf(c).userId, c.req.valid("param").id, search), 200);
     });
 }
 
-function tokenJson({ id, kind, origin, hint, createdAt }: HostToken) {
-  return { id, kind, origin, hint, createdAt: createdAt.toISOString() };
+function tokenJson({ id, kind, origin, hint, login, scopes, expiresAt, createdAt }: HostToken) {
+  return {
+    ...{ id, kind, origin, hint, login, scopes },
+    expiresAt: expiresAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
 }
 
 function isWebAddress(url: string): boolean {

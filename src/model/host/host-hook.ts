@@ -28,6 +28,11 @@ export interface HostHook {
 
 export interface HostHookKeeper {
   save(hook: HostHook): Promise<void>;
+  /**
+   * Stores what a check of `examined` found. False: the hook was deleted, replaced or lost its token meanwhile, and
+   * nothing was stored.
+   */
+  saveCheck(examined: HostHook, found: HostHook): Promise<boolean>;
   ofProject(projectId: number): Promise<HostHook | null>;
   /** Hooks with a token whose check is due. */
   due(now: Date, limit: number): Promise<HostHook[]>;

@@ -13,6 +13,12 @@ export interface HostToken {
   ciphertext: string;
   /** Its last characters, so that people can tell tokens apart. */
   hint: string;
+  /** The account at the host that it belongs to; empty: stored by an earlier version, which did not ask. */
+  login: string;
+  /** Null: the host does not list them. */
+  scopes: string[] | null;
+  /** Null: never, or the host does not say. */
+  expiresAt: Date | null;
   createdAt: Date;
 }
 

@@ -2,13 +2,13 @@ import { parseJson } from "../../json.ts";
 import { gitAddressOf } from "../../model/git/git-url.ts";
 import type { HostKind } from "../../model/host/host-token.ts";
 import { sendGuarded } from "../../task/notify/guarded-request.ts";
-import { fieldOf, textOf } from "./host-api.ts";
-import type { HostAnswer, HostClientOptions } from "./host-client.ts";
+import { fieldOf, type HostAnswer, textOf } from "./host-api.ts";
+import type { HostClientOptions } from "./host-client.ts";
 
 interface Probe {
   kind: HostKind;
   path: string;
-  isAnsweredBy(answer: HostAnswer): boolean;
+  isAnsweredBy(answer: Pick<HostAnswer, "status" | "json">): boolean;
 }
 
 /** Addresses of the public API references that answer without a token. */

@@ -1,5 +1,5 @@
 import { github } from "./github.ts";
-import { fieldOf, type HostApi, inUrl, type WantedHook } from "./host-api.ts";
+import { fieldOf, type HostApi, inUrl, listIn, textOf, type WantedHook } from "./host-api.ts";
 
 function hookBody({ url, secret }: WantedHook) {
   return {
@@ -18,7 +18,34 @@ export const gitea: HostApi = {
     ...request,
     headers: { authorization: `token ${token}`, accept: "application/json" },
   }),
-  listRepositories: { method: "GET", path: "/user/repos", query: { limit: "50" } },
+  /** A token cannot list its scopes. A change of a webhook that cannot exist is refused for its scopes first. */
+  async tokenFacts(call, answer) {
+    const login = textOf(answer.json, "login");
+    const path = `/repos/${encodeURIComponent(login)}/slipway/hooks/0`;
+    const probe = await call({ method: "PATCH", path, body: {} });
+    const message = textOf(probe.json, "message");
+    const held = /token scope=([\w:,]*)/.exec(message)?.[1];
+    const lacksScope = probe.status === 403 && held !== undefined;
+    return {
+      login,
+      scopes: lacksScope ? held.split(",") : ["read:user", "write:repository"],
+      missing: lacksScope ? ["write:repository"] : [],
+      expiresAt: null,
+    };
+  },
+  minSearchLength: 1,
+  // `uid` limits the search to repositories that the user owns or may access as a member.
+  listRepositories: ({ search, page, userId }) => ({
+    method: "GET",
+    path: "/repos/search",
+    query: { uid: userId, q: search, sort: "updated", order: "desc", limit: "50", page: String(page) },
+  }),
+  repositoriesIn: (json) => listIn(fieldOf(json, "data")),
+  listHooks: (path, page) => ({
+    method: "GET",
+    path: `/repos/${inUrl(path)}/hooks`,
+    query: { limit: "50", page: String(page) },
+  }),
   createHook: (path, wanted) => ({
     method: "POST",
     path: `/repos/${inUrl(path)}/hooks`,

@@ -1,4 +1,15 @@
-import { fieldOf, firstDifference, type HostApi, inUrl, textOf, type WantedHook } from "./host-api.ts";
+import {
+  fieldOf,
+  firstDifference,
+  type HostApi,
+  inUrl,
+  listIn,
+  missingEvents,
+  textOf,
+  type WantedHook,
+} from "./host-api.ts";
+
+const events = ["push_events", "tag_push_events", "merge_requests_events"];
 
 function hookBody({ url, secret }: WantedHook) {
   return {
@@ -6,9 +17,7 @@ function hookBody({ url, secret }: WantedHook) {
     // 0: the password is sent as it is, in X-Gitee-Token.
     encryption_type: 0,
     password: secret,
-    push_events: true,
-    tag_push_events: true,
-    merge_requests_events: true,
+    ...Object.fromEntries(events.map((name) => [name, true])),
   };
 }
 
@@ -23,11 +32,29 @@ export const gitee: HostApi = {
       ? { ...request, headers, query: { ...request.query, ...secret } }
       : { ...request, headers, body: { ...request.body, ...secret } };
   },
-  listRepositories: {
+  // Gitee names neither the permissions of a token nor its end.
+  tokenFacts: async (_, answer) => ({
+    login: textOf(answer.json, "login"),
+    scopes: null,
+    missing: [],
+    expiresAt: null,
+  }),
+  minSearchLength: 1,
+  listRepositories: ({ search, page }) => ({
     method: "GET",
     path: "/user/repos",
-    query: { affiliation: "owner, admin", sort: "pushed", per_page: "100" },
-  },
+    query: {
+      ...{ affiliation: "owner, admin", sort: "pushed", per_page: "100", page: String(page) },
+      ...(search === "" ? {} : { q: search }),
+    },
+  }),
+  repositoriesIn: listIn,
+  listHooks: (path, page) => ({
+    method: "GET",
+    path: `/repos/${inUrl(path)}/hooks`,
+    query: { per_page: "100", page: String(page) },
+  }),
+  hookUrl: (json) => textOf(json, "url"),
   readRepository: (json) => ({
     path: textOf(json, "full_name"),
     httpsUrl: textOf(json, "html_url"),
@@ -49,11 +76,7 @@ export const gitee: HostApi = {
   compareHook: (json, url) =>
     firstDifference([
       { isWrong: textOf(json, "url") !== url, state: "changed", note: "It has another address." },
-      {
-        isWrong: fieldOf(json, "push_events") !== true,
-        state: "changed",
-        note: "It does not send pushes.",
-      },
+      missingEvents(events.filter((name) => fieldOf(json, name) !== true)),
     ]),
   createKey: (path, title, key) => ({
     method: "POST",

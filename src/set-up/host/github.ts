@@ -1,4 +1,14 @@
-import { fieldOf, firstDifference, type HostApi, inUrl, textOf, type WantedHook } from "./host-api.ts";
+import {
+  dateOf,
+  fieldOf,
+  firstDifference,
+  type HostApi,
+  inUrl,
+  listIn,
+  missingEvents,
+  textOf,
+  type WantedHook,
+} from "./host-api.ts";
 
 const events = ["push", "create", "pull_request"];
 
@@ -22,7 +32,37 @@ export const github: HostApi = {
       "x-github-api-version": "2022-11-28",
     },
   }),
-  listRepositories: { method: "GET", path: "/user/repos", query: { per_page: "100", sort: "pushed" } },
+  /**
+   * https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps: answers name the scopes of a classic
+   * token in X-OAuth-Scopes; `repo` includes webhooks and deploy keys. Fine-grained tokens have no such header.
+   */
+  async tokenFacts(_, answer) {
+    const listed = answer.header("x-oauth-scopes");
+    const isFineGrained = listed === "" && answer.header("x-accepted-oauth-scopes") === "";
+    const scopes = isFineGrained ? null : listed.split(",").flatMap((scope) => scope.trim() || []);
+    const mayManage = (names: string[]) =>
+      names.includes("repo") || (names.includes("public_repo") && names.includes("admin:repo_hook"));
+    return {
+      login: textOf(answer.json, "login"),
+      scopes,
+      missing: scopes === null || mayManage(scopes) ? [] : ["repo"],
+      expiresAt: dateOf(answer.header("github-authentication-token-expiration")),
+    };
+  },
+  minSearchLength: null,
+  // Without `affiliation` the list has the repositories of organizations and those of others too.
+  listRepositories: ({ page }) => ({
+    method: "GET",
+    path: "/user/repos",
+    query: { per_page: "100", sort: "pushed", page: String(page) },
+  }),
+  repositoriesIn: listIn,
+  listHooks: (path, page) => ({
+    method: "GET",
+    path: `/repos/${inUrl(path)}/hooks`,
+    query: { per_page: "100", page: String(page) },
+  }),
+  hookUrl: (json) => textOf(json, "config", "url"),
   readRepository: (json) =>
     fieldOf(json, "permissions", "admin") === true
       ? {
@@ -55,10 +95,11 @@ export const github: HostApi = {
         state: "changed",
         note: "Its content type is not JSON.",
       },
+      missingEvents(names.includes("*") ? [] : events.filter((name) => !names.includes(name))),
       {
-        isWrong: !names.includes("push") && !names.includes("*"),
+        isWrong: ["1", 1].includes(fieldOf(json, "config", "insecure_ssl") as string | number),
         state: "changed",
-        note: "It does not send pushes.",
+        note: "It does not verify the certificate of this server.",
       },
     ]);
   },

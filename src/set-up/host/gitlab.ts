@@ -1,12 +1,21 @@
-import { fieldOf, firstDifference, type HostApi, textOf, type WantedHook } from "./host-api.ts";
+import {
+  dateOf,
+  fieldOf,
+  firstDifference,
+  type HostApi,
+  listIn,
+  missingEvents,
+  textOf,
+  type WantedHook,
+} from "./host-api.ts";
+
+const events = ["push_events", "tag_push_events", "merge_requests_events"];
 
 function hookBody({ url, secret }: WantedHook) {
   return {
     url,
     token: secret,
-    push_events: true,
-    tag_push_events: true,
-    merge_requests_events: true,
+    ...Object.fromEntries(events.map((name) => [name, true])),
     enable_ssl_verification: true,
   };
 }
@@ -21,12 +30,37 @@ export const gitlab: HostApi = {
     ...request,
     headers: { "private-token": token, accept: "application/json" },
   }),
+  /** https://docs.gitlab.com/api/personal_access_tokens/#self-inform; servers before 15.5 do not have it. */
+  async tokenFacts(call, answer) {
+    const self = await call({ method: "GET", path: "/personal_access_tokens/self" });
+    const listed = self.status === 200 ? listIn(fieldOf(self.json, "scopes")) : null;
+    const scopes = listed?.map(String) ?? null;
+    return {
+      login: textOf(answer.json, "username"),
+      scopes,
+      missing: scopes === null || scopes.includes("api") ? [] : ["api"],
+      expiresAt: dateOf(textOf(self.json, "expires_at")),
+    };
+  },
+  // Shorter searches find only names that are equal to them.
+  minSearchLength: 3,
   // 40 is the role Maintainer, which may change webhooks.
-  listRepositories: {
+  listRepositories: ({ search, page }) => ({
     method: "GET",
     path: "/projects",
-    query: { membership: "true", min_access_level: "40", simple: "true", per_page: "100" },
-  },
+    query: {
+      ...{ membership: "true", min_access_level: "40", simple: "true", order_by: "last_activity_at" },
+      ...{ per_page: "100", page: String(page) },
+      ...(search === "" ? {} : { search, search_namespaces: "true" }),
+    },
+  }),
+  repositoriesIn: listIn,
+  listHooks: (path, page) => ({
+    method: "GET",
+    path: `${projectPath(path)}/hooks`,
+    query: { per_page: "100", page: String(page) },
+  }),
+  hookUrl: (json) => textOf(json, "url"),
   readRepository: (json) => ({
     path: textOf(json, "path_with_namespace"),
     httpsUrl: textOf(json, "http_url_to_repo"),
@@ -54,10 +88,11 @@ export const gitlab: HostApi = {
         note: "GitLab switched it off after failed deliveries.",
       },
       { isWrong: textOf(json, "url") !== url, state: "changed", note: "It has another address." },
+      missingEvents(events.filter((name) => fieldOf(json, name) !== true)),
       {
-        isWrong: fieldOf(json, "push_events") !== true,
+        isWrong: fieldOf(json, "enable_ssl_verification") === false,
         state: "changed",
-        note: "It does not send pushes.",
+        note: "It does not verify the certificate of this server.",
       },
     ]);
   },

@@ -9,6 +9,44 @@ export interface HostRequest {
   body?: Record<string, unknown>;
 }
 
+export interface HostAnswer {
+  status: number;
+  /** Undefined: the answer is not JSON. */
+  json: unknown;
+  /** A header of the answer; empty: it has none of this name. */
+  header(name: string): string;
+}
+
+/** Calls the API of one server with one token. */
+export type HostCall = (request: HostRequest) => Promise<HostAnswer>;
+
+/** A server, and the right to call it. */
+export interface HostAccess {
+  kind: HostKind;
+  origin: string;
+  call: HostCall;
+}
+
+/** Whose token it is and what it may do, as far as the host says so. */
+export interface TokenFacts {
+  login: string;
+  /** Null: the host does not list them. */
+  scopes: string[] | null;
+  /** Scopes that webhooks and deploy keys need and that the token lacks. */
+  missing: string[];
+  /** Null: never, or the host does not say. */
+  expiresAt: Date | null;
+}
+
+export interface RepositoryQuery {
+  /** Empty: all repositories. */
+  search: string;
+  /** From 1. */
+  page: number;
+  /** The user of the token at the host. */
+  userId: string;
+}
+
 export interface HostRepository {
   /** `group/shop`. */
   path: string;
@@ -35,9 +73,17 @@ export interface HostApi {
   baseOf(origin: string): string;
   /** The request with the token where the host expects it. */
   authorize(request: HostRequest, token: string): HostRequest & { headers: Record<string, string> };
-  /** Repositories whose settings the user may change. */
-  listRepositories: HostRequest;
+  /** `answer` is the host's answer about the user of the token. */
+  tokenFacts(call: HostCall, answer: HostAnswer): Promise<TokenFacts>;
+  /** Length from which a search finds parts of names at the host; null: the host cannot search this list. */
+  minSearchLength: number | null;
+  listRepositories(query: RepositoryQuery): HostRequest;
+  /** Null: the answer is not a list. */
+  repositoriesIn(json: unknown): unknown[] | null;
+  /** Null: the user may not change the settings of the repository. */
   readRepository(json: unknown): HostRepository | null;
+  listHooks(path: string, page: number): HostRequest;
+  hookUrl(json: unknown): string;
   createHook(path: string, wanted: WantedHook): HostRequest;
   updateHook(path: string, id: string, wanted: WantedHook): HostRequest;
   readHook(path: string, id: string): HostRequest;
@@ -70,10 +116,26 @@ export function inUrl(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
+/** A difference if the hook does not send all these events. */
+export function missingEvents(missing: string[]): Parameters<typeof firstDifference>[0][number] {
+  const note = `It does not send: ${missing.join(", ")}.`;
+  return { isWrong: missing.length > 0, state: "changed", note };
+}
+
 /** The first difference between the hook at the host and the one that was created. */
 export function firstDifference(
   checks: { isWrong: boolean; state: FoundHook["state"]; note: string }[],
 ): FoundHook {
   const found = checks.find(({ isWrong }) => isWrong);
   return found ? { state: found.state, note: found.note } : { state: "ok", note: "" };
+}
+
+export function listIn(value: unknown): unknown[] | null {
+  return Array.isArray(value) ? value : null;
+}
+
+/** Null: the text is empty or not a date. */
+export function dateOf(text: string): Date | null {
+  const date = new Date(text);
+  return text === "" || Number.isNaN(date.getTime()) ? null : date;
 }

@@ -1,22 +1,14 @@
 import { Fault, messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { HostKind } from "../../model/host/host-token.ts";
-import { ForbiddenAddress, type OutgoingAnswer, sendGuarded } from "../../task/notify/guarded-request.ts";
+import { ForbiddenAddress, type GuardedAnswer, sendGuarded } from "../../task/notify/guarded-request.ts";
 import { gitea } from "./gitea.ts";
 import { gitee } from "./gitee.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
-import { fieldOf, type HostApi, type HostRequest } from "./host-api.ts";
+import type { HostApi, HostCall } from "./host-api.ts";
 
 export const hostApis: Record<HostKind, HostApi> = { github, gitlab, gitea, gitee };
-
-export interface HostAnswer {
-  status: number;
-  json: unknown;
-}
-
-/** Calls the API of one server with one token. */
-export type HostCall = (request: HostRequest) => Promise<HostAnswer>;
 
 export interface HostClientOptions {
   /** As for notifications: tasks.allowInternalNotifications. */
@@ -24,6 +16,8 @@ export interface HostClientOptions {
 }
 
 const timeoutMs = 20_000;
+/** Real tokens are longer. Replacing a shorter text would damage answers. */
+const minRedactedLength = 8;
 /** A hundred repositories of GitHub are about 600 KB. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
@@ -34,6 +28,11 @@ export function hostCall(
   token: string,
 ): HostCall {
   const api = hostApis[kind];
+  // The host may repeat the address or a header, and Gitee expects the token in the address.
+  const redacted = (text: string) =>
+    token.length < minRedactedLength
+      ? text
+      : text.replaceAll(token, "…").replaceAll(encodeURIComponent(token), "…");
   return async (request) => {
     const { method, path, query = {}, body, headers } = api.authorize(request, token);
     const url = new URL(`${api.baseOf(origin)}${path}`);
@@ -44,36 +43,19 @@ export function hostCall(
       headers: { ...headers, "user-agent": "Slipway", "content-type": "application/json" },
       body: body === undefined ? "" : JSON.stringify(body),
     };
-    let answer: OutgoingAnswer;
+    let answer: GuardedAnswer;
     try {
       answer = await sendGuarded(sent, { allowInternal, timeoutMs, maxAnswerBytes });
     } catch (error) {
       const code = error instanceof ForbiddenAddress ? "invalid" : "unavailable";
-      // The message must not contain the address: Gitee expects the token in it.
-      throw new Fault(code, `${origin} could not be called: ${messageOf(error).replaceAll(token, "…")}.`);
+      const message = `could not be called: ${redacted(messageOf(error))}`;
+      throw new Fault(code, `${origin} ${message}.`, { fields: [{ field: "url", message }] });
     }
-    return { status: answer.status, json: parseJson(answer.body) };
+    const { status, headers: received } = answer;
+    return {
+      status,
+      json: parseJson(redacted(answer.body)),
+      header: (name) => redacted([received[name] ?? ""].flat().join(", ")),
+    };
   };
-}
-
-/** The JSON of a successful answer; otherwise a fault with the host's reason. */
-export function succeeded(answer: HostAnswer, origin: string, what: string): unknown {
-  if (answer.status >= 200 && answer.status < 300) return answer.json;
-  throw new Fault("conflict", `${origin} did not ${what}: ${reasonOf(answer)}`);
-}
-
-export function reasonOf({ status, json }: HostAnswer): string {
-  if (status === 401) return "the token is not valid (401).";
-  if (status === 403) return "the token lacks the permission (403).";
-  if (status === 404) return "it was not found, or the token may not see it (404).";
-  const message = fieldOf(json, "message") ?? fieldOf(json, "error");
-  const text = typeof message === "string" ? message : JSON.stringify(message ?? "");
-  return `${text.replaceAll(/\p{Cc}+/gu, " ").slice(0, 300)} (${status}).`;
-}
-
-/** The id that the host gave to what was created. */
-export function createdId(json: unknown, origin: string): string {
-  const id = fieldOf(json, "id");
-  if (typeof id === "number" || typeof id === "string") return encodeURIComponent(String(id));
-  throw new Fault("conflict", `${origin} answered without an id; is it the right kind of Git host?`);
 }

@@ -24,8 +24,18 @@ export function buildHostHookKeeper({ db, dialect }: Scope): HostHookKeeper {
         .insertInto("host_hooks")
         .values(row)
         .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
-      const gone = { missing: `Project ${hook.projectId} does not exist.` };
+      const gone = { missing: "The project or the token was deleted meanwhile." };
       await orFault(dialect, insert.execute(), gone);
+    },
+    async saveCheck({ projectId, hookId, tokenId }, found) {
+      const result = await db
+        .updateTable("host_hooks")
+        .set(shape.update(found))
+        .where("project_id", "=", projectId)
+        .where("hook_id", "=", hookId)
+        .where("token_id", tokenId === null ? "is" : "=", tokenId)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
     },
     async ofProject(projectId) {
       const row = await db

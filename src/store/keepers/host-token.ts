@@ -1,5 +1,5 @@
 import type { HostToken, HostTokenKeeper } from "../../model/host/host-token.ts";
-import { plain, rowShape, time } from "../query/row.ts";
+import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 const shape = rowShape<HostToken, "host_tokens">({
@@ -9,19 +9,20 @@ const shape = rowShape<HostToken, "host_tokens">({
   origin: plain(),
   ciphertext: plain(),
   hint: plain(),
+  login: plain(),
+  scopes: optional(json<string[]>()),
+  expiresAt: optional(time),
   createdAt: time,
 });
 
 export function buildHostTokenKeeper({ db, dialect }: Scope): HostTokenKeeper {
   return {
     async save(token) {
-      const { kind, ciphertext, hint, created_at } = shape.insert(token);
+      const row = shape.insert(token);
       const insert = db
         .insertInto("host_tokens")
-        .values(shape.insert(token))
-        .onConflict((conflict) =>
-          conflict.columns(["user_id", "origin"]).doUpdateSet({ kind, ciphertext, hint, created_at }),
-        )
+        .values(row)
+        .onConflict((conflict) => conflict.columns(["user_id", "origin"]).doUpdateSet(row))
         .returningAll();
       const gone = { missing: `User ${token.userId} does not exist.` };
       return shape.read(await orFault(dialect, insert.executeTakeFirstOrThrow(), gone));

@@ -160,7 +160,7 @@ const kinds: Kinds = {
     setCiphertext: "write",
     delete: "write",
   },
-  hostHooks: { save: "write", ofProject: "read", due: "read", delete: "write" },
+  hostHooks: { save: "write", saveCheck: "write", ofProject: "read", due: "read", delete: "write" },
   polls: {
     ofProject: "read",
     due: "list",

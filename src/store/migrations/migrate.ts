@@ -26,6 +26,7 @@ import { approvals } from "./0016-approvals.ts";
 import { userLanguage } from "./0017-user-language.ts";
 import { taskFilters } from "./0018-task-filters.ts";
 import { hostHooks } from "./0019-host-hooks.ts";
+import { hostTokenOwner } from "./0020-host-token-owner.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -47,6 +48,7 @@ const migrations = {
   "0017-user-language": () => userLanguage,
   "0018-task-filters": () => taskFilters,
   "0019-host-hooks": hostHooks,
+  "0020-host-token-owner": () => hostTokenOwner,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -1,4 +1,5 @@
 import { type LookupAddress, lookup } from "node:dns";
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
 import { isInternalAddress } from "./internal-address.ts";
 
@@ -21,6 +22,10 @@ export interface OutgoingAnswer {
   body: string;
 }
 
+export interface GuardedAnswer extends OutgoingAnswer {
+  headers: IncomingHttpHeaders;
+}
+
 const answerMaxBytes = 64 * 1024;
 
 /**
@@ -30,7 +35,7 @@ const answerMaxBytes = 64 * 1024;
 export function sendGuarded(
   request: GuardedRequest,
   options: { allowInternal: boolean; timeoutMs: number; maxAnswerBytes?: number },
-): Promise<OutgoingAnswer> {
+): Promise<GuardedAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
     return Promise.reject(new ForbiddenAddress(`${url.protocol} is not http or https`));
@@ -40,7 +45,7 @@ export function sendGuarded(
 
   const { maxAnswerBytes = answerMaxBytes } = options;
   const hasBody = request.method !== "GET" && request.method !== "DELETE";
-  const { promise, resolve, reject } = Promise.withResolvers<OutgoingAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<GuardedAnswer>();
   // Loaded only here: a server that calls nobody starts faster without them.
   const { request: send } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   const outgoing = send(
@@ -64,7 +69,7 @@ export function sendGuarded(
       });
       response.on("close", () => {
         const body = Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
-        resolve({ status: response.statusCode ?? 0, body });
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
       });
       response.on("error", reject);
     },

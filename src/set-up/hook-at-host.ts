@@ -1,0 +1,130 @@
+import { Fault, messageOf } from "../errors.ts";
+import type { HostHook } from "../model/host/host-hook.ts";
+import { createdId, hasNextPage, idOf, rateLimitSeconds, reasonOf, succeeded } from "./host/host-answer.ts";
+import type { HostAccess, HostRequest, WantedHook } from "./host/host-api.ts";
+import { hostApis } from "./host/host-client.ts";
+
+/** What a check found. */
+export type Examined = Pick<HostHook, "state" | "note"> & {
+  /** A later answer may differ without a change at the host: an outage, a rate limit. */
+  isTemporary: boolean;
+};
+
+/** A repository has few webhooks: GitHub allows 20 for each event. */
+const maxHookPages = 3;
+
+/** The id of the hook with this address; null: the repository has none. */
+async function hookWithUrl({ kind, origin, call }: HostAccess, path: string, url: string) {
+  const api = hostApis[kind];
+  for (let page = 1; page <= maxHookPages; page++) {
+    const answer = await call(api.listHooks(path, page));
+    const listed = succeeded(answer, origin, "list the webhooks");
+    const hooks = Array.isArray(listed) ? listed : [];
+    const found = hooks.find((json) => api.hookUrl(json) === url);
+    if (found !== undefined) return idOf(found);
+    if (!hasNextPage(answer, page)) break;
+  }
+  return null;
+}
+
+/**
+ * Changes the hook that was created before, or one that has the same address, or creates one. A second hook with the same
+ * address would deliver each push twice.
+ */
+export async function putHook(
+  access: HostAccess,
+  path: string,
+  formerId: string | null,
+  wanted: WantedHook,
+): Promise<{ hookId: string; isNew: boolean }> {
+  const { kind, origin, call } = access;
+  const api = hostApis[kind];
+  const update = async (id: string) => {
+    const updated = await call(api.updateHook(path, id, wanted));
+    if (updated.status === 404) return false;
+    succeeded(updated, origin, "change the webhook");
+    return true;
+  };
+  if (formerId !== null && (await update(formerId))) return { hookId: formerId, isNew: false };
+  const sameUrl = await hookWithUrl(access, path, wanted.url);
+  if (sameUrl !== null && (await update(sameUrl))) return { hookId: sameUrl, isNew: false };
+  const created = await call(api.createHook(path, wanted));
+  return { hookId: createdId(succeeded(created, origin, "create the webhook"), origin), isNew: true };
+}
+
+/** Reads hook and key at the host and compares them with what was created. */
+export async function examineHook(access: HostAccess, hook: HostHook, url: string): Promise<Examined> {
+  const { kind, origin, call } = access;
+  const api = hostApis[kind];
+  const unknown = (note: string, isTemporary = false) => ({ state: "unknown" as const, note, isTemporary });
+  const definite = (found: Pick<HostHook, "state" | "note">) => ({ ...found, isTemporary: false });
+  try {
+    const answer = await call(api.readHook(hook.path, hook.hookId));
+    if (answer.status === 404) {
+      // GitHub also answers 404 if the token may no longer see the repository: only the list shows that it is gone.
+      const other = await hookWithUrl(access, hook.path, url);
+      return definite(
+        other === null
+          ? { state: "missing", note: `It is no longer at ${origin}.` }
+          : { state: "changed", note: "It was replaced by another webhook with the same address." },
+      );
+    }
+    if (answer.status !== 200)
+      return unknown(reasonOf(answer), answer.status >= 500 || rateLimitSeconds(answer) !== null);
+    if (idOf(answer.json) === null) return unknown(`${origin} did not answer with a webhook.`, true);
+    const compared = api.compareHook(answer.json, url);
+    if (compared.state !== "ok" || hook.keyId === null) return definite(compared);
+    return definite(await examineKey(access, hook.path, hook.keyId));
+  } catch (error) {
+    return unknown(messageOf(error), true);
+  }
+}
+
+async function examineKey({ kind, origin, call }: HostAccess, path: string, keyId: string) {
+  const api = hostApis[kind];
+  const answer = await call(api.readKey(path, keyId));
+  if (answer.status === 404) return { state: "changed" as const, note: "Its deploy key was deleted." };
+  const key = succeeded(answer, origin, "show the deploy key");
+  if (idOf(key) !== null && !api.isReadOnlyKey(key))
+    return { state: "changed" as const, note: "Its deploy key may push." };
+  return { state: "ok" as const, note: "" };
+}
+
+/** Whether the key is there and can only read. */
+export async function hasGoodKey(access: HostAccess, path: string, keyId: string): Promise<boolean> {
+  return (await examineKey(access, path, keyId)).state === "ok";
+}
+
+/** Creates a key that can only read, and reads it back. A key that the host does not confirm is deleted again. */
+export async function putKey(access: HostAccess, path: string, title: string, publicKey: string) {
+  const { kind, origin, call } = access;
+  const api = hostApis[kind];
+  const created = await call(api.createKey(path, title, publicKey));
+  const keyId = createdId(succeeded(created, origin, "create the deploy key"), origin);
+  try {
+    const read = succeeded(await call(api.readKey(path, keyId)), origin, "show the deploy key");
+    if (api.isReadOnlyKey(read)) return keyId;
+    throw new Fault("conflict", `${origin} gave the deploy key permission to push; it was deleted again.`);
+  } catch (error) {
+    await removeAt(access, path, api.deleteKey(path, keyId));
+    throw error;
+  }
+}
+
+/** Null: it is gone now. Otherwise the reason why it may still be there. */
+export async function removeAt(
+  { kind, call }: HostAccess,
+  path: string,
+  request: HostRequest,
+): Promise<string | null> {
+  try {
+    const answer = await call(request);
+    if (answer.status >= 200 && answer.status < 300) return null;
+    if (answer.status !== 404) return reasonOf(answer);
+    // GitHub also answers 404 if the token may no longer see the repository.
+    const listed = await call(hostApis[kind].listHooks(path, 1));
+    return listed.status === 200 ? null : reasonOf(listed);
+  } catch (error) {
+    return messageOf(error);
+  }
+}

@@ -1,0 +1,94 @@
+import { BoundedMap } from "../bounded-map.ts";
+import type { Clock } from "../clock.ts";
+import { Fault } from "../errors.ts";
+import { hasNextPage, idOf, succeeded } from "./host/host-answer.ts";
+import type { HostAccess, HostAnswer, HostRepository } from "./host/host-api.ts";
+import { hostApis } from "./host/host-client.ts";
+
+export interface FoundRepositories {
+  items: HostRepository[];
+  /** Whether the host has more that were not read or not returned. */
+  isCut: boolean;
+}
+
+const maxItems = 100;
+/** A thousand repositories at GitHub, GitLab and Gitee, 500 at Gitea. */
+const maxPages = 10;
+/** While a user types, a host that cannot search is not read again for each letter. */
+const keptMs = 60_000;
+const maxKept = 50;
+
+/** The user of the token at the host. */
+export async function readHostUser({
+  origin,
+  call,
+}: HostAccess): Promise<{ id: string; answer: HostAnswer }> {
+  const answer = await call({ method: "GET", path: "/user" });
+  const id = idOf(succeeded(answer, origin, "say whose token it is"));
+  if (id === null) throw wrongKind(origin);
+  return { id, answer };
+}
+
+/** Repositories whose settings the token may change; the host searches where its API can. */
+export function buildHostRepositories(clock: Clock) {
+  const kept = new BoundedMap<number, { untilMs: number; found: FoundRepositories }>(maxKept);
+
+  /** Reads pages until there are enough repositories. */
+  async function readPages(access: HostAccess, search: string, enough: number): Promise<FoundRepositories> {
+    const { kind, origin, call } = access;
+    const api = hostApis[kind];
+    const userId = (await readHostUser(access)).id;
+    const items: HostRepository[] = [];
+    let isCut = false;
+    for (let page = 1; page <= maxPages; page++) {
+      const answer = await call(api.listRepositories({ search, page, userId }));
+      const listed = api.repositoriesIn(succeeded(answer, origin, "list the repositories"));
+      if (listed === null) throw wrongKind(origin);
+      items.push(...listed.flatMap((json) => api.readRepository(json) ?? []));
+      isCut = hasNextPage(answer, page);
+      if (!isCut || listed.length === 0 || items.length >= enough) break;
+    }
+    return { items, isCut };
+  }
+
+  /** The first thousand, from which this server selects. */
+  async function readAll(tokenId: number, access: HostAccess): Promise<FoundRepositories> {
+    const stored = kept.get(tokenId);
+    if (stored !== undefined && stored.untilMs > clock.now()) return stored.found;
+    const found = await readPages(access, "", Number.POSITIVE_INFINITY);
+    kept.set(tokenId, { untilMs: clock.now() + keptMs, found });
+    return found;
+  }
+
+  return {
+    /** Whether the token may list repositories at all. */
+    async verify(access: HostAccess): Promise<void> {
+      await readPages(access, "", 1);
+    },
+    async find(tokenId: number, access: HostAccess, search: string): Promise<FoundRepositories> {
+      const wanted = search.trim().toLowerCase();
+      if (wanted === "") return cut(await readPages(access, "", maxItems));
+      // Hosts search the name; `group/` before it is compared here.
+      const name = wanted.split("/").at(-1) ?? "";
+      const { minSearchLength } = hostApis[access.kind];
+      const isSearchedThere = minSearchLength !== null && name.length >= minSearchLength;
+      const found = isSearchedThere
+        ? await readPages(access, name, maxItems)
+        : await readAll(tokenId, access);
+      if (isSearchedThere && name === wanted) return cut(found);
+      return cut({ ...found, items: found.items.filter(({ path }) => path.toLowerCase().includes(wanted)) });
+    },
+    forget: (tokenId: number) => void kept.delete(tokenId),
+  };
+}
+
+function cut({ items, isCut }: FoundRepositories): FoundRepositories {
+  return { items: items.slice(0, maxItems), isCut: isCut || items.length > maxItems };
+}
+
+function wrongKind(origin: string): Fault {
+  const message = "is not the API of this kind of Git host";
+  return new Fault("conflict", `${origin} ${message}; select another kind or check the address.`, {
+    fields: [{ field: "url", message }],
+  });
+}

@@ -1,0 +1,105 @@
+import { Fault } from "../../errors.ts";
+import { fieldOf, type HostAnswer, textOf } from "./host-api.ts";
+
+/** Longer waits are not believed. */
+const maxWaitSeconds = 24 * 3600;
+const maxReasonLength = 300;
+const maxIdLength = 64;
+
+/** The JSON of a successful answer; otherwise a fault with the host's reason. */
+export function succeeded(answer: HostAnswer, origin: string, what: string): unknown {
+  if (answer.status >= 200 && answer.status < 300) return answer.json;
+  const retryAfterSeconds = rateLimitSeconds(answer);
+  const isTemporary = retryAfterSeconds !== null || answer.status >= 500;
+  throw new Fault(
+    isTemporary ? "unavailable" : "conflict",
+    `${origin} did not ${what}: ${reasonOf(answer)}`,
+    {
+      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+      ...(answer.status === 401 ? { fields: [{ field: "token", message: reasonOf(answer) }] } : {}),
+    },
+  );
+}
+
+/**
+ * Seconds until the host takes requests again; null: the answer is not about a rate limit. GitHub also answers 403, with
+ * Retry-After or with x-ratelimit-remaining 0 (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
+ */
+export function rateLimitSeconds(answer: HostAnswer): number | null {
+  const after = answer.header("retry-after");
+  const isUsedUp = [answer.header("x-ratelimit-remaining"), answer.header("ratelimit-remaining")].includes(
+    "0",
+  );
+  const isLimit = answer.status === 429 || (answer.status === 403 && (after !== "" || isUsedUp));
+  if (!isLimit) return null;
+  const resetAt = Number(answer.header("x-ratelimit-reset") || answer.header("ratelimit-reset"));
+  const untilReset = resetAt > 0 ? resetAt - Date.now() / 1000 : 60;
+  const seconds = after === "" ? untilReset : secondsOf(after);
+  return Math.min(Math.max(Math.ceil(seconds), 1), maxWaitSeconds);
+}
+
+/** Retry-After is a number of seconds or a date. */
+function secondsOf(retryAfter: string): number {
+  const seconds = Number(retryAfter);
+  if (Number.isFinite(seconds)) return seconds;
+  const at = Date.parse(retryAfter);
+  return Number.isNaN(at) ? 60 : (at - Date.now()) / 1000;
+}
+
+export function reasonOf(answer: HostAnswer): string {
+  const { status, json } = answer;
+  const seconds = rateLimitSeconds(answer);
+  if (seconds !== null) {
+    const until = new Date(Date.now() + seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+    return `its rate limit is used up until ${until} UTC (${status}).`;
+  }
+  if (status === 401)
+    return "the token is not valid (401): it is wrong, has expired or was revoked. Store a new one.";
+  const message = fieldOf(json, "message") ?? fieldOf(json, "error_description") ?? fieldOf(json, "error");
+  const text = oneLine(typeof message === "string" ? message : JSON.stringify(message ?? ""));
+  if (status === 403) return `the token lacks the permission (403)${needed(answer) || `: ${text}`}.`;
+  if (status === 404) return "it was not found, or the token may not see it (404).";
+  if (status >= 300 && status < 400)
+    return `it redirects to ${originIn(answer.header("location"))} (${status}), and a token is not sent to another address. Store the token with the address that the server has now.`;
+  if (status >= 500) return `the server has a problem (${status}).`;
+  return `${text} (${status}).`;
+}
+
+/** The permission that the host names: headers of GitHub, the field `scope` of GitLab. */
+function needed({ json, header }: HostAnswer): string {
+  const named =
+    header("x-accepted-github-permissions") || header("x-accepted-oauth-scopes") || textOf(json, "scope");
+  return named === "" ? "" : `; it needs ${oneLine(named)}`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ").slice(0, maxReasonLength);
+}
+
+function originIn(location: string): string {
+  return URL.canParse(location) ? new URL(location).origin : "another address";
+}
+
+/** Whether the list goes on. Addresses in the answer are not followed: they could name another server. */
+export function hasNextPage({ header }: HostAnswer, page: number): boolean {
+  return (
+    /;\s*rel="?next"?/.test(header("link")) ||
+    header("x-next-page") !== "" ||
+    Number(header("total_page")) > page
+  );
+}
+
+/** The id that the host gave to what was created. */
+export function createdId(json: unknown, origin: string): string {
+  const id = idOf(json);
+  if (id !== null) return id;
+  throw new Fault("conflict", `${origin} answered without an id; is it the right kind of Git host?`);
+}
+
+/** Null: the answer has no id. */
+export function idOf(json: unknown): string | null {
+  const id = fieldOf(json, "id");
+  if (typeof id !== "number" && typeof id !== "string") return null;
+  const text = String(id);
+  return text.length <= maxIdLength && /^[\w-]+$/.test(text) ? text : null;
+}
