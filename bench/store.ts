@@ -146,6 +146,7 @@ async function deliver(store: Store, config: WebhookConfig): Promise<unknown> {
     countsPlace: false,
     tips: { pushedAt: null },
     projectVersion: null,
+    consoleUrl: "",
   };
   const lock = { name: `webhook ${projectId}`, waitMs: 5_000 };
   return store.run(acceptDelivery, delivery, lock);

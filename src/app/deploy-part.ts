@@ -69,10 +69,7 @@ export async function buildDeployPart(
     gitUrlRules: gitUrlRulesOf(config),
     announcer: tasks.events,
     waitingOf: tasks.waitingOf,
-    onDelivery(delivery) {
-      live.delivery(delivery);
-      tasks.deliveryNews.recorded(delivery);
-    },
+    onDelivery: (delivery) => live.delivery(delivery),
     baseUrl: baseUrl.current,
     ownUrl: () => ownUrl.current().url,
   });

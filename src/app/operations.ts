@@ -20,14 +20,17 @@ import { refuseTask } from "../task/hand-out/refuse-task.ts";
 import { reportOutput, reportRollback } from "../task/hand-out/report-release.ts";
 import { reportStage } from "../task/hand-out/report-stage.ts";
 import { cancelTask, startTask } from "../task/manual-tasks.ts";
+import { reportGone } from "../task/notify/runner-watch.ts";
 import { areTargetsSealed, finishSealing, sealTargets } from "../task/notify/seal-targets.ts";
 import { acceptDelivery } from "../webhook/decide/accept-delivery.ts";
+import { recordRefusal } from "../webhook/decide/record-refusal.ts";
 import { finishPoll, takePolls } from "../webhook/poll/poll-operations.ts";
 import { saveWebhook } from "../webhook/save-webhook.ts";
 
 /** Every operation of the product. SQLite's threads find them here by name. */
 export const operations: readonly AnyOperation[] = [
   acceptDelivery,
+  recordRefusal,
   saveWebhook,
   takePolls,
   finishPoll,
@@ -46,6 +49,7 @@ export const operations: readonly AnyOperation[] = [
   finishTask,
   refuseTask,
   endLease,
+  reportGone,
   changeProject,
   areTargetsSealed,
   sealTargets,

@@ -16,14 +16,11 @@ import { buildHeldCalls } from "../task/hand-out/held-calls.ts";
 import { buildLeaseReaper } from "../task/hand-out/lease-reaper.ts";
 import { buildManualTasks } from "../task/manual-tasks.ts";
 import { buildAttemptRecord } from "../task/notify/attempt-record.ts";
-import { buildDeliveryNews } from "../task/notify/delivery-news.ts";
 import { sendGuarded } from "../task/notify/guarded-request.ts";
-import { buildNotifier } from "../task/notify/notifier.ts";
 import { buildOutbox } from "../task/notify/outbox.ts";
 import type { AttemptOptions } from "../task/notify/outgoing-attempt.ts";
 import { buildOutgoingRequests } from "../task/notify/outgoing-request.ts";
 import { buildRunnerWatch } from "../task/notify/runner-watch.ts";
-import { buildStatusTokens } from "../task/notify/status-tokens.ts";
 import { buildTestMessages } from "../task/notify/test-message.ts";
 import { buildWaiting } from "../task/queue/waiting.ts";
 import { expiredTasks } from "../task/retention.ts";
@@ -67,25 +64,12 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     counted: taskMetrics.outgoing,
     record,
   });
-  const hasStatusToken = buildStatusTokens(store);
-  const notifier = buildNotifier({ outbox, tasks: store.tasks, clock, consoleUrl });
-  const deliveryNews = buildDeliveryNews({
-    keepers: store,
-    notifier,
-    outbox,
-    hasStatusToken,
-    elapsedMs: clock.elapsed,
-    consoleUrl,
-    log,
-  });
-  const runnerWatch = buildRunnerWatch({ store, notifier, clock, log });
+  const runnerWatch = buildRunnerWatch({ store, outbox, clock, consoleUrl, log });
   const { waitingOf, runnersChanged } = buildWaiting();
   const events = buildTaskEvents({
     keepers: store,
-    hasStatusToken,
     wakeups,
     live: options.live,
-    notifier,
     outbox,
     metrics: taskMetrics,
     noteWaiting: buildWaitingNote({ store, waitingOf, log }),
@@ -112,8 +96,6 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
     approvals,
     waitingOf,
     runnersChanged,
-    /** Reports recorded deliveries. */
-    deliveryNews,
     testMessages: buildTestMessages({ attempt, record, clock, consoleUrl }),
     async start(): Promise<void> {
       runnerWatch.start();
@@ -134,7 +116,6 @@ export function buildTaskPart({ config, log, metrics, clock }: AppContext, optio
       await retention.close();
       wakeups.close();
       await events.flushed();
-      await deliveryNews.flushed();
       await outbox.close(closeWithinMs);
     },
   };

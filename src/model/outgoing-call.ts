@@ -41,8 +41,11 @@ export interface OutgoingCall {
   createdAt: Date;
 }
 
-/** A call before its first attempt. */
+/** A call before it is stored. */
 export type NewOutgoingCall = Omit<OutgoingCall, "id" | "attempts" | "nextTryAt" | "createdAt">;
+
+/** What the sender needs to know of a call before it claims it. */
+export type CallAddress = Pick<OutgoingCall, "projectId" | "kind" | "subject" | "targetId" | "url">;
 
 export interface OutgoingLimits {
   /** Limit of calls of all projects; beyond it the project with the most calls loses one to a project with fewer. */
@@ -52,10 +55,11 @@ export interface OutgoingLimits {
 }
 
 export interface AddedCall {
+  call: CallAddress;
   /** Null: the limit is reached. */
   id: number | null;
   /** The call that was dropped for this one. */
-  dropped: OutgoingCall | null;
+  dropped: CallAddress | null;
   /** Older calls of its subject that were not delivered yet; another instance may be sending one now. */
   replaced: Pick<OutgoingCall, "id" | "attempts">[];
 }
@@ -73,6 +77,8 @@ export interface OutgoingCallKeeper {
    * counts as one more attempt.
    */
   takeDue(now: Date, until: Date, limit: number, share?: TakenShare): Promise<OutgoingCall[]>;
+  /** Claims a call for its first attempt; null: it was replaced, or another instance has claimed it. */
+  takeFirst(id: number, until: Date): Promise<OutgoingCall | null>;
   /** Schedules the next attempt of a claimed call; false if it was deleted, or claimed by another instance meanwhile. */
   putOff(call: Pick<OutgoingCall, "id" | "attempts">, nextTryAt: Date): Promise<boolean>;
   /** Time of the next attempt; null if no call waits. */

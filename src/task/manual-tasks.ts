@@ -1,12 +1,14 @@
 import { Fault } from "../errors.ts";
 import { toFullRef } from "../model/git/git-ref.ts";
+import type { AddedCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
 import { operation, type Store } from "../model/store.ts";
 import { isFinished, type Task } from "../model/task.ts";
 import type { Actions } from "../model/webhook-config.ts";
 import { reasonText } from "../reason/reason.ts";
 import type { TaskEvents } from "./events/task-events.ts";
-import { enqueueTask, type TaskOrder } from "./queue/queue.ts";
+import { reportEnd, reportEnqueued } from "./notify/report-task.ts";
+import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
 import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
 
@@ -27,18 +29,22 @@ export interface ManualTasks {
 
 export function buildManualTasks({ store, events }: { store: Store; events: TaskEvents }): ManualTasks {
   async function enqueue(project: Project, order: RollbackOrder, username: string): Promise<Task> {
-    const enqueued = await store.run(startTask, {
-      ...order,
-      project,
-      triggerType: "manual",
-      triggeredBy: username,
-      author: username,
-      causeRef: null,
-      causeCommit: null,
-      deliveryId: null,
-      notBefore: null,
+    const { enqueued, calls } = await store.run(startTask, {
+      order: {
+        ...order,
+        project,
+        triggerType: "manual",
+        triggeredBy: username,
+        author: username,
+        causeRef: null,
+        causeCommit: null,
+        deliveryId: null,
+        notBefore: null,
+      },
+      consoleUrl: events.consoleUrl(),
     });
     events.enqueued(enqueued);
+    events.send(calls);
     return enqueued.task;
   }
 
@@ -59,30 +65,49 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
       return enqueue(project, order, username);
     },
     async cancel(task, username) {
-      const { task: now, event } = await store.run(cancelTask, {
+      const {
+        task: now,
+        event,
+        calls,
+      } = await store.run(cancelTask, {
         id: task.id,
         reason: reasonText("canceled_by", { user: username }),
+        consoleUrl: events.consoleUrl(),
       });
       if (event !== null) events[event](now);
+      events.send(calls);
       return now;
     },
   };
 }
 
-export const startTask = operation("startTask", (keepers, order: TaskOrder) =>
-  enqueueTask(keepers, order, keepers.now()),
+interface Start {
+  order: TaskOrder;
+  consoleUrl: string;
+}
+
+export const startTask = operation(
+  "startTask",
+  async (keepers, { order, consoleUrl }: Start): Promise<{ enqueued: Enqueued; calls: AddedCall[] }> => {
+    const enqueued = await enqueueTask(keepers, order, keepers.now());
+    return { enqueued, calls: await reportEnqueued(keepers, enqueued, consoleUrl) };
+  },
 );
 
 interface Canceled {
   task: Task;
   /** The event for subscribers; null: the task was already being canceled. */
   event: "finished" | "changed" | null;
+  calls: AddedCall[];
 }
 
 /** A queued task ends at once; a task on a runner ends when the runner has ended it. */
 export const cancelTask = operation(
   "cancelTask",
-  async (keepers, { id, reason }: { id: number; reason: string }): Promise<Canceled> => {
+  async (
+    keepers,
+    { id, reason, consoleUrl }: { id: number; reason: string; consoleUrl: string },
+  ): Promise<Canceled> => {
     const before = await keepers.tasks.byId(id);
     if (!before) throw new Fault("not_found", `There is no task ${id}.`);
     const now = keepers.now();
@@ -91,14 +116,19 @@ export const cancelTask = operation(
       whileIn: ["queued", "waiting"],
       set: { state: "canceled", reason, finishedAt: now, stages },
     });
-    if (canceled) return { task: canceled, event: "finished" };
+    if (canceled)
+      return {
+        task: canceled,
+        event: "finished",
+        calls: await reportEnd(keepers, canceled, consoleUrl),
+      };
     const canceling = await keepers.tasks.change(id, {
       whileIn: ["dispatched", "running"],
       set: { state: "canceling", reason },
     });
-    if (canceling) return { task: canceling, event: "changed" };
+    if (canceling) return { task: canceling, event: "changed", calls: [] };
     const seen = (await keepers.tasks.byId(id)) ?? before;
     if (isFinished(seen.state)) throw new Fault("conflict", `Task ${id} is over: ${seen.state}.`);
-    return { task: seen, event: null };
+    return { task: seen, event: null, calls: [] };
   },
 );

@@ -33,7 +33,10 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     return id;
   }
   const approve = (id: number) =>
-    store.run(answerApproval, { id, isApproved: true, username: "ann", isAdmin: false, comment: "" });
+    store.run(answerApproval, {
+      ...{ id, isApproved: true, username: "ann", isAdmin: false, comment: "", consoleUrl },
+    });
+  const consoleUrl = "https://slipway.example";
   const later = new Date(Date.now() + 3_600_000);
 
   test("an expired one cannot be approved and is canceled; more than two hundred others stay", async () => {
@@ -42,7 +45,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     for (let count = 0; count < 205; count++) await waitingTask(project, later);
     expect(await store.tasks.unfinishedOfProject(project.id)).toEqual([]);
     expect(String(await failureOf(approve(id)))).toContain("has expired");
-    const ended = await store.run(endApprovals, null);
+    const ended = await store.run(endApprovals, { consoleUrl });
     expect(ended.map(({ task }) => task.id)).toEqual([id]);
     expect(await store.tasks.byId(id)).toMatchObject({
       state: "canceled",
@@ -90,7 +93,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
     await store.runners.update(one.id, { lastSeenAt: new Date(now.getTime() - 100_000) });
     expect((await claim(two.id, { goneBefore }))?.id).toBe(id);
     // Its workspace is at the other runner: it is built again with what was pinned.
-    expect(await store.run(prepareApproval, id)).toMatchObject({
+    expect(await store.run(prepareApproval, { id, consoleUrl })).toMatchObject({
       task: { state: "dispatched", approval: { state: "building", by: null, built: null } },
       line: { text: expect.stringContaining("its approval is requested again") },
     });

@@ -40,7 +40,7 @@ export async function startHookServer(
     store,
     secrets: buildSecrets(new Uint8Array(32)),
     gitUrlRules: { allowLocal: true, samplesDir: "" },
-    announcer: { enqueued: () => {}, moved: () => {} },
+    announcer: { enqueued: () => {}, moved: () => {}, send: () => {}, consoleUrl: () => "" },
     waitingOf: buildWaiting().waitingOf,
     onDelivery: (summary) => void told.push(summary),
     ownUrl: () => "",

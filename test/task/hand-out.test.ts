@@ -55,6 +55,8 @@ function dispatchOver(over: Store) {
       requeued() {},
       logged() {},
       async flushed() {},
+      send() {},
+      consoleUrl: () => "https://slipway.example",
     },
     wakeups: buildWakeups(),
     limits: { leaseMs: 60_000, timeoutMs: 60_000, stopGraceMs: 100, logMaxBytes: 1000 },

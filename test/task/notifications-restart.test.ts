@@ -1,10 +1,12 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { webhookHeaders } from "../../src/task/notify/outgoing-request.ts";
+import { availableDatabases } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { receiveNotifications } from "../support/notification-receiver.ts";
+import { registerRunner } from "../support/protocol-runner.ts";
 import { startServerProcess } from "../support/server-process.ts";
 
 /** A notification that no receiver accepts, a server that ends, and the next server on the same data. */
@@ -48,3 +50,39 @@ test("a waiting notification is sent after the server was killed, and after it w
     expect(second?.headers.get("webhook-signature")).toBe(signed["webhook-signature"] ?? "");
   }
 }, 120_000);
+
+describe.each(await availableDatabases())("on $name", ({ make }) => {
+  test("the end of a task is reported although the server is killed as soon as it is known", async () => {
+    const database = await make();
+    const dataDir = mkdtempSync(join(tmpdir(), "slipway-ended-"));
+    const receiver = receiveNotifications();
+    const settings = { "runner-enabled": "false" };
+    const env = { SLIPWAY_DATABASE_URL: database.url, SLIPWAY_DATA_ENCRYPTION_KEY: "11".repeat(32) };
+    const start = () => startServerProcess(dataDir, settings, [], env);
+    const ended: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const server = await start();
+      const runner = await registerRunner(server.url, server.admin, { name: `runner ${round}` });
+      const notify = [{ url: receiver.url, events: ["task.succeeded"] }];
+      const projectId = await server.project(
+        "https://git.example.com/shop.git",
+        { build: "true" },
+        { notify },
+      );
+      const { id } = await server.run(projectId);
+      const held = await runner.claim();
+      if (held?.taskId !== id) throw new Error(`claimed ${held?.taskId} instead of ${id}`);
+      await runner.call("finish", held, { state: "success", reason: "" });
+      await server.end("SIGKILL");
+      ended.push(id);
+    }
+    const last = await start();
+    for (const id of ended) expect((await last.task(id)).state).toBe("success");
+    const reported = () => ended.filter((id) => receiver.eventsOf(id).includes("task.succeeded"));
+    await eventually("all of them are reported", () => reported().length === ended.length, 90_000);
+    await last.end("SIGTERM");
+    receiver.stop();
+    await database.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  }, 180_000);
+});

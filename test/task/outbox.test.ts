@@ -4,6 +4,7 @@ import { manualClock } from "../../src/clock.ts";
 import type { NewOutgoingCall, OutgoingCallKeeper } from "../../src/model/outgoing-call.ts";
 import { ForbiddenAddress } from "../../src/task/notify/guarded-request.ts";
 import { buildOutbox } from "../../src/task/notify/outbox.ts";
+import { storeCalls } from "../../src/task/notify/store-calls.ts";
 import { makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleProject } from "../support/samples.ts";
@@ -60,15 +61,21 @@ function outboxWith(answers: (number | Error)[], scene: Scene = {}) {
     },
   });
   outbox.start();
-  return { outbox, posted, results, logged };
+  /** Stores calls as an operation does, and sends them. */
+  const send = async (...sent: NewOutgoingCall[]) =>
+    outbox.send(await storeCalls({ outgoingCalls: calls, now: () => new Date(clock.now()) }, sent));
+  return { outbox, send, posted, results, logged };
 }
+
+/** A call that is refused makes the outbox look at once for calls that are due. */
+const refused = "refused";
 
 const waiting = () => store.outgoingCalls.count();
 
 describe("outgoing calls", () => {
   test("are retried until they are accepted, and then deleted", async () => {
-    const { outbox, posted, results } = outboxWith([503, new Error("connection refused"), 200]);
-    outbox.send(call());
+    const { outbox, send, posted, results } = outboxWith([503, new Error("connection refused"), 200]);
+    await send(call());
     await eventually("it was taken", () => results.length === 1);
     expect(results).toEqual(["delivered"]);
     expect(posted).toHaveLength(3);
@@ -79,8 +86,8 @@ describe("outgoing calls", () => {
   test("are dropped after a permanent refusal, or too many refusals", async () => {
     for (const answers of [[410], [new ForbiddenAddress("inside")], [500, 500, 500, 500]]) {
       const tries = answers.length;
-      const { outbox, posted, results, logged } = outboxWith(answers);
-      outbox.send(call());
+      const { outbox, send, posted, results, logged } = outboxWith(answers);
+      await send(call());
       await eventually("it was given up", () => results.length === 1);
       expect(results).toEqual(["failed"]);
       expect(posted).toHaveLength(tries);
@@ -92,26 +99,25 @@ describe("outgoing calls", () => {
 
   test("to one address start in their order", async () => {
     const begun: string[] = [];
-    const { outbox, results } = outboxWith([], {
-      retryAfterMs: [1],
+    const { outbox, send, results } = outboxWith([], {
+      retryAfterMs: [600_000],
       async answer(body) {
         begun.push(body);
         await Bun.sleep(body === "first" ? 20 : 0);
         return body === "first" ? 503 : 200;
       },
     });
-    for (const body of ["first", "second", "third"]) outbox.send(call({ body }));
-    await eventually("all were taken or given up", () => results.length === 3);
-    expect(begun.slice(0, 2)).toEqual(["first", "second"]);
-    expect(begun.indexOf("third")).toBeGreaterThan(begun.indexOf("second"));
+    await send(...["first", "second", "third"].map((body) => call({ body })));
+    await eventually("the later ones were taken", () => results.length === 2);
+    expect(begun).toEqual(["first", "second", "third"]);
     await outbox.close(1000);
   });
 
   test("are replaced by a newer one of the same subject", async () => {
-    const { outbox, posted, results } = outboxWith([503, 200], { retryAfterMs: [600_000] });
-    outbox.send(call({ subject: "commit a", body: "pending" }));
+    const { outbox, send, posted, results } = outboxWith([503, 200], { retryAfterMs: [600_000] });
+    await send(call({ subject: "commit a", body: "pending" }));
     await eventually("the first was tried", () => posted.length === 1);
-    outbox.send(call({ subject: "commit a", body: "success" }));
+    await send(call({ subject: "commit a", body: "success" }));
     await eventually("none waits", async () => results.length === 1 && (await waiting()) === 0);
     await outbox.close(1000);
     expect(posted).toEqual(["pending", "success"]);
@@ -120,8 +126,8 @@ describe("outgoing calls", () => {
 
   test("that wait when a server ends are made by the next one", async () => {
     const clock = manualClock();
-    const { outbox, posted } = outboxWith([503], { clock, retryAfterMs: [5000] });
-    outbox.send(call({ body: "the news" }));
+    const { outbox, send, posted } = outboxWith([503], { clock, retryAfterMs: [5000] });
+    await send(call({ body: "the news" }));
     await eventually("it was tried", () => posted.length === 1);
     await outbox.close(5000);
     expect(await waiting()).toBe(1);
@@ -134,8 +140,8 @@ describe("outgoing calls", () => {
 
   test("that had not started when a server ended are made by the next one, too", async () => {
     const taken = Promise.withResolvers<number>();
-    const { outbox, posted } = outboxWith([], { answer: () => taken.promise });
-    for (const body of ["first", "second"]) outbox.send(call({ body }));
+    const { outbox, send, posted } = outboxWith([], { answer: () => taken.promise });
+    await send(...["first", "second"].map((body) => call({ body })));
     await eventually("both wait", async () => posted.length === 1 && (await waiting()) === 2);
     const closed = outbox.close(5000);
     taken.resolve(200);
@@ -147,10 +153,51 @@ describe("outgoing calls", () => {
     await next.outbox.close(1000);
   });
 
+  test("of a server that was killed before their first attempt are made by the next one, in their order", async () => {
+    const clock = manualClock();
+    const now = () => new Date(clock.now());
+    const bodies = ["first", "second", "third"];
+    for (const body of bodies)
+      await storeCalls({ outgoingCalls: store.outgoingCalls, now }, [call({ body })]);
+    clock.advance(16_000);
+    const next = outboxWith([], {
+      clock,
+      async answer(body) {
+        await Bun.sleep(body === "first" ? 50 : 0);
+        return 200;
+      },
+    });
+    await eventually("the next one tells them", () => next.results.length === 3);
+    expect(next.posted).toEqual(bodies);
+    await next.outbox.close(1000);
+  });
+
+  test("that wait behind a slow one for longer than a server may take keep their order", async () => {
+    const clock = manualClock();
+    const taken = Promise.withResolvers<number>();
+    const { outbox, send, posted, results } = outboxWith([], {
+      clock,
+      retryAfterMs: [600_000],
+      answer: (body) => (body === "first" ? taken.promise : Promise.resolve(body === refused ? 503 : 200)),
+    });
+    await send(...["first", "second", "third"].map((body) => call({ body })));
+    await eventually("the first is under way", () => posted.length === 1);
+    clock.advance(16_000);
+    await send(call({ body: refused, url: "https://other.example/" }));
+    await eventually("they are claimed again", async () => {
+      const next = await store.outgoingCalls.nextDue();
+      return next !== null && next.getTime() > clock.now();
+    });
+    taken.resolve(200);
+    await eventually("all were taken", () => results.length === 3);
+    expect(posted.filter((body) => body !== refused)).toEqual(["first", "second", "third"]);
+    await outbox.close(1000);
+  });
+
   test("of a server that died during an attempt are repeated after its hold has expired", async () => {
     const clock = manualClock();
     const never = outboxWith([], { clock, answer: () => new Promise(() => {}) });
-    never.outbox.send(call({ body: "the news" }));
+    await never.send(call({ body: "the news" }));
     await eventually("it is under way", async () => never.posted.length === 1 && (await waiting()) === 1);
     await never.outbox.close(0);
     const early = outboxWith([200], { clock });
@@ -166,7 +213,7 @@ describe("outgoing calls", () => {
   test("that are older than a day are dropped", async () => {
     const clock = manualClock();
     const first = outboxWith([503], { clock, retryAfterMs: [1000] });
-    first.outbox.send(call());
+    await first.send(call());
     await eventually("it waits", async () => first.posted.length === 1 && (await waiting()) === 1);
     await first.outbox.close(1000);
     clock.advance(25 * 3_600_000);
@@ -181,10 +228,10 @@ describe("outgoing calls", () => {
   test("are dropped with a line in the log when a thousand wait", async () => {
     const full: OutgoingCallKeeper = {
       ...store.outgoingCalls,
-      add: async () => ({ id: null, dropped: null, replaced: [] }),
+      add: async (call) => ({ call, id: null, dropped: null, replaced: [] }),
     };
-    const { outbox, posted, results, logged } = outboxWith([], { calls: full });
-    outbox.send(call());
+    const { outbox, send, posted, results, logged } = outboxWith([], { calls: full });
+    await send(call());
     await eventually("it is counted", () => results.length === 1);
     expect([posted, results]).toEqual([[], ["failed"]]);
     expect(logged.join()).toContain("too many outgoing calls of this project wait");
@@ -194,12 +241,12 @@ describe("outgoing calls", () => {
   test("of a project with dead addresses do not block other projects", async () => {
     const quiet = (await store.projects.create(sampleProject())).id;
     const never = new Promise<number>(() => {});
-    const { outbox, posted, results } = outboxWith([], {
+    const { outbox, send, posted, results } = outboxWith([], {
       answer: (body) => (body === "quiet" ? Promise.resolve(200) : never),
     });
     for (let each = 0; each < 1200; each++)
-      outbox.send(call({ url: `https://dead-${each % 20}.example/`, body: "dead" }));
-    outbox.send(call({ projectId: quiet, url: "https://alive.example/", body: "quiet" }));
+      await send(call({ url: `https://dead-${each % 20}.example/`, body: "dead" }));
+    await send(call({ projectId: quiet, url: "https://alive.example/", body: "quiet" }));
     await eventually("the other project's notification arrives", () => results.includes("delivered"));
     expect(posted).toContain("quiet");
     expect(await waiting()).toBeLessThanOrEqual(1000);
@@ -210,7 +257,7 @@ describe("outgoing calls", () => {
   test("about one commit never overlap: the newest state arrives last", async () => {
     const arrived: string[] = [];
     let answerPending = (_status: number) => {};
-    const { outbox, posted } = outboxWith([], {
+    const { outbox, send, posted } = outboxWith([], {
       answer: async (body) => {
         // The first try of "pending" fails; its retry is slow.
         if (body === "pending" && posted.length > 1)
@@ -222,9 +269,9 @@ describe("outgoing calls", () => {
       },
     });
     const status = (body: string) => call({ kind: "commit status", subject: "commit 1", body });
-    outbox.send(status("pending"));
+    await send(status("pending"));
     await eventually("the retry is under way", () => posted.length === 2);
-    outbox.send(status("success"));
+    await send(status("success"));
     await Bun.sleep(200);
     expect(posted).toEqual(["pending", "pending"]);
     answerPending(200);
@@ -236,10 +283,10 @@ describe("outgoing calls", () => {
   test("that replaced a call which another server may be sending are sent once more after it", async () => {
     const clock = manualClock();
     const slow = outboxWith([], { clock, answer: () => new Promise(() => {}) });
-    slow.outbox.send(call({ kind: "commit status", subject: "commit 2", body: "pending" }));
+    await slow.send(call({ kind: "commit status", subject: "commit 2", body: "pending" }));
     await eventually("it is under way", async () => slow.posted.length === 1 && (await waiting()) === 1);
     const fast = outboxWith([200, 200], { clock });
-    fast.outbox.send(call({ kind: "commit status", subject: "commit 2", body: "success" }));
+    await fast.send(call({ kind: "commit status", subject: "commit 2", body: "success" }));
     await eventually("the newest state is sent", () => fast.results.length === 1);
     await slow.outbox.close(0);
     clock.advance(61_000);
@@ -248,31 +295,4 @@ describe("outgoing calls", () => {
     expect(fast.posted).toEqual(["success", "success"]);
     await fast.outbox.close(1000);
   }, 60_000);
-
-  test("that could not be stored and were not accepted are stored when the database is back", async () => {
-    let failures = 2;
-    const restarting: OutgoingCallKeeper = {
-      ...store.outgoingCalls,
-      add: async (...given) => {
-        if (failures-- > 0) throw new Error("The database is not available");
-        return store.outgoingCalls.add(...given);
-      },
-    };
-    const { outbox, posted, results } = outboxWith([503, 503, 200], { calls: restarting });
-    outbox.send(call());
-    await eventually("it was taken", () => results.length === 1);
-    expect(results).toEqual(["delivered"]);
-    expect(posted.length).toBeGreaterThan(1);
-    await outbox.close(1000);
-  });
-
-  test("are tried once while the database is away", async () => {
-    const away = async () => Promise.reject(new Error("The database is not available"));
-    const broken: OutgoingCallKeeper = { ...store.outgoingCalls, add: away, takeDue: away, nextDue: away };
-    const { outbox, posted, results } = outboxWith([200], { calls: broken });
-    outbox.send(call());
-    await eventually("it was taken", () => results.length === 1);
-    expect([posted.length, results]).toEqual([1, ["delivered"]]);
-    await outbox.close(1000);
-  });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { manualClock } from "../../src/clock.ts";
+import type { AddedCall } from "../../src/model/outgoing-call.ts";
 import type { NotifyTarget, Project } from "../../src/model/project.ts";
 import type { Store } from "../../src/model/store.ts";
-import type { Notice } from "../../src/task/notify/notice.ts";
 import { buildRunnerWatch } from "../../src/task/notify/runner-watch.ts";
 import { availableDatabases, type TestDatabase } from "../support/databases.ts";
 import { sampleProject, sampleTime } from "../support/samples.ts";
@@ -49,13 +49,14 @@ describe.each(await availableDatabases())("a runner that is gone, on $name", ({ 
     await store.runners.update(gone.id, { lastSeenAt: new Date(now.getTime() - 100_000) });
     await store.runners.update(there.id, { lastSeenAt: now });
 
-    const sent: [string, Notice][] = [];
+    const sent: AddedCall[] = [];
     const clock = manualClock();
     const watch = () =>
       buildRunnerWatch({
         store,
-        notifier: { send: (notice, project) => sent.push([project.name, notice]) },
+        outbox: { send: (calls) => void sent.push(...calls) },
         clock,
+        consoleUrl: () => "https://slipway.example",
         log: pino({ level: "silent" }),
       });
     const [first, second] = [watch(), watch()];
@@ -64,12 +65,17 @@ describe.each(await availableDatabases())("a runner that is gone, on $name", ({ 
     expect(sent).toEqual([]);
     clock.advance(150_000);
     await Promise.all([first.look(), second.look()]);
-    expect(sent.map(([name]) => name)).toEqual(["linux"]);
-    expect(sent[0]?.[1]).toMatchObject({
-      event: "runner.gone",
-      data: { runner: { id: gone.id, name: "box" }, project: { id: linux.id } },
+    expect(sent.map(({ call }) => call.projectId)).toEqual([linux.id]);
+    const later = new Date(now.getTime() + 60_000);
+    const [stored] = await store.outgoingCalls.takeDue(later, later, 10);
+    expect(JSON.parse(stored?.body ?? "")).toMatchObject({
+      type: "runner.gone",
+      data: {
+        runner: { id: gone.id, name: "box" },
+        project: { id: linux.id },
+        waiting: expect.stringContaining("no runner with the labels linux is connected"),
+      },
     });
-    expect(JSON.stringify(sent[0]?.[1].facts)).toContain("no runner with the labels linux is connected");
 
     await first.look();
     expect(sent).toHaveLength(1);

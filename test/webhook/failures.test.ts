@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { manualClock } from "../../src/clock.ts";
 import { type Operation, type OperationLock, operation, type Store } from "../../src/model/store.ts";
 import { type ArrivedDelivery, acceptDelivery } from "../../src/webhook/decide/accept-delivery.ts";
+import { recordRefusal } from "../../src/webhook/decide/record-refusal.ts";
 import { availableDatabases, makeSqlite } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
 import { deliverTo } from "../support/hook.ts";
@@ -22,15 +23,17 @@ async function withServer<T>(over: Store, work: (server: HookServer) => Promise<
   }
 }
 
-/** A store whose parts break when told to: operations, or the record of a refusal. */
+/** A store whose parts break on demand: the decision about a delivery, or the record of a refusal. */
 function breaking(parts: { create?: () => boolean; run?: () => boolean }): Store {
   const away = () => Promise.reject(new Error("disk I/O error"));
   const { create } = store.deliveries;
   return {
     ...store,
-    run: runOf((operation, input, lock) =>
-      operation === acceptDelivery && parts.run?.() ? away() : store.run(operation, input, lock),
-    ),
+    run: runOf((operation, input, lock) => {
+      const isAway =
+        (operation === acceptDelivery && parts.run?.()) || (operation === recordRefusal && parts.create?.());
+      return isAway ? away() : store.run(operation, input, lock);
+    }),
     deliveries: { ...store.deliveries, create: (record) => (parts.create?.() ? away() : create(record)) },
   };
 }

@@ -143,6 +143,7 @@ const kinds: Kinds = {
   outgoingCalls: {
     add: "change",
     takeDue: "write",
+    takeFirst: "write",
     putOff: "write",
     nextDue: "read",
     assign: "write",

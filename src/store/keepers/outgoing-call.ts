@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from "kysely";
-import type { OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
+import type { CallAddress, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
 import { plain, rowShape, time } from "../query/row.ts";
 import type { Scope } from "../query/scope.ts";
 
@@ -34,20 +34,22 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
 
   return {
     async add(call, { total, perTarget }) {
-      const replaced = call.subject === null ? [] : await deleteSubject(scope, call.subject);
-      const none = { id: null, dropped: null, replaced };
-      if ((await countOf(scope, call.projectId, call)) >= perTarget) return none;
-      let dropped: OutgoingCall | null = null;
-      if ((await count()) >= total) {
-        dropped = await makePlace(scope, call.projectId);
-        if (dropped === null) return none;
-      }
+      // In this order, and on PostgreSQL in one round trip.
+      const [replaced, ofTarget, ofAll] = await Promise.all([
+        call.subject === null ? [] : deleteSubject(scope, call.subject),
+        countOf(scope, call.projectId, call),
+        count(),
+      ]);
+      const none = { call: addressOf(call), id: null, dropped: null, replaced };
+      if (ofTarget >= perTarget) return none;
+      const dropped = ofAll < total ? null : await makePlace(scope, call.projectId);
+      if (ofAll >= total && dropped === null) return none;
       const { id } = await db
         .insertInto("outgoing_calls")
         .values(shape.insert(call))
         .returning("id")
         .executeTakeFirstOrThrow();
-      return { id, dropped, replaced };
+      return { ...none, id, dropped: dropped && addressOf(dropped) };
     },
     async takeDue(now, until, limit, { perProject, except } = { perProject: limit, except: [] }) {
       const isDue = sql<SqlBool>`(next_try_at <= ${now.getTime()} or next_try_at > ${now.getTime() + longestWaitMs})`;
@@ -73,6 +75,16 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
         .returningAll()
         .execute();
       return rows.map(shape.read).sort((a, b) => a.id - b.id);
+    },
+    async takeFirst(id, until) {
+      const row = await db
+        .updateTable("outgoing_calls")
+        .set({ attempts: 1, next_try_at: until.getTime() })
+        .where("id", "=", id)
+        .where("attempts", "=", 0)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : shape.read(row);
     },
     async putOff({ id, attempts }, nextTryAt) {
       const result = await db
@@ -112,6 +124,10 @@ export function buildOutgoingCallKeeper(scope: Scope): OutgoingCallKeeper {
     },
     count,
   };
+}
+
+function addressOf({ projectId, kind, subject, targetId, url }: CallAddress): CallAddress {
+  return { projectId, kind, subject, targetId, url };
 }
 
 const receiverColumn = sql<string>`coalesce(target_id, url)`;

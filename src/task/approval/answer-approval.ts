@@ -3,6 +3,7 @@ import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { reportEnd } from "../notify/report-task.ts";
 import { endStages, isSideEffect } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
@@ -12,12 +13,14 @@ export interface Answer {
   username: string;
   isAdmin: boolean;
   comment: string;
+  consoleUrl: string;
 }
 
 /** Approves or rejects a task that waits. What was approved is what was pinned, whatever the project says now. */
 export const answerApproval = operation(
   "answerApproval",
-  async (keepers, { id, isApproved, username, isAdmin, comment }: Answer): Promise<DecidedTask> => {
+  async (keepers, answer: Answer): Promise<DecidedTask> => {
+    const { id, isApproved, username, isAdmin, comment, consoleUrl } = answer;
     const task = await keepers.tasks.byId(id);
     if (!task) throw new Fault("not_found", `There is no task ${id}.`);
     const { approval } = task;
@@ -28,15 +31,15 @@ export const answerApproval = operation(
     const said = comment.replaceAll(/\s+/g, " ").trim();
     if (isApproved) await mayApprove(keepers, task, approval, { username, isAdmin });
     const decided = isApproved
-      ? await decide(keepers, task, {
+      ? await decide(keepers, task, consoleUrl, {
           state: "queued",
           reason: answerText("approved", username, said),
           approval: { ...answered, state: "approved" },
           notBefore: null,
         })
-      : await cancel(keepers, task, answerText("rejected", username, said), {
-          ...answered,
-          state: "rejected",
+      : await cancel(keepers, task, consoleUrl, {
+          reason: answerText("rejected", username, said),
+          approval: { ...answered, state: "rejected" },
         });
     if (!decided) throw new Fault("conflict", `Task ${id} was answered by somebody else.`);
     return decided;
@@ -76,56 +79,73 @@ async function mayApprove(
 }
 
 /** Cancels requests that nobody answered in time, and those that a newer deploy has overtaken. */
-export const endApprovals = operation("endApprovals", async (keepers, _: null): Promise<DecidedTask[]> => {
-  const now = keepers.now();
-  const ended: (DecidedTask | null)[] = [];
-  for (const task of await keepers.tasks.waiting()) {
-    const { approval } = task;
-    const newer = await newerDeploy(keepers, task);
-    if (newer !== null) ended.push(await supersede(keepers, task, newer));
-    else if (approval !== null && isExpired(approval, now))
-      ended.push(
-        await cancel(keepers, task, reasonText("approval_expired"), { ...approval, state: "expired" }),
-      );
-  }
-  return ended.filter((decided) => decided !== null);
-});
+export const endApprovals = operation(
+  "endApprovals",
+  async (keepers, { consoleUrl }: { consoleUrl: string }): Promise<DecidedTask[]> => {
+    const now = keepers.now();
+    const ended: (DecidedTask | null)[] = [];
+    for (const task of await keepers.tasks.waiting()) {
+      const { approval } = task;
+      const newer = await newerDeploy(keepers, task);
+      if (newer !== null) ended.push(await supersede(keepers, task, newer, consoleUrl));
+      else if (approval !== null && isExpired(approval, now))
+        ended.push(
+          await cancel(keepers, task, consoleUrl, {
+            reason: reasonText("approval_expired"),
+            approval: { ...approval, state: "expired" },
+          }),
+        );
+    }
+    return ended.filter((decided) => decided !== null);
+  },
+);
 
 /** Cancels the requests that this task, which has ended, has overtaken. */
-export async function supersedeWaiting(keepers: OperationKeepers, task: Task): Promise<DecidedTask[]> {
+export async function supersedeWaiting(
+  keepers: OperationKeepers,
+  task: Task,
+  consoleUrl: string,
+): Promise<DecidedTask[]> {
   if (task.state !== "success" || !hasDeployed(task)) return [];
   const older = (await keepers.tasks.waiting(task.projectId)).filter(
     ({ id, ref }) => id < task.id && ref === task.ref,
   );
   const ended: (DecidedTask | null)[] = [];
-  for (const waiting of older) ended.push(await supersede(keepers, waiting, task.id));
+  for (const waiting of older) ended.push(await supersede(keepers, waiting, task.id, consoleUrl));
   return ended.filter((decided) => decided !== null);
 }
 
-function supersede(keepers: OperationKeepers, task: Task, by: number): Promise<DecidedTask | null> {
-  return cancel(keepers, task, reasonText("superseded_by", { task: by }), task.approval, by);
+function supersede(
+  keepers: OperationKeepers,
+  task: Task,
+  by: number,
+  consoleUrl: string,
+): Promise<DecidedTask | null> {
+  const reason = reasonText("superseded_by", { task: by });
+  return cancel(keepers, task, consoleUrl, { reason, supersededBy: by });
 }
 
 function cancel(
   keepers: OperationKeepers,
   task: Task,
-  reason: string,
-  approval: TaskApproval | null,
-  supersededBy: number | null = null,
+  consoleUrl: string,
+  set: Partial<Task>,
 ): Promise<DecidedTask | null> {
-  const now = keepers.now();
-  const stages = endStages(task.stages, "canceled", now);
-  const set = { state: "canceled", reason, approval, supersededBy, stages, finishedAt: now } as const;
-  return decide(keepers, task, set);
+  const finishedAt = keepers.now();
+  const stages = endStages(task.stages, "canceled", finishedAt);
+  return decide(keepers, task, consoleUrl, { state: "canceled", stages, finishedAt, ...set });
 }
 
 async function decide(
   keepers: OperationKeepers,
   { id }: Task,
+  consoleUrl: string,
   set: Partial<Task>,
 ): Promise<DecidedTask | null> {
   const task = await keepers.tasks.change(id, { whileIn: ["waiting"], set });
-  return task && { task, line: await appendSystemLine(keepers, task, keepers.now()) };
+  if (!task) return null;
+  const line = await appendSystemLine(keepers, task, keepers.now());
+  return { task, line, calls: await reportEnd(keepers, task, consoleUrl) };
 }
 
 /** The live task, if it is newer and of the same ref. */

@@ -7,7 +7,7 @@ import { type Answer, answerApproval, endApprovals } from "./answer-approval.ts"
 
 /** Answers to tasks that wait for an approval. */
 export interface Approvals {
-  answer(answer: Answer): Promise<Task>;
+  answer(answer: Omit<Answer, "consoleUrl">): Promise<Task>;
   start(): void;
   stop(): void;
 }
@@ -20,9 +20,12 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   async function end(): Promise<void> {
     try {
-      for (const { task, line } of await store.run(endApprovals, null)) {
+      for (const { task, line, calls } of await store.run(endApprovals, {
+        consoleUrl: events.consoleUrl(),
+      })) {
         events.logged(task, [line]);
         events.finished(task);
+        events.send(calls);
       }
     } catch (error) {
       log.error({ error: messageOf(error) }, "requests for approval could not be looked at");
@@ -31,10 +34,14 @@ export function buildApprovals(parts: { store: Store; events: TaskEvents; log: L
 
   return {
     async answer(answer) {
-      const { task, line } = await store.run(answerApproval, answer);
+      const { task, line, calls } = await store.run(answerApproval, {
+        ...answer,
+        consoleUrl: events.consoleUrl(),
+      });
       events.logged(task, [line]);
       if (task.state === "queued") events.changed(task);
       else events.finished(task);
+      events.send(calls);
       return task;
     },
     start() {

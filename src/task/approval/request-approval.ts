@@ -3,8 +3,9 @@ import type { TaskApproval } from "../../model/approval/task-approval.ts";
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
-import type { Task } from "../../model/task.ts";
+import type { LogLine, Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { reportTask } from "../notify/report-task.ts";
 import { isSideEffect, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 
@@ -19,27 +20,31 @@ export function isBuiltElsewhere({ approval, runnerId }: Task): boolean {
   return approval?.state === "approved" && approval.built?.runnerId !== runnerId;
 }
 
+/** A task before its instruction is sent; without a line, if nothing was decided that its log should show. */
+type Prepared = Omit<DecidedTask, "line"> & { line: LogLine | null };
+
 /** A task that was just handed out. Null: it is no longer with a runner. */
 export const prepareApproval = operation(
   "prepareApproval",
-  async (keepers, id: number): Promise<DecidedTask | { task: Task; line: null } | null> => {
+  async (keepers, { id, consoleUrl }: { id: number; consoleUrl: string }): Promise<Prepared | null> => {
     const task = await keepers.tasks.byId(id);
     const project = task && (await keepers.projects.byId(task.projectId));
     if (!task || !project) return null;
     if (task.approval !== null && isBuiltElsewhere(task)) {
       const reason = `${reasonText("approval_runner_gone", { runner: task.approval.built?.runnerId ?? "" })} ${askedAgain}`;
-      return decided(keepers, task, { ...builtAgain(task, task.approval), reason });
+      return decided(keepers, task, consoleUrl, { ...builtAgain(task, task.approval), reason });
     }
-    if (!needsApproval(task, project)) return { task, line: null };
+    if (!needsApproval(task, project)) return { task, line: null, calls: [] };
     const back = task.rollbackTo === null ? null : await keepers.releases.ofTask(task.rollbackTo);
     const approval = requestFor(project, back);
     const isKept = back?.state === "kept" && back.runnerId === task.runnerId;
-    if (!isKept) return decided(keepers, task, { approval });
+    if (!isKept) return decided(keepers, task, consoleUrl, { approval });
     // A kept release needs no build: its approval is requested at once.
     const { taskId, attempt, runnerId } = back;
     return decided(
       keepers,
       task,
+      consoleUrl,
       waitingSince({ ...approval, built: { taskId, attempt, runnerId } }, keepers.now()),
     );
   },
@@ -49,11 +54,15 @@ export const prepareApproval = operation(
 async function decided(
   keepers: OperationKeepers,
   { id }: Task,
+  consoleUrl: string,
   set: Partial<Task>,
-): Promise<DecidedTask | { task: Task; line: null } | null> {
+): Promise<Prepared | null> {
   const task = await keepers.tasks.change(id, { whileIn: ["dispatched"], set });
-  if (!task || set.reason === undefined) return task && { task, line: null };
-  return { task, line: await appendSystemLine(keepers, task, keepers.now()) };
+  if (!task) return null;
+  const line = set.reason === undefined ? null : await appendSystemLine(keepers, task, keepers.now());
+  const calls =
+    task.state === "waiting" ? await reportTask(keepers, "approval.requested", task, consoleUrl) : [];
+  return { task, line, calls };
 }
 
 /** Pins what will be deployed. A rollback runs the scripts and the environment of its release. */

@@ -77,11 +77,15 @@ export function buildDispatch(parts: DispatchParts) {
   async function preparedForApproval(claimed: Task): Promise<Task> {
     const project = await store.projects.byId(claimed.projectId);
     if (project === null || !(needsApproval(claimed, project) || isBuiltElsewhere(claimed))) return claimed;
-    const prepared = await store.run(prepareApproval, claimed.id);
+    const prepared = await store.run(prepareApproval, {
+      id: claimed.id,
+      consoleUrl: parts.events.consoleUrl(),
+    });
     if (prepared === null) throw new Undeliverable("The task or its project has been deleted.");
-    const { task, line } = prepared;
+    const { task, line, calls } = prepared;
     if (line) parts.events.logged(task, [line]);
     if (task.state === "waiting") parts.events.waiting(task);
+    parts.events.send(calls);
     return task;
   }
 
@@ -106,10 +110,11 @@ export function buildDispatch(parts: DispatchParts) {
   /** A task that no runner can take ends here; otherwise it would be handed out for ever. */
   async function refuse(task: Task, reason: string): Promise<void> {
     parts.log.error({ taskId: task.id, reason }, "a task could not be handed out");
-    const failed = await store.run(refuseTask, { task, reason });
+    const failed = await store.run(refuseTask, { task, reason, consoleUrl: parts.events.consoleUrl() });
     if (!failed) return;
     parts.events.logged(failed.task, [failed.line]);
     parts.events.finished(failed.task);
+    parts.events.send(failed.calls);
   }
 
   /** The runner or the database is gone, so nobody has the task: it returns to the queue unchanged. */

@@ -1,6 +1,7 @@
 import { operation } from "../../model/store.ts";
 import type { Lease, Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages, hasSideEffects, resetStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteLost } from "../release/serving.ts";
@@ -11,7 +12,11 @@ const maxAttempts = 2;
 /** Decides about a task whose runner did not call for a whole lease; null: the lease was renewed or ended meanwhile. */
 export const endLease = operation(
   "endLease",
-  async (keepers, { id, leaseHash, leaseUntil }: Lease): Promise<DecidedTask | null> => {
+  async (
+    keepers,
+    { lease, consoleUrl }: { lease: Lease; consoleUrl: string },
+  ): Promise<DecidedTask | null> => {
+    const { id, leaseHash, leaseUntil } = lease;
     const now = keepers.now();
     const task = await keepers.tasks.byId(id);
     if (task === null) return null;
@@ -21,8 +26,14 @@ export const endLease = operation(
       leaseUntil,
       set: { leaseHash: null, leaseUntil: null, ...verdict(task, now) },
     });
-    if (changed) await noteLost(keepers, changed);
-    return changed && { task: changed, line: await appendSystemLine(keepers, changed, now) };
+    if (!changed) return null;
+    await noteLost(keepers, changed);
+    const line = await appendSystemLine(keepers, changed, now);
+    const calls =
+      changed.state === "queued"
+        ? await reportTask(keepers, "task.queued", changed, consoleUrl)
+        : await reportEnd(keepers, changed, consoleUrl);
+    return { task: changed, line, calls };
   },
 );
 

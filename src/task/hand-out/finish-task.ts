@@ -1,9 +1,11 @@
-import { operation } from "../../model/store.ts";
+import type { AddedCall } from "../../model/outgoing-call.ts";
+import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { FinishRequest } from "../../runner/protocol.ts";
 import { supersedeWaiting } from "../approval/answer-approval.ts";
 import { askedAgain, builtAgain, waitingSince } from "../approval/request-approval.ts";
+import { reportEnd, reportTask } from "../notify/report-task.ts";
 import { endStages } from "../queue/stages.ts";
 import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 import { noteEnd, rollbackText } from "../release/serving.ts";
@@ -15,6 +17,7 @@ interface Ending {
   reason: string;
   kept: FinishRequest["kept"];
   isWorkspaceLost: boolean;
+  consoleUrl: string;
 }
 
 interface Finished {
@@ -23,12 +26,15 @@ interface Finished {
   line: LogLine | null;
   /** Requests for approval that the deploy has overtaken. */
   superseded: DecidedTask[];
+  /** What was stored for people and the Git host about this task. */
+  calls: AddedCall[];
 }
 
 /** Null: the runner no longer holds the task. */
 export const finishTask = operation(
   "finishTask",
-  async (keepers, { held, state, reason, kept, isWorkspaceLost }: Ending): Promise<Finished | null> => {
+  async (keepers, ending: Ending): Promise<Finished | null> => {
+    const { held, state, reason, kept, isWorkspaceLost, consoleUrl } = ending;
     const before = await renew(keepers, held);
     if (!before) return null;
     const now = keepers.now();
@@ -37,7 +43,8 @@ export const finishTask = operation(
       const task = await keepers.tasks.change(before.id, { whileIn: [before.state], set });
       if (!task) return null;
       if (kept) await keepers.releases.keepOnly(task.projectId, held.runnerId, kept);
-      return { task, line: await appendSystemLine(keepers, task, now), superseded: [] };
+      const line = await appendSystemLine(keepers, task, now);
+      return { task, line, superseded: [], calls: await reportStep(keepers, task, consoleUrl) };
     }
     // A cancel keeps its own reason: the person who canceled, or the superseding task.
     const given = state === "canceled" && before.reason ? before.reason : reason;
@@ -54,9 +61,17 @@ export const finishTask = operation(
     });
     if (!task) return null;
     await noteEnd(keepers, task, kept, now);
-    return { task, line: null, superseded: await supersedeWaiting(keepers, task) };
+    const superseded = await supersedeWaiting(keepers, task, consoleUrl);
+    return { task, line: null, superseded, calls: await reportEnd(keepers, task, consoleUrl) };
   },
 );
+
+/** A task that waits for its approval is reported, or one that was canceled instead; one that is built again is not. */
+async function reportStep(keepers: OperationKeepers, task: Task, consoleUrl: string): Promise<AddedCall[]> {
+  return task.state === "waiting"
+    ? reportTask(keepers, "approval.requested", task, consoleUrl)
+    : reportEnd(keepers, task, consoleUrl);
+}
 
 /** What the end of an attempt means for a deploy that needs an approval; null: it ends as every task. */
 function approvalStep(

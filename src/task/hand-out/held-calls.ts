@@ -118,25 +118,33 @@ export function buildHeldCalls({ store, events, wakeups, limits, clock }: HeldCa
 
     async stage(runner: Runner, request: StageRequest): Promise<HeldAnswer> {
       const { taskId: _taskId, attempt: _attempt, lease: _lease, ...report } = request;
-      const done = await store.run(reportStage, { held: leaseOf(runner, request), request: report });
+      const done = await store.run(reportStage, {
+        held: leaseOf(runner, request),
+        request: report,
+        consoleUrl: events.consoleUrl(),
+      });
       if (!done) return leaseLost;
       events[done.event](done.task);
+      events.send(done.calls);
       return answerFor(done.task);
     },
 
     async finish(runner: Runner, request: FinishRequest): Promise<HeldAnswer> {
       const { state, reason, kept, isWorkspaceLost = false } = request;
       const held = leaseOf(runner, request);
-      const done = await store.run(finishTask, { held, state, reason, kept, isWorkspaceLost });
+      const consoleUrl = events.consoleUrl();
+      const done = await store.run(finishTask, { held, state, reason, kept, isWorkspaceLost, consoleUrl });
       if (!done) return leaseLost;
-      const { task, line, superseded } = done;
+      const { task, line, superseded, calls } = done;
       if (line) events.logged(task, [line]);
       if (task.state === "waiting") events.waiting(task);
       else if (task.state === "queued") events.changed(task);
       else events.finished(task);
+      events.send(calls);
       for (const older of superseded) {
         events.logged(older.task, [older.line]);
         events.finished(older.task);
+        events.send(older.calls);
       }
       return { continue: false };
     },

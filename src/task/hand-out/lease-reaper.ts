@@ -29,13 +29,14 @@ export function buildLeaseReaper({ store, events, leaseMs, clock, log }: LeaseRe
   let isStopped = false;
 
   async function decide(lease: Lease): Promise<void> {
-    const done = await store.run(endLease, lease);
+    const done = await store.run(endLease, { lease, consoleUrl: events.consoleUrl() });
     if (!done) return;
-    const { task, line } = done;
+    const { task, line, calls } = done;
     events.logged(task, [line]);
     log.warn({ taskId: task.id, attempt: task.attempt, state: task.state }, "a runner lost its lease");
     if (task.state === "queued") events.requeued(task);
     else events.finished(task);
+    events.send(calls);
   }
 
   async function reap(): Promise<void> {

@@ -1,6 +1,8 @@
+import type { AddedCall } from "../../model/outgoing-call.ts";
 import { operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import type { StageRequest } from "../../runner/protocol.ts";
+import { reportTask } from "../notify/report-task.ts";
 import { setStage } from "../queue/stages.ts";
 import { noteStage } from "../release/serving.ts";
 import { type HeldLease, renew } from "./lease.ts";
@@ -8,22 +10,24 @@ import { type HeldLease, renew } from "./lease.ts";
 interface StageReport {
   held: HeldLease;
   request: Omit<StageRequest, "taskId" | "attempt" | "lease">;
+  consoleUrl: string;
 }
 
 interface Reported {
   task: Task;
   /** The event for subscribers. */
   event: "changed" | "started" | "resolved";
+  calls: AddedCall[];
 }
 
 /** Null: the runner no longer holds the task. */
 export const reportStage = operation(
   "reportStage",
-  async (keepers, { held, request }: StageReport): Promise<Reported | null> => {
+  async (keepers, { held, request, consoleUrl }: StageReport): Promise<Reported | null> => {
     const before = await renew(keepers, held);
     if (!before) return null;
     if (before.state === "canceling" && request.state === "running")
-      return { task: before, event: "changed" };
+      return { task: before, event: "changed", calls: [] };
     const now = keepers.now();
     const { commit, message } = request;
     const isStart = before.startedAt === null;
@@ -37,8 +41,12 @@ export const reportStage = operation(
         ...(message && before.message === "" ? { message } : {}),
       },
     });
-    if (task) await noteStage(keepers, task, request);
+    if (!task) return null;
+    await noteStage(keepers, task, request);
     const isResolved = commit !== undefined && before.commit === null;
-    return task && { task, event: isStart ? "started" : isResolved ? "resolved" : "changed" };
+    if (!isStart && !isResolved) return { task, event: "changed", calls: [] };
+    // Of a resolved commit nobody is notified, but it gets its status.
+    const calls = await reportTask(keepers, isStart ? "task.started" : "status", task, consoleUrl);
+    return { task, event: isStart ? "started" : "resolved", calls };
   },
 );

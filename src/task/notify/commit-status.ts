@@ -1,5 +1,5 @@
 import { isCommit } from "../../model/git/git-ref.ts";
-import type { NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
+import type { CallAddress, NewOutgoingCall, StatusProof } from "../../model/outgoing-call.ts";
 import type { Project } from "../../model/project.ts";
 import type { Task } from "../../model/task.ts";
 import type { ProviderName } from "../../model/webhook-config.ts";
@@ -59,7 +59,7 @@ export function skippedStatusCall(
 const skippedSubject = " skipped";
 
 /** Statuses of one commit are sent one after the other, including those of excluded pushes. */
-export function laneOf({ subject, targetId, url }: NewOutgoingCall): string {
+export function laneOf({ subject, targetId, url }: CallAddress): string {
   return subject?.replace(skippedSubject, "") ?? targetId ?? url;
 }
 

@@ -70,7 +70,7 @@ export function taskNotice(
 
 export function deliveryNotice(
   event: "delivery.rejected" | "delivery.failed",
-  delivery: DeliverySummary,
+  delivery: Omit<DeliverySummary, "repeat_of" | "replaced_by">,
   project: Project,
   unreported: number,
 ): Notice {

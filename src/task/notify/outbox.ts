@@ -2,9 +2,16 @@ import { BoundedMap } from "../../bounded-map.ts";
 import { pause } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { NewOutgoingCall, OutgoingCall, OutgoingCallKeeper } from "../../model/outgoing-call.ts";
+import type {
+  AddedCall,
+  CallAddress,
+  NewOutgoingCall,
+  OutgoingCall,
+  OutgoingCallKeeper,
+} from "../../model/outgoing-call.ts";
 import { laneOf } from "./commit-status.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
+import { maxCalls } from "./store-calls.ts";
 
 export interface OutboxOptions extends AttemptOptions {
   calls: OutgoingCallKeeper;
@@ -19,18 +26,12 @@ export interface OutboxOptions extends AttemptOptions {
 
 /** Delays before the second and later attempts. */
 const defaultRetryAfterMs = [5_000, 30_000, 120_000, 600_000];
-/**
- * Limit of waiting calls of all instances, and of first attempts of this one. Beyond it, the project with the most
- * calls loses one.
- */
-const maxCalls = 1000;
-const maxCallsPerTarget = 100;
 /** A claimed call belongs to one instance for this long: longer than any attempt takes. */
 const holdMs = 60_000;
 /** Old notifications are useless: a server that was off for long drops them. */
 const maxAgeMs = 24 * 3_600_000;
-/** Delays before a call that could not be stored is stored again. */
-const storeAfterMs = [500, 1_000, 2_000, 4_000, 8_000];
+/** First attempts of a project that wait here; the others wait in the database only, and are taken when they are due. */
+const maxFirstTriesPerProject = 200;
 const maxRetriesAtOnce = 50;
 /** Concurrent retries per project, so that slow addresses of one project do not delay others. */
 const maxRetriesPerProject = 10;
@@ -39,24 +40,25 @@ const lookEveryMs = 15_000;
 const shortestLookMs = 50;
 
 /**
- * Calls to other services, each repeated until it is accepted. A call is stored before its first attempt, so that a
- * restart loses none; after a crash during an attempt it is sent twice.
+ * Calls to other services, each repeated until it is accepted. A call is stored with the change that it reports, so that
+ * a crash loses none; after a crash during an attempt it is sent twice.
  */
 export function buildOutbox(options: OutboxOptions) {
   const { calls, log } = options;
   const retryAfterMs = options.retryAfterMs ?? defaultRetryAfterMs;
-  const newest = new Map<string, NewOutgoingCall>();
   /**
    * First attempts to one address are sequential, so that events arrive in order. All attempts of one subject are
    * sequential: an older state must never arrive after a newer one.
    */
   const lanes = new Map<string, Promise<void>>();
   const firstTries = new Set<Promise<void>>();
+  /** Calls that wait for their first attempt here. After a while they are due, and are claimed again for their turn. */
+  const queued = new Map<number, OutgoingCall | null>();
   const retries = new Set<Promise<void>>();
   const firstTriesOf = new Map<number, number>();
   const retriesOf = new Map<number, number>();
   /** Calls that replaced an older call, which another instance may be sending at the same time. */
-  const unsure = new Set<number>();
+  const unsure = new BoundedMap<number, true>(maxCalls);
   /**
    * Number of attempts of waiting calls with a subject that this instance has tried. Bounded, because calls that another
    * instance finishes are not removed here.
@@ -66,62 +68,32 @@ export function buildOutbox(options: OutboxOptions) {
   let rouse = new AbortController();
   let looking = Promise.resolve();
 
-  /** Stores a call that this instance holds; null if the database is not reachable. */
-  async function remember(call: NewOutgoingCall): Promise<OutgoingCall | "too many" | null> {
-    try {
-      const createdAt = options.now();
-      const held = { ...call, attempts: 1, nextTryAt: after(createdAt, holdMs), createdAt };
-      const limits = { total: maxCalls, perTarget: maxCallsPerTarget };
-      const { id, dropped, replaced } = await calls.add(held, limits);
-      if (dropped !== null) drop(dropped);
-      if (id === null) return "too many";
-      if (replaced.some((older) => triedHere.get(older.id) !== older.attempts)) unsure.add(id);
-      for (const older of replaced) triedHere.delete(older.id);
-      if (call.subject !== null) triedHere.set(id, 1);
-      return { ...held, id };
-    } catch (error) {
-      const reason = "an outgoing call could not be stored";
-      log.warn({ kind: call.kind, error: messageOf(error) }, reason);
-      return null;
+  /** Notes which older calls the stored call has replaced, and logs those that were dropped for it. */
+  function noteAdded({ call, id, dropped, replaced }: AddedCall): void {
+    if (dropped !== null) drop(dropped);
+    if (id === null) {
+      drop(call);
+      return;
     }
+    const mayOverlap = replaced.some(
+      (older) => older.attempts > 0 && triedHere.get(older.id) !== older.attempts,
+    );
+    if (mayOverlap) unsure.set(id, true);
+    for (const older of replaced) triedHere.delete(older.id);
   }
 
-  async function firstTry(
-    call: NewOutgoingCall,
-    stored: OutgoingCall | "too many" | null,
-    sentAt: number,
-  ): Promise<void> {
-    if (stored === "too many") return drop(call);
-    // A newer call of its subject has replaced it, also in the store.
-    if (call.subject !== null && newest.get(call.subject) !== call) return;
-    if (stored === null) return tryUnstored(call);
-    if (closing.signal.aborted) return void (await calls.putOff(stored, stored.createdAt));
-    // It may have waited behind slow calls until its claim expired: the instance that claimed it meanwhile sends it.
-    const mayBeTaken = performance.now() - sentAt > holdMs / 2;
-    if (mayBeTaken && !(await calls.putOff(stored, after(options.now(), holdMs)))) return;
-    await tryStored(stored);
-  }
-
-  /** Tried at once. If it is not accepted, it waits in memory until the database can store it. */
-  async function tryUnstored(call: NewOutgoingCall): Promise<void> {
-    const result = await attemptCall(call, options);
-    if (result.isDelivered) options.counted(call.kind, "delivered");
-    else if (result.isFinal || !(await storedLater(call))) giveUp(call, result.fault);
-    await options.record(call, 1, result);
-  }
-
-  /** Stores a call for another attempt. False: the database stays away, or the server ends. */
-  async function storedLater(call: NewOutgoingCall): Promise<boolean> {
-    for (const waitMs of storeAfterMs) {
-      await pause(waitMs, closing.signal);
-      const stored = closing.signal.aborted ? null : await remember(call);
-      if (stored === "too many") return false;
-      if (stored === null) continue;
-      await calls.putOff(stored, options.now());
-      rouse.abort();
-      return true;
-    }
-    return false;
+  async function firstTry(id: number): Promise<void> {
+    const claimed = queued.get(id) ?? null;
+    queued.delete(id);
+    if (closing.signal.aborted)
+      return void (await calls.putOff(claimed ?? { id, attempts: 0 }, options.now()));
+    const until = after(options.now(), holdMs);
+    // Otherwise a newer call of its subject has replaced it, or another instance has claimed it while it waited.
+    const isOurs = claimed !== null && (await calls.putOff(claimed, until));
+    const call = claimed === null ? await calls.takeFirst(id, until) : isOurs ? claimed : null;
+    if (call === null) return;
+    if (call.subject !== null) triedHere.set(call.id, call.attempts);
+    await tryStored(call);
   }
 
   async function tryStored(call: OutgoingCall): Promise<void> {
@@ -157,7 +129,7 @@ export function buildOutbox(options: OutboxOptions) {
     log.warn({ kind: call.kind, host: hostOf(call.url), fault }, "an outgoing call was given up");
   }
 
-  function drop(call: NewOutgoingCall): void {
+  function drop(call: CallAddress): void {
     options.counted(call.kind, "failed");
     const about = { kind: call.kind, projectId: call.projectId, host: hostOf(call.url) };
     log.warn(about, "too many outgoing calls of this project wait; one was dropped");
@@ -169,6 +141,10 @@ export function buildOutbox(options: OutboxOptions) {
     const share = { perProject: maxRetriesPerProject, except: busy };
     const due = await calls.takeDue(now, after(now, holdMs), maxRetriesAtOnce - retries.size, share);
     for (const call of due) {
+      if (call.attempts === 1 && queued.has(call.id)) {
+        queued.set(call.id, call);
+        continue;
+      }
       const isOld = now.getTime() - call.createdAt.getTime() > maxAgeMs;
       if (isOld) giveUp(call, "it has waited for more than a day");
       const release = counting(retriesOf, call.projectId);
@@ -177,9 +153,11 @@ export function buildOutbox(options: OutboxOptions) {
   }
 
   async function retry(call: OutgoingCall): Promise<void> {
-    if (call.subject === null) return tryStored(call);
-    triedHere.set(call.id, call.attempts);
-    await inLane(laneOf(call), async () => {
+    if (call.subject === null && call.attempts > 1) return tryStored(call);
+    if (call.subject !== null) triedHere.set(call.id, call.attempts);
+    // First attempts that a killed server did not make are in order, too, but do not wait behind those of this one.
+    const lane = call.subject === null ? `of another server: ${laneOf(call)}` : laneOf(call);
+    await inLane(lane, async () => {
       // A newer call of its subject may have replaced it while it waited.
       if (await calls.putOff(call, after(options.now(), holdMs))) await tryStored(call);
     });
@@ -221,18 +199,19 @@ export function buildOutbox(options: OutboxOptions) {
   }
 
   return {
-    send(call: NewOutgoingCall) {
-      const mine = firstTriesOf.get(call.projectId) ?? 0;
-      if (firstTries.size >= maxCalls && mine >= maxCalls / Math.max(firstTriesOf.size, 1)) return drop(call);
-      if (call.subject !== null) newest.set(call.subject, call);
-      const release = counting(firstTriesOf, call.projectId);
-      const remembering = remember(call);
-      const sentAt = performance.now();
-      const done = inLane(laneOf(call), async () => firstTry(call, await remembering, sentAt));
-      void track(firstTries, done).finally(() => {
-        release();
-        if (call.subject !== null && newest.get(call.subject) === call) newest.delete(call.subject);
-      });
+    /** Makes the first attempt of calls that were stored; their transaction must be on disk. */
+    send(added: readonly AddedCall[]): void {
+      for (const each of added) {
+        noteAdded(each);
+        const { id, call } = each;
+        if (id === null || (firstTriesOf.get(call.projectId) ?? 0) >= maxFirstTriesPerProject) continue;
+        queued.set(id, null);
+        const release = counting(firstTriesOf, call.projectId);
+        void track(
+          firstTries,
+          inLane(laneOf(call), () => firstTry(id)),
+        ).finally(release);
+      }
     },
     /** Starts to send waiting calls, including those of an earlier server. */
     start(): void {

@@ -1,17 +1,20 @@
 import type { Clock } from "../../clock.ts";
 import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { Project } from "../../model/project.ts";
+import type { AddedCall, NewOutgoingCall } from "../../model/outgoing-call.ts";
 import { isSeen, type Runner } from "../../model/runner.ts";
-import type { Store } from "../../model/store.ts";
+import { operation, type Store } from "../../model/store.ts";
 import { waitingFor } from "../queue/waiting.ts";
 import { runnerGoneNotice } from "./notice.ts";
-import { type Notifier, targetsOf } from "./notifier.ts";
+import { notificationCalls, targetsOf } from "./notifications.ts";
+import type { Outbox } from "./outbox.ts";
+import { storeCalls } from "./store-calls.ts";
 
 export interface RunnerWatchParts {
-  store: Pick<Store, "runners" | "projects" | "groups" | "now">;
-  notifier: Pick<Notifier, "send">;
+  store: Pick<Store, "runners" | "projects" | "groups" | "now" | "run">;
+  outbox: Pick<Outbox, "send">;
   clock: Pick<Clock, "elapsed">;
+  consoleUrl: () => string;
   log: Log;
 }
 
@@ -22,7 +25,9 @@ const maxRunners = 200;
 const projectsPerPage = 200;
 
 /** Detects runners that no longer call, and reports each once to the projects that it worked for. */
-export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchParts) {
+export function buildRunnerWatch({ store, outbox, clock, consoleUrl, log }: RunnerWatchParts) {
+  /** The last call of runners that are known to be reported: their projects need not be read again. */
+  const reported = new Map<number, number>();
   let startedAtMs = clock.elapsed();
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -33,27 +38,32 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
     for (const runner of runners) {
       const { lastSeenAt } = runner;
       if (runner.disabled || lastSeenAt === null || isSeen(runner, now)) continue;
-      // Of several instances, one marks the runner and reports it.
-      if (await store.runners.markGone(runner.id, lastSeenAt)) await report(runner, runners, now);
+      if (reported.get(runner.id) === lastSeenAt.getTime()) continue;
+      const calls = await callsAbout(runner, runners, now);
+      const stored = await store.run(reportGone, { runnerId: runner.id, lastSeenAt, calls });
+      reported.set(runner.id, lastSeenAt.getTime());
+      if (stored === null) continue;
+      log.warn({ runner: runner.name, lastSeenAt }, "a runner is gone");
+      outbox.send(stored);
     }
   }
 
-  async function report(runner: Runner, runners: Runner[], now: Date): Promise<void> {
-    log.warn({ runner: runner.name, lastSeenAt: runner.lastSeenAt }, "a runner is gone");
+  /** A message for each project that the runner could work for. */
+  async function callsAbout(runner: Runner, runners: Runner[], now: Date): Promise<NewOutgoingCall[]> {
+    const calls: NewOutgoingCall[] = [];
     for (let page = 1; ; page++) {
       const { items } = await store.projects.list({}, { page, pageSize: projectsPerPage });
-      for (const project of items) await reportTo(project, runner, runners, now);
-      if (items.length < projectsPerPage) return;
+      for (const project of items) {
+        if (targetsOf(project, "runner.gone").length === 0) continue;
+        const group = project.groupId === null ? null : await store.groups.byId(project.groupId);
+        // The runner was connected at its last call: a reason that excluded it from the project then still does.
+        if (waitingFor(project, group, [runner], runner.lastSeenAt ?? now) !== null) continue;
+        const waiting = waitingFor(project, group, runners, now)?.text ?? "";
+        const notice = runnerGoneNotice(runner, project, waiting);
+        calls.push(...notificationCalls(notice, project, { now, consoleUrl: consoleUrl() }));
+      }
+      if (items.length < projectsPerPage) return calls;
     }
-  }
-
-  async function reportTo(project: Project, runner: Runner, runners: Runner[], now: Date): Promise<void> {
-    if (targetsOf(project, "runner.gone").length === 0) return;
-    const group = project.groupId === null ? null : await store.groups.byId(project.groupId);
-    // The runner was connected at its last call: a reason that excluded it from the project then still does.
-    if (waitingFor(project, group, [runner], runner.lastSeenAt ?? now) !== null) return;
-    const waiting = waitingFor(project, group, runners, now)?.text ?? "";
-    notifier.send(runnerGoneNotice(runner, project, waiting), project);
   }
 
   return {
@@ -69,3 +79,16 @@ export function buildRunnerWatch({ store, notifier, clock, log }: RunnerWatchPar
     stop: () => clearInterval(timer),
   };
 }
+
+interface GoneRunner {
+  runnerId: number;
+  lastSeenAt: Date;
+  calls: NewOutgoingCall[];
+}
+
+/** Of several instances, one marks the runner and reports it. Null: another one did, or the runner is back. */
+export const reportGone = operation(
+  "reportGone",
+  async (keepers, { runnerId, lastSeenAt, calls }: GoneRunner): Promise<AddedCall[] | null> =>
+    (await keepers.runners.markGone(runnerId, lastSeenAt)) ? storeCalls(keepers, calls) : null,
+);

@@ -3,7 +3,7 @@ import { Fault } from "../../errors.ts";
 import type { NotifyTarget, Project } from "../../model/project.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
 import { testNotice } from "./notice.ts";
-import { notificationCall } from "./notifier.ts";
+import { notificationCall } from "./notifications.ts";
 import type { OutboxOptions } from "./outbox.ts";
 import { type AttemptOptions, type AttemptResult, attemptCall } from "./outgoing-attempt.ts";
 
@@ -30,7 +30,8 @@ export function buildTestMessages(parts: {
         "too_many",
         `A project may send ${testsPerMinute} test messages a minute; try again in ${wholeSeconds(waitMs)} s.`,
       );
-    const call = notificationCall(testNotice(project, username), project, target, parts);
+    const context = { now: new Date(parts.clock.now()), consoleUrl: parts.consoleUrl() };
+    const call = notificationCall(testNotice(project, username), project, target, context);
     const result = await attemptCall(call, parts.attempt);
     await parts.record(call, 1, result);
     return result;

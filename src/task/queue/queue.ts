@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { QueueSituation } from "../../model/delivery.ts";
+import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { Project, StageName } from "../../model/project.ts";
 import { stageNames } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -24,15 +25,17 @@ export interface Enqueued {
   project: Project;
   /** Older tasks of the same ref that were superseded: canceled (they were queued) or canceling (they run). */
   superseded: Task[];
-  /** Whether the project has a token for commit statuses, if that is already known. */
-  hasStatusToken?: boolean;
 }
 
 /** Notifies runners, browsers and people of a committed transaction. */
 export interface TaskAnnouncer {
   enqueued(enqueued: Enqueued): void;
-  /** A queued task was moved to another ref or commit; `from` is its state before. */
-  moved(task: Task, from: Task): void;
+  /** A queued task was moved to another ref or commit. */
+  moved(task: Task): void;
+  /** Sends notifications and commit statuses that were stored in the transaction. */
+  send(calls: readonly AddedCall[]): void;
+  /** Address of the console, for the links of messages. Operations that store messages get it as data. */
+  consoleUrl(): string;
 }
 
 const manualPriority = 10;

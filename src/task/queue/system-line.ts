@@ -1,10 +1,13 @@
+import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { LogLine, Task } from "../../model/task.ts";
 
-/** A task and its log line with the server's reason. */
+/** A task that the server has decided about, and its log line with the reason. */
 export interface DecidedTask {
   task: Task;
   line: LogLine;
+  /** What was stored for people and the Git host. */
+  calls: AddedCall[];
 }
 
 /** Appends the server's reason for a decision to the task's log; announce it when the transaction is on disk. */

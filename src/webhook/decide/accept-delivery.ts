@@ -44,6 +44,8 @@ export interface ArrivedDelivery {
   tips: TipRules | null;
   /** The version of the project that the caller has; null: it has none. */
   projectVersion: string | null;
+  /** For the links of messages. */
+  consoleUrl: string;
 }
 
 /** The result of the hook's filters. */
@@ -90,9 +92,9 @@ export const acceptDelivery = operation(
         { ...known, event: filtered.event, trace },
         decision,
         situation,
-        now,
         // A push of another repository says nothing about the tips of this one.
         decision.outcome.code === "repository_mismatch" ? null : handledTipOf(filtered.event, way, tips, now),
+        arrived.consoleUrl,
       );
       if (written !== null && filtered.outcome?.code === "ref_deleted")
         await forgetTip(keepers, known.projectId, tipRefOf(filtered.event, way, tips));
@@ -165,7 +167,7 @@ export function requestOf(
     sharedLimit,
     countsPlace,
     tips,
-  }: Omit<ArrivedDelivery, "known" | "steps" | "projectVersion">,
+  }: Omit<ArrivedDelivery, "known" | "steps" | "projectVersion" | "consoleUrl">,
   now: Date,
 ): SituationRequest {
   const { event } = filtered;

@@ -6,6 +6,7 @@ import type { DeliverySummary, NormalizedEvent } from "../../model/delivery.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
+import { isNews } from "../../task/notify/delivery-news.ts";
 import type { Enqueued, TaskAnnouncer } from "../../task/queue/queue.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { providerOf } from "../host/providers.ts";
@@ -17,6 +18,7 @@ import { type Answer, answerOf, type Outcome } from "./outcome.ts";
 import { bucketOf, buildSharedCounts } from "./project-rate.ts";
 import { buildQueuePlaces } from "./queue-places.ts";
 import { type Known, recordOf, summaryOf } from "./record.ts";
+import { recordRefusal } from "./record-refusal.ts";
 import { chooseRef } from "./ref-choice.ts";
 import { withReplacement } from "./replacement.ts";
 import type { Decision, HookRules } from "./task-steps.ts";
@@ -133,6 +135,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
       tips: options.keepsTips && hook.project.git.url !== "" ? tips : null,
       countsPlace: way.task && places.mustCount(projectId, store.now()),
       projectVersion,
+      consoleUrl: announcer.consoleUrl(),
     };
   }
 
@@ -147,18 +150,22 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
     return answerOf(outcome, id, effectsOf(written, places.placeOf(task.projectId, place, now), waiting));
   }
 
-  function notify({ id, record, moved, replacedBy = null }: Written, enqueued?: Enqueued): void {
+  function notify({ id, record, moved, calls, replacedBy = null }: Written, enqueued?: Enqueued): void {
     metrics.recorded(record.status, record.code);
     if (enqueued) announcer.enqueued(enqueued);
-    if (moved) announcer.moved(moved.task, moved.from);
+    if (moved) announcer.moved(moved);
+    announcer.send(calls);
     onDelivery(withReplacement({ ...record, id, repeat_of: null, replaced_by: replacedBy }));
   }
 
   async function refuse(known: Known, outcome: Outcome): Promise<Answer> {
     try {
       const record = recordOf(known, outcome, known.arrivedAt);
-      const id = await store.deliveries.create(record);
-      notify({ id, record: summaryOf(record), outcome });
+      const consoleUrl = announcer.consoleUrl();
+      const { id, calls } = isNews(record)
+        ? await store.run(recordRefusal, { record, consoleUrl })
+        : { id: await store.deliveries.create(record), calls: [] };
+      notify({ id, record: summaryOf(record), outcome, calls });
       return answerOf(outcome, id);
     } catch (error) {
       log.error(

@@ -1,8 +1,11 @@
 import { Fault } from "../../errors.ts";
 import type { DeliverySummary, NewDelivery, Situation } from "../../model/delivery.ts";
+import type { AddedCall } from "../../model/outgoing-call.ts";
 import type { HandledTip } from "../../model/ref-tip.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Keepers, OperationKeepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reportDelivery } from "../../task/notify/delivery-news.ts";
+import { reportEnqueued, reportMoved } from "../../task/notify/report-task.ts";
 import { type Enqueued, type QueuePlace, supersedeOlder } from "../../task/queue/queue.ts";
 import type { Waiting } from "../../task/queue/waiting.ts";
 import { type DeliveryAnswer, type Outcome, shortReason } from "./outcome.ts";
@@ -15,12 +18,14 @@ export interface Written {
   record: Omit<DeliverySummary, "id" | "repeat_of" | "replaced_by">;
   outcome: Outcome;
   enqueued?: Omit<Enqueued, "project">;
+  /** What was stored for people and the Git host. */
+  calls: AddedCall[];
   /** The place of a new task; null: it was not counted. */
   place?: QueuePlace | null;
   /** The delivery that the task builds instead of this one. */
   replacedBy?: number | null;
-  /** The task that took over this delivery's ref and commit, and its state before. */
-  moved?: { task: Task; from: Task };
+  /** The task that took over this delivery's ref and commit. */
+  moved?: Task;
 }
 
 /**
@@ -28,23 +33,38 @@ export interface Written {
  * then the decision must be repeated.
  */
 export async function carryOut(
-  keepers: Pick<Keepers, "deliveries" | "tasks">,
+  keepers: OperationKeepers,
   known: Known,
-  { outcome, start, merge }: Decision,
-  { project, hasStatusToken }: Situation,
-  now: Date,
+  decision: Decision,
+  situation: Situation,
   tip: HandledTip | null,
+  consoleUrl: string,
 ): Promise<Written | null> {
-  if (merge) return mergeInto(keepers, recordOf(known, outcome, now, merge.into.id), tip, outcome, merge);
+  const { outcome, start, merge } = decision;
+  const { project, hasStatusToken } = situation;
+  const now = keepers.now();
+  if (merge) {
+    const record = recordOf(known, outcome, now, merge.into.id);
+    const merged = await mergeInto(keepers, record, tip, outcome, merge);
+    if (!merged?.moved) return merged;
+    const moved = { task: merged.moved, from: merge.into };
+    return { ...merged, calls: await reportMoved(keepers, moved, consoleUrl, { project, hasStatusToken }) };
+  }
   const record = recordOf(known, outcome, now);
-  if (!start) return { id: await keepers.deliveries.create(record, tip), record: summaryOf(record), outcome };
+  if (!start) {
+    const id = await keepers.deliveries.create(record, tip);
+    const summary = summaryOf(record);
+    const calls = await reportDelivery(keepers, { ...summary, id }, project, consoleUrl);
+    return { id, record: summary, outcome, calls };
+  }
   const { id, task } = await keepers.deliveries.createWithTask(record, start.task, tip);
   const superseded = await supersedeOlder(keepers, project, task, now);
   return {
     id,
     record: { ...summaryOf(record), task_id: task.id },
     outcome,
-    enqueued: { task, superseded, hasStatusToken },
+    enqueued: { task, superseded },
+    calls: await reportEnqueued(keepers, { task, superseded, project, hasStatusToken }, consoleUrl),
     place: start.place,
   };
 }
@@ -63,8 +83,9 @@ async function mergeInto(
   const id = await deliveries.create(record, tip);
   if (builtBy !== null && task !== null) await deliveries.replace(builtBy, id, into.id);
   if (builtBy !== null && isDisplaced) await deliveries.replace(id, builtBy, into.id);
-  const written = { id, record: summaryOf(record), outcome, replacedBy: isDisplaced ? builtBy : null };
-  return task === null ? written : { ...written, moved: { task, from: into } };
+  const written = { id, record: summaryOf(record), outcome, calls: [] };
+  const replaced = { ...written, replacedBy: isDisplaced ? builtBy : null };
+  return task === null ? replaced : { ...replaced, moved: task };
 }
 
 /** The task fields of the response. */

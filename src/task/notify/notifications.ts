@@ -1,4 +1,3 @@
-import type { Clock } from "../../clock.ts";
 import type { NewOutgoingCall } from "../../model/outgoing-call.ts";
 import type { NotifyTarget, OptionalEvent, Project, TaskEvent } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
@@ -7,13 +6,11 @@ import { randomToken } from "../../secrets.ts";
 import { chatBodies } from "./chat-formats.ts";
 import { oneLine } from "./chat-text.ts";
 import { type LiveTask, type Notice, taskNotice } from "./notice.ts";
-import type { Outbox } from "./outbox.ts";
 
-export interface NotifierParts {
-  outbox: Pick<Outbox, "send">;
-  tasks: Pick<Keepers["tasks"], "byId" | "log" | "nextLogIndex">;
-  clock: Pick<Clock, "now">;
-  consoleUrl: () => string;
+/** When a message is written, and the address of the console for its links. */
+export interface MessageContext {
+  now: Date;
+  consoleUrl: string;
 }
 
 const optionalEvents: readonly string[] = [
@@ -30,39 +27,43 @@ export function targetsOf(project: Pick<Project, "notify">, event: Notice["event
   );
 }
 
-/** Sends events to the notification targets of a project. */
-export function buildNotifier(parts: NotifierParts) {
-  const { outbox, tasks } = parts;
-
-  async function liveTaskOf({ liveTaskId }: Project, task: Task): Promise<LiveTask | null> {
-    if (liveTaskId === null) return null;
-    const live = liveTaskId === task.id ? task : await tasks.byId(liveTaskId);
-    return { id: liveTaskId, commit: live?.commit ?? null };
-  }
-
-  async function endOfLog(task: Task, lines: number): Promise<LogLine[]> {
-    if (lines === 0 || !isFinished(task.state)) return [];
-    const next = await tasks.nextLogIndex(task.id);
-    return tasks.log(task.id, Math.max(0, next - lines), lines);
-  }
-
-  function send(notice: Notice, project: Project): void {
-    for (const target of targetsOf(project, notice.event))
-      outbox.send(notificationCall(notice, project, target, parts));
-  }
-
-  return {
-    /** An event of a task. */
-    async tell(event: TaskEvent | "approval.requested", task: Task, project: Project): Promise<void> {
-      const targets = targetsOf(project, event);
-      if (targets.length === 0) return;
-      const log = await endOfLog(task, Math.max(...targets.map(({ logLines }) => logLines)));
-      send(taskNotice(event, task, project, await liveTaskOf(project, task), log), project);
-    },
-    send,
-  };
+/** The calls that send a notice to all targets of a project that receive it. */
+export function notificationCalls(
+  notice: Notice,
+  project: Project,
+  context: MessageContext,
+): NewOutgoingCall[] {
+  return targetsOf(project, notice.event).map((target) => notificationCall(notice, project, target, context));
 }
-export type Notifier = ReturnType<typeof buildNotifier>;
+
+/** The calls that report an event of a task. */
+export async function taskNotifications(
+  { tasks }: Pick<Keepers, "tasks">,
+  event: TaskEvent | "approval.requested",
+  task: Task,
+  project: Project,
+  context: MessageContext,
+): Promise<NewOutgoingCall[]> {
+  const targets = targetsOf(project, event);
+  if (targets.length === 0) return [];
+  const log = await endOfLog(tasks, task, Math.max(...targets.map(({ logLines }) => logLines)));
+  const notice = taskNotice(event, task, project, await liveTaskOf(tasks, project, task), log);
+  return notificationCalls(notice, project, context);
+}
+
+type TaskReader = Pick<Keepers["tasks"], "byId" | "log" | "nextLogIndex">;
+
+async function liveTaskOf(tasks: TaskReader, { liveTaskId }: Project, task: Task): Promise<LiveTask | null> {
+  if (liveTaskId === null) return null;
+  const live = liveTaskId === task.id ? task : await tasks.byId(liveTaskId);
+  return { id: liveTaskId, commit: live?.commit ?? null };
+}
+
+async function endOfLog(tasks: TaskReader, task: Task, lines: number): Promise<LogLine[]> {
+  if (lines === 0 || !isFinished(task.state)) return [];
+  const next = await tasks.nextLogIndex(task.id);
+  return tasks.log(task.id, Math.max(0, next - lines), lines);
+}
 
 const maxLogLine = 300;
 
@@ -71,16 +72,16 @@ export function notificationCall(
   notice: Notice,
   project: Pick<Project, "id">,
   target: NotifyTarget,
-  { clock, consoleUrl }: Pick<NotifierParts, "clock" | "consoleUrl">,
+  { now, consoleUrl }: MessageContext,
 ): NewOutgoingCall {
-  const link = `${consoleUrl()}${notice.page}`;
+  const link = `${consoleUrl}${notice.page}`;
   const lines = target.logLines === 0 ? [] : notice.log.slice(-target.logLines).map(({ text }) => text);
   const { format } = target;
   const body =
     format === "slipway"
       ? {
           type: notice.event,
-          timestamp: new Date(clock.now()).toISOString(),
+          timestamp: now.toISOString(),
           data: { ...notice.data, url: link, ...(target.logLines === 0 ? {} : { logLines: lines }) },
         }
       : chatBodies[format]({ ...notice, link, logLines: lines.map((line) => oneLine(line, maxLogLine)) });
