@@ -11,6 +11,8 @@ export interface HeartbeatOptions {
 
 const maxTickMs = 250;
 const minTickMs = 10;
+/** The part of the pong timeout from which a late tick counts as a pause. Shorter ones are what the timeout is for. */
+const longPause = 0.25;
 
 /** A tenth of the ping interval, within bounds that keep the timer cheap. */
 export function tickMsOf(pingIntervalMs: number): number {
@@ -24,10 +26,14 @@ export function tickMsOf(pingIntervalMs: number): number {
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #wheel: TimerWheel<Socket>;
+  #tickedAtMs: number;
+  /** Before this time no connection is closed for its silence. */
+  #judgesFromMs = 0;
   readonly #visit = (socket: Socket, nowMs: number) => this.#check(socket, nowMs);
 
   constructor(options: HeartbeatOptions, nowMs: number) {
     this.#options = options;
+    this.#tickedAtMs = nowMs;
     this.#wheel = new TimerWheel({ tickMs: options.tickMs, reachMs: options.pingIntervalMs, nowMs });
   }
 
@@ -41,6 +47,11 @@ export class Heartbeat {
   }
 
   tick(nowMs: number): void {
+    const { tickMs, pongTimeoutMs } = this.#options;
+    const lateMs = nowMs - this.#tickedAtMs - tickMs;
+    this.#tickedAtMs = nowMs;
+    // This process was suspended or busy, and read no pongs meanwhile: the clients get the lost time back.
+    if (lateMs > pongTimeoutMs * longPause) this.#judgesFromMs = nowMs + Math.min(lateMs, pongTimeoutMs);
     this.#wheel.advance(nowMs, this.#visit);
   }
 
@@ -53,7 +64,8 @@ export class Heartbeat {
     }
     // We do not read a paused socket, so its silence does not count.
     if (socket.isPaused) data.lastSeenAtMs = nowMs;
-    if (nowMs - data.lastSeenAtMs >= this.#options.pongTimeoutMs) {
+    const isJudged = nowMs >= this.#judgesFromMs;
+    if (isJudged && nowMs - data.lastSeenAtMs >= this.#options.pongTimeoutMs) {
       socket.close(closeCodes.pongTimeout, "pong timeout");
       return 0;
     }
@@ -65,7 +77,8 @@ export class Heartbeat {
   }
 
   #nextCheckAtMs({ data }: Socket): number {
-    const next = Math.min(data.nextPingAtMs, data.lastSeenAtMs + this.#options.pongTimeoutMs);
+    const silentAtMs = Math.max(data.lastSeenAtMs + this.#options.pongTimeoutMs, this.#judgesFromMs);
+    const next = Math.min(data.nextPingAtMs, silentAtMs);
     return data.endsAtMs > 0 ? Math.min(next, data.endsAtMs) : next;
   }
 }
