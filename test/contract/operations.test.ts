@@ -145,12 +145,14 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
   });
 
   test("what they write is seen by others only once they have ended, and reads do not wait for them", async () => {
-    const slow = store.run(appendSlowly, { name: "hidden", text: "yes", ms: 800 });
+    let isOver = false;
+    const slow = store.run(appendSlowly, { name: "hidden", text: "yes", ms: 2_000 }).then(() => {
+      isOver = true;
+    });
     await Bun.sleep(100);
-    const startedAt = performance.now();
     expect(await store.meta.get("hidden")).toBeNull();
     expect((await store.deliveries.list({}, { page: 1, pageSize: 20 })).total).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(600);
+    expect(isOver).toBe(false);
     await slow;
     expect(await store.meta.get("hidden")).toBe("yes");
   });
@@ -162,7 +164,7 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
       await server.project({ debounceSeconds: 0 }),
       await server.project({ debounceSeconds: 0 }),
     ];
-    const slowest = async () => {
+    const typicalMs = async () => {
       const times: number[] = [];
       for (let each = 0; each < 20; each++) {
         const startedAt = performance.now();
@@ -171,7 +173,7 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
       }
       return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
     };
-    const freeMs = await slowest();
+    const beforeMs = await typicalMs();
     // SQLite has one order for all: there the others of the project are all that can stand in the way.
     const lock = { name: `webhook ${held.id}`, waitMs: 1_000 };
     const holder =
@@ -181,11 +183,13 @@ describe.each(await availableDatabases())("operations on $name", async ({ name, 
     await Bun.sleep(200);
     const waiting = Array.from({ length: 64 }, () => deliverTo(held.url, push));
     await Bun.sleep(200);
-    expect(await slowest()).toBeLessThan(Math.max(5 * freeMs, 100));
+    const besideMs = await typicalMs();
     const statuses = (await Promise.all(waiting)).map(({ status }) => status);
     // What had to wait for the holder is accepted after it, or was refused in time; the rate limit is 60 a minute.
     for (const status of statuses) expect([202, 429]).toContain(status);
     await holder;
+    // Measured on both sides, because the machine may have become busy meanwhile.
+    expect(besideMs).toBeLessThan(Math.max(5 * beforeMs, 5 * (await typicalMs()), 200));
     await server.stop();
   }, 60_000);
 

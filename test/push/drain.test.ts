@@ -88,7 +88,7 @@ describe("drain", () => {
     const startedAt = performance.now();
     await push.app.stop();
     expect((await stream.text()).trim()).toBe("");
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
   test("after a restart under load, clients of our library reconnect, and `recovered` is correct", async () => {
