@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { buildConsoleAccess } from "../account/console-access.ts";
 import { buildCredentials } from "../account/credential.ts";
@@ -77,7 +78,7 @@ export async function buildDeployPart(
   const codes = buildPushCodes(store.pushCodes, clock);
   const operations = pushOperationsOf(config, push);
   const history =
-    operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, clock });
+    operations === noPushOperations ? null : new GatewayHistory({ figures: operations.figures, store, log });
   const consoleAccess = buildConsoleAccess({ keepers: store, ...operations, log });
   const expiredSessions = buildRetention({
     what: "sessions and attempts",
@@ -131,7 +132,7 @@ export async function buildDeployPart(
     },
     release: () => tasks.release(),
     async close() {
-      history?.close();
+      await history?.close();
       await expiredSessions.close();
       await consoleAccess.close();
       await setUp.close();
@@ -166,5 +167,6 @@ function publisherFor(config: AppContext["config"], push: PushPart | null): Publ
 function pushOperationsOf(config: AppContext["config"], push: PushPart | null): PushOperations {
   const url = config["deploy.push.url"];
   if (url) return remotePushOperations({ url, apiKey: config["deploy.push.apiKey"] });
-  return push ? localPushOperations(push.gateway) : noPushOperations;
+  const { port } = config["server.listen"];
+  return push ? localPushOperations(push.gateway, `${hostname()}:${port}`) : noPushOperations;
 }

@@ -14,6 +14,7 @@ export function connectionsReport(gateway: Gateway, userId: string | null) {
     temporary: connections.temporary,
     users: connections.users,
     published: gateway.published,
+    isCluster: gateway.isCluster,
     maxConnections: admission.maxConnections,
     verifying: admission.pending,
     isDraining: drain.isDraining,
@@ -44,6 +45,7 @@ export function mergedReport(
     users: names.users,
     // Every worker distributes every message; a new one has counted fewer.
     published: Math.max(names.published, ...reports.map(({ published }) => published)),
+    isCluster: reports.some(({ isCluster }) => isCluster),
     maxConnections: instance.maxConnections,
     verifying: sum(({ verifying }) => verifying),
     isDraining: reports.some(({ isDraining }) => isDraining),

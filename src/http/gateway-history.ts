@@ -1,38 +1,57 @@
-import type { Clock } from "../clock.ts";
+import { BoundedMap } from "../bounded-map.ts";
+import { messageOf } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { GatewayMinute, GatewayPoint } from "../model/console/gateway-minute.ts";
+import type { Store } from "../model/store.ts";
 
-/** What the gateway counts at one moment. */
-export interface GatewayFigures {
+/** What a gateway counts at one moment. */
+export interface GatewayFigures extends Pick<GatewayMinute, "gateway" | "isCluster"> {
   connections: number;
-  /** Messages published since the start of the gateway. */
+  /** Messages distributed since the start of the gateway. */
   published: number;
 }
 
-/** One step of a series. */
-export interface GatewayPoint {
-  /** Its first moment. */
+/** The figures of all gateways that use one database. */
+export interface GatewaySeries {
+  /** The moment at which the series end. */
   at: Date;
-  /** The most connections at once. */
-  connections: number;
-  messages: number;
+  /** Open in this minute; null: no gateway has answered since the minute before. */
+  connections: number | null;
+  /** How many gateways have answered since the minute before. */
+  gateways: number;
+  /** By minutes. */
+  hour: GatewayPoint[];
+  /** By quarters of an hour. */
+  day: GatewayPoint[];
 }
 
 const minuteMs = 60_000;
 const sampleMs = 15_000;
-const minutesKept = 24 * 60;
-const daySteps = 96;
-const hourSteps = 60;
+const quarterMs = 15 * minuteMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** Minutes that wait for a database that is away. */
+const maxUnsaved = 60;
+/** Of a cluster behind one address, each call may be answered by another gateway. */
+const maxGateways = 100;
+const closeWithinMs = 2000;
 
 export interface GatewayHistoryOptions {
   figures: () => Promise<GatewayFigures>;
-  clock: Clock;
+  store: Pick<Store, "gatewayMinutes" | "now">;
+  log: Log;
 }
 
-/** The figures of the gateway over the last day, one point per minute, in memory. A restart begins anew. */
+/**
+ * Records the figures of the gateway, a row per minute, and reads those of all gateways with this database. A minute is
+ * written when it begins and, at most every 15 seconds, when its figures have changed.
+ */
 export class GatewayHistory {
   readonly #options: GatewayHistoryOptions;
-  #minutes: { startMs: number; connections: number; messages: number }[] = [];
-  #published: number | null = null;
+  readonly #counted = new BoundedMap<string, { published: number; minute: GatewayMinute }>(maxGateways);
+  readonly #unsaved = new BoundedMap<string, GatewayMinute>(maxUnsaved);
   #timer: ReturnType<typeof setInterval> | undefined;
+  #sampling: Promise<void> | null = null;
 
   constructor(options: GatewayHistoryOptions) {
     this.#options = options;
@@ -43,49 +62,88 @@ export class GatewayHistory {
     this.#timer = setInterval(() => void this.sample(), sampleMs);
   }
 
-  close(): void {
+  /** Takes a last sample, so that a restart loses nothing. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
+    const last = async () => {
+      await this.#sampling;
+      await this.sample();
+    };
+    await Promise.race([last(), Bun.sleep(closeWithinMs)]);
   }
 
   /** A gateway that does not answer leaves a gap. */
-  async sample(): Promise<void> {
-    const figures = await this.#options.figures().catch(() => null);
-    if (figures === null) return;
-    const now = this.#options.clock.now();
-    const startMs = now - (now % minuteMs);
+  sample(): Promise<void> {
+    this.#sampling ??= this.#sample()
+      .catch((error) => {
+        this.#options.log.debug({ error: messageOf(error) }, "the figures of the gateway were not recorded");
+      })
+      .finally(() => {
+        this.#sampling = null;
+      });
+    return this.#sampling;
+  }
+
+  async #sample(): Promise<void> {
+    const { gateway, isCluster, connections, published } = await this.#options.figures();
+    const at = minuteOf(this.#options.store.now());
+    const last = this.#counted.get(gateway);
+    const before = last?.published ?? published;
     // A counter that went back belongs to a gateway that was restarted.
-    const before = this.#published ?? figures.published;
-    const messages = figures.published >= before ? figures.published - before : figures.published;
-    this.#published = figures.published;
-    const last = this.#minutes.at(-1);
-    if (last?.startMs === startMs) {
-      last.connections = Math.max(last.connections, figures.connections);
-      last.messages += messages;
-      return;
-    }
-    this.#minutes.push({ startMs, connections: figures.connections, messages });
-    if (this.#minutes.length > minutesKept) this.#minutes = this.#minutes.slice(-minutesKept);
-  }
-
-  /** The last hour by minutes and the last day by quarters of an hour, oldest first. Steps without a sample are left out. */
-  series(): { hour: GatewayPoint[]; day: GatewayPoint[] } {
-    const now = this.#options.clock.now();
-    return {
-      hour: this.#steps(now - hourSteps * minuteMs, minuteMs),
-      day: this.#steps(now - daySteps * 15 * minuteMs, 15 * minuteMs),
+    const messages = published >= before ? published - before : published;
+    const isNew = last?.minute.at.getTime() !== at.getTime();
+    const earlier = !isNew ? last?.minute : last === undefined ? await this.#stored(gateway, at) : undefined;
+    const minute: GatewayMinute = {
+      at,
+      gateway,
+      isCluster,
+      connections: Math.max(connections, earlier?.connections ?? 0),
+      messages: messages + (earlier?.messages ?? 0),
     };
+    this.#counted.set(gateway, { published, minute });
+    const isChanged = minute.connections !== earlier?.connections || minute.messages !== earlier.messages;
+    if (isNew || isChanged) this.#unsaved.set(`${at.getTime()} ${gateway}`, minute);
+    await this.#save();
   }
 
-  #steps(fromMs: number, stepMs: number): GatewayPoint[] {
-    const steps = new Map<number, GatewayPoint>();
-    for (const { startMs, connections, messages } of this.#minutes) {
-      if (startMs < fromMs) continue;
-      const atMs = startMs - (startMs % stepMs);
-      const step = steps.get(atMs) ?? { at: new Date(atMs), connections: 0, messages: 0 };
-      steps.set(atMs, step);
-      step.connections = Math.max(step.connections, connections);
-      step.messages += messages;
-    }
-    return [...steps.values()];
+  /** The minute in which this server was restarted continues. */
+  async #stored(gateway: string, at: Date): Promise<GatewayMinute | undefined> {
+    const minutes = await this.#options.store.gatewayMinutes.between(at, at);
+    return minutes.find((minute) => minute.gateway === gateway);
   }
+
+  async #save(): Promise<void> {
+    if (this.#unsaved.size === 0) return;
+    const { gatewayMinutes, now } = this.#options.store;
+    await gatewayMinutes.record([...this.#unsaved.values()], now());
+    this.#unsaved.clear();
+  }
+
+  async series(): Promise<GatewaySeries> {
+    const { gatewayMinutes, now } = this.#options.store;
+    const at = now();
+    const before = (ms: number) => new Date(at.getTime() - ms);
+    const thisMinute = minuteOf(at);
+    const [hour, day, minutes] = await Promise.all([
+      gatewayMinutes.steps(before(hourMs), at, minuteMs),
+      gatewayMinutes.steps(before(dayMs), at, quarterMs),
+      gatewayMinutes.between(new Date(thisMinute.getTime() - minuteMs), at),
+    ]);
+    const newest = [...new Map(minutes.map((minute) => [minute.gateway, minute])).values()];
+    const connections = newest.reduce((sum, minute) => sum + minute.connections, 0);
+    // Until all gateways have recorded this minute, its sum would look like a loss of connections.
+    if (newest.some((minute) => minute.at.getTime() === thisMinute.getTime()))
+      for (const series of [hour, day]) raiseLast(series, connections);
+    const gateways = newest.length;
+    return { at, connections: gateways === 0 ? null : connections, gateways, hour, day };
+  }
+}
+
+function raiseLast(series: GatewayPoint[], connections: number): void {
+  const last = series.at(-1);
+  if (last !== undefined) last.connections = Math.max(last.connections, connections);
+}
+
+function minuteOf(at: Date): Date {
+  return new Date(at.getTime() - (at.getTime() % minuteMs));
 }

@@ -19,13 +19,19 @@ export interface PushOperations {
   grant(userId: string, channels: string[]): Promise<void>;
 }
 
-export function localPushOperations(gateway: Gateway): PushOperations {
+/** `name` stays the same when the process restarts. */
+export function localPushOperations(gateway: Gateway, name: string): PushOperations {
   return {
     publish: async (request) => gateway.publisher.publish(request),
     disconnect: (selector, closeCode) => gateway.control.disconnect(selector, closeCode),
     connections: async (userId) => connectionsReport(gateway, userId),
     online: async () => gateway.connections.onlineUsers(),
-    figures: async () => ({ connections: gateway.connections.size, published: gateway.published }),
+    figures: async () => ({
+      gateway: gateway.isCluster ? gateway.node : name,
+      isCluster: gateway.isCluster,
+      connections: gateway.connections.size,
+      published: gateway.published,
+    }),
     grant: async (userId, channels) => void (await gateway.control.grant(userId, channels)),
   };
 }
@@ -82,8 +88,16 @@ export function remotePushOperations(
     },
     online: async () => (await call("GET", "getOnlineUsers")).data as string[],
     async figures() {
-      const { total, published } = (await call("GET", "connections")).data as ConnectionsReport;
-      return { connections: total, published };
+      const report = (await call("GET", "connections")).data as ConnectionsReport;
+      // Gateways of earlier versions do not report whether they belong to a cluster.
+      const { node, isCluster = false, total, published } = report as Partial<ConnectionsReport>;
+      return {
+        // Only in a cluster a gateway has the same name after a restart.
+        gateway: isCluster && node !== undefined ? node : base,
+        isCluster,
+        connections: total ?? 0,
+        published: published ?? 0,
+      };
     },
     async grant(userId, channels) {
       await call("POST", "channels/grant", { userId, channels });

@@ -1,5 +1,6 @@
 import type { AttemptKeeper } from "./attempt.ts";
 import type { AuditKeeper } from "./audit.ts";
+import type { GatewayMinuteKeeper } from "./console/gateway-minute.ts";
 import type { OverviewKeeper } from "./console/overview.ts";
 import type { SearchKeeper } from "./console/search.ts";
 import type { DeliveryKeeper } from "./delivery.ts";
@@ -43,6 +44,7 @@ export interface Keepers {
   hostTokens: HostTokenKeeper;
   hostHooks: HostHookKeeper;
   overview: OverviewKeeper;
+  gatewayMinutes: GatewayMinuteKeeper;
   search: SearchKeeper;
   /** Small named values of the installation: key check, schema notes. */
   meta: MetaKeeper;

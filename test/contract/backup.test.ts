@@ -188,6 +188,8 @@ async function fill(store: Store): Promise<void> {
     expiresAt: sampleTime,
     endsAt: sampleTime,
   });
+  const figures = { at: sampleTime, gateway: "north", connections: 3, messages: 4, isCluster: false };
+  await store.gatewayMinutes.record([figures], sampleTime);
   await store.meta.set("note", "kept");
 }
 
@@ -200,7 +202,7 @@ describe.each(pairs)("a backup from $title", ({ from, to }) => {
     const store = await target.open();
     expect(await restoreInto(target, path)).toEqual({ rows, canceledTasks: 0 });
     const [before, after] = [await contentOf(path), await contentOf((await backUpOf(target)).path)];
-    expect(Object.keys(before)).toHaveLength(19);
+    expect(Object.keys(before)).toHaveLength(20);
     expect(after).toEqual(before);
     const user = await store.users.create({
       username: "bob",

@@ -10,15 +10,19 @@ type Point = Gateway["hour"][number];
 
 const width = 300;
 const height = 56;
-const spanMs = { hour: 59 * 60_000, day: 95 * 15 * 60_000 };
+const minuteMs = 60_000;
+const stepMs = { hour: minuteMs, day: 15 * minuteMs };
+const spanMs = { hour: 60 * minuteMs, day: 24 * 60 * minuteMs };
 
 /** Connections and messages of the gateway over an hour or a day, as the server has kept them. */
 export function GatewayFigures({ gateway }: { gateway: Gateway }) {
   const [period, setPeriod] = useState<"hour" | "day">("hour");
   const points = gateway[period];
-  const now = gateway.hour.at(-1)?.connections ?? 0;
+  const { connections: now, gateways } = gateway;
   const most = Math.max(0, ...points.map(({ connections }) => connections));
   const messages = points.reduce((sum, point) => sum + point.messages, 0);
+  const parts = unbroken(points, stepMs[period]);
+  const axis = { endMs: Date.parse(gateway.at), spanMs: spanMs[period] };
   return (
     <Panel title={t("overview.gateway")} action={<Link href="/push">{t("overview.gatewayOpen")}</Link>}>
       <SegmentedControl
@@ -38,50 +42,65 @@ export function GatewayFigures({ gateway }: { gateway: Gateway }) {
         <>
           <Series
             title={t("overview.connections")}
-            figures={t("overview.connectionFigures", { now, most })}
-            points={points}
+            figures={
+              now === null
+                ? t("overview.mostConnections", { most })
+                : t("overview.connectionFigures", { now, most })
+            }
+            parts={parts}
             amountOf={(point) => point.connections}
             kind="connections"
-            spanMs={spanMs[period]}
+            axis={axis}
           />
           <Series
             title={t("overview.messages")}
             figures={t("overview.messageFigures", { count: messages })}
-            points={points}
+            parts={parts}
             amountOf={(point) => point.messages}
             kind="messages"
-            spanMs={spanMs[period]}
+            axis={axis}
           />
+          {now === null && <p className="dim small">{t("overview.gatewayAway")}</p>}
+          {parts.length > 1 && <p className="dim small">{t("overview.gatewayGap")}</p>}
+          {gateways > 1 && <p className="dim small">{t("overview.gatewaySum", { count: gateways })}</p>}
         </>
       )}
     </Panel>
   );
 }
 
+/** Points in a row without a missing step between them: a gap is drawn as a gap, not as a line or as zero. */
+function unbroken(points: Point[], stepMs: number): Point[][] {
+  const parts: Point[][] = [];
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const point of points) {
+    const atMs = Date.parse(point.at);
+    if (atMs - lastMs > stepMs) parts.push([]);
+    parts.at(-1)?.push(point);
+    lastMs = atMs;
+  }
+  return parts;
+}
+
 function Series({
   title,
   figures,
-  points,
+  parts,
   amountOf,
   kind,
-  spanMs,
+  axis,
 }: {
   title: string;
   figures: string;
-  points: Point[];
+  parts: Point[][];
   amountOf: (point: Point) => number;
   kind: string;
-  spanMs: number;
+  axis: { endMs: number; spanMs: number };
 }) {
-  const values = points.map(amountOf);
-  const most = Math.max(1, ...values);
-  const endMs = Date.parse(points.at(-1)?.at ?? "");
-  const x = (point: Point) => width - ((endMs - Date.parse(point.at)) / spanMs) * width;
+  const most = Math.max(1, ...parts.flat().map(amountOf));
+  const x = (point: Point) =>
+    Math.min(Math.max(width - ((axis.endMs - Date.parse(point.at)) / axis.spanMs) * width, 0), width);
   const y = (value: number) => height - 2 - (value / most) * (height - 6);
-  const line = points
-    .map((point) => `${Math.max(0, x(point)).toFixed(1)},${y(amountOf(point)).toFixed(1)}`)
-    .join(" ");
-  const start = points[0] === undefined ? width : Math.max(0, x(points[0]));
   return (
     <figure className="series" data-kind={kind}>
       <figcaption>
@@ -89,8 +108,22 @@ function Series({
         <span className="figures dim">{figures}</span>
       </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-        <polygon points={`${start.toFixed(1)},${height} ${line} ${width},${height}`} />
-        <polyline points={line} />
+        {parts.map((points) => {
+          const places = points.map((point) => [x(point), y(amountOf(point))] as const);
+          const [firstX] = places[0] ?? [0];
+          const [lastX, lastY] = places.at(-1) ?? [0, height];
+          // A single point is as wide as a pixel or two, so that it can be seen.
+          const endX = Math.max(lastX, firstX + 1.5);
+          const line = [...places, [endX, lastY] as const]
+            .map(([left, top]) => `${left.toFixed(1)},${top.toFixed(1)}`)
+            .join(" ");
+          return (
+            <g key={points[0]?.at}>
+              <polygon points={`${firstX.toFixed(1)},${height} ${line} ${endX.toFixed(1)},${height}`} />
+              <polyline points={line} />
+            </g>
+          );
+        })}
       </svg>
     </figure>
   );

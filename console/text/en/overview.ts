@@ -43,6 +43,10 @@ export const overview = {
   connections: "Connections",
   messages: "Messages",
   connectionFigures: "{now} now, at most {most}",
+  mostConnections: "at most {most}",
   messageFigures: { one: "{count} message", other: "{count} messages" },
   noFigures: "The first figures appear after a minute.",
+  gatewayAway: "The gateway has not answered for more than a minute.",
+  gatewayGap: "Gaps: no server ran, or the gateway did not answer.",
+  gatewaySum: { one: "Figures of {count} gateway.", other: "Sum of {count} gateways." },
 } as const;

@@ -45,6 +45,10 @@ export const overview: Translated<typeof english> = {
   connections: "连接数",
   messages: "消息数",
   connectionFigures: "当前 {now}，最多 {most}",
+  mostConnections: "最多 {most}",
   messageFigures: { other: "{count} 条消息" },
   noFigures: "一分钟后显示首批数据。",
+  gatewayAway: "网关已超过一分钟没有响应。",
+  gatewayGap: "空白处：服务器未运行，或网关没有响应。",
+  gatewaySum: { other: "{count} 个网关的合计。" },
 };

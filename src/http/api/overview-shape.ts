@@ -88,13 +88,21 @@ export const overviewShape = z
       .openapi({ description: "Deliveries by outcome in the last day." }),
     gateway: z
       .object({
+        at: time.openapi({ description: "The end of both series." }),
+        connections: count
+          .nullable()
+          .openapi({ description: "In this minute. Null: no gateway has answered since the minute before." }),
+        gateways: count.openapi({
+          description:
+            "How many gateways have answered since the minute before. Their connections are added.",
+        }),
         hour: z.array(pointShape),
         day: z.array(pointShape),
       })
       .nullable()
       .openapi({
         description:
-          "Connections and messages of the push gateway: the last hour by minutes, the last day by quarters of an hour. Null for callers who are not admins.",
+          "Connections and messages of the push gateway: the last hour by minutes, the last day by quarters of an hour, over all gateways whose servers use this database. A step without figures is left out: no server ran, or the gateway did not answer. Null for callers who are not admins.",
       }),
     notices: noticesShape,
   })

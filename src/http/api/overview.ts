@@ -1,5 +1,6 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
+import type { GatewayPoint } from "../../model/console/gateway-minute.ts";
 import type {
   OverviewProject,
   ProjectRun,
@@ -12,7 +13,7 @@ import { type Task, workedMs } from "../../model/task.ts";
 import { reasonParts } from "../../reason/reason.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
-import type { GatewayHistory, GatewayPoint } from "../gateway-history.ts";
+import type { GatewayHistory } from "../gateway-history.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
 import { deliveryCounts } from "./deliveries.ts";
@@ -134,13 +135,13 @@ export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps
     const visible = await c.var.permissions.visibleProjectIds(caller);
     const permissionOn = await c.var.permissions.permissionsOn("project", caller);
     const { items, counts, total, ...paged } = await overview.projects(visible, { page, pageSize });
-    const [rows, deploys, counted, notices] = await Promise.all([
+    const [rows, deploys, counted, notices, gateway] = await Promise.all([
       rowsOf(items, permissionOn),
       deploysJson(visible),
       deliveryCounts(deliveries, clock, visible),
       noticesFor(c, keepers),
+      actsAsAdmin(caller) && history !== null ? history.series() : null,
     ]);
-    const gateway = actsAsAdmin(caller) && history !== null ? history.series() : null;
     return c.json(
       {
         me: await meJson(c, keepers.users),
@@ -148,7 +149,12 @@ export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps
         projects: { items: rows, total, ...paged },
         deploys,
         deliveries: counted,
-        gateway: gateway && { hour: gateway.hour.map(pointJson), day: gateway.day.map(pointJson) },
+        gateway: gateway && {
+          ...gateway,
+          at: gateway.at.toISOString(),
+          hour: gateway.hour.map(pointJson),
+          day: gateway.day.map(pointJson),
+        },
         notices,
       },
       200,

@@ -12,6 +12,7 @@ export const connectionsShape = z
     temporary: count,
     users: count,
     published: count.openapi({ description: "Messages published since the start of the instance." }),
+    isCluster: z.boolean().openapi({ description: "Other instances distribute the same messages." }),
     maxConnections: count,
     verifying: count,
     isDraining: z.boolean(),

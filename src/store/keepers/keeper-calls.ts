@@ -179,6 +179,7 @@ const kinds: Kinds = {
     serving: "list",
     succeeded: "list",
   },
+  gatewayMinutes: { record: "change", between: "read", steps: "read" },
   search: {
     projects: "list",
     branches: "list",

@@ -5,6 +5,7 @@ import { buildAttemptKeeper } from "./attempt.ts";
 import { buildAuditKeeper } from "./audit.ts";
 import { buildDeliveryKeeper } from "./delivery.ts";
 import { buildExpiredTaskKeeper } from "./expired-task.ts";
+import { buildGatewayMinuteKeeper } from "./gateway-minute.ts";
 import { buildGroupKeeper } from "./group.ts";
 import { buildHostHookKeeper } from "./host-hook.ts";
 import { buildHostTokenKeeper } from "./host-token.ts";
@@ -49,6 +50,7 @@ export function buildKeepers(scope: Scope): Keepers {
     hostTokens: buildHostTokenKeeper(scope),
     hostHooks: buildHostHookKeeper(scope),
     overview: buildOverviewKeeper(scope),
+    gatewayMinutes: buildGatewayMinuteKeeper(scope),
     search: buildSearchKeeper(scope),
     meta: buildMetaKeeper(scope),
   };

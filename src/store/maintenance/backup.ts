@@ -35,6 +35,7 @@ const keysOf: Record<BackupTable, [string, ...string[]]> = {
   host_hooks: ["project_id"],
   audit: ["id"],
   push_codes: ["code_hash"],
+  gateway_minutes: ["at", "gateway"],
 };
 
 export interface BackupOptions {

@@ -27,6 +27,7 @@ import { userLanguage } from "./0017-user-language.ts";
 import { taskFilters } from "./0018-task-filters.ts";
 import { hostHooks } from "./0019-host-hooks.ts";
 import { hostTokenOwner } from "./0020-host-token-owner.ts";
+import { gatewayMinutes } from "./0021-gateway-minutes.ts";
 
 const migrations = {
   "0001-initial": initial,
@@ -49,6 +50,7 @@ const migrations = {
   "0018-task-filters": () => taskFilters,
   "0019-host-hooks": hostHooks,
   "0020-host-token-owner": () => hostTokenOwner,
+  "0021-gateway-minutes": () => gatewayMinutes,
 } as const satisfies Record<string, (dialect: Dialect) => Migration>;
 
 /** The schemas of all versions, oldest first. */

@@ -37,5 +37,6 @@ export const backupTables = [
   "host_hooks",
   "audit",
   "push_codes",
+  "gateway_minutes",
 ] as const satisfies Exclude<TableName, (typeof transientTables)[number]>[];
 export type BackupTable = (typeof backupTables)[number];

@@ -1,5 +1,6 @@
 import type { Generated } from "kysely";
 import type { AuditEntry } from "../../model/audit.ts";
+import type { GatewayMinute } from "../../model/console/gateway-minute.ts";
 import type { Delivery } from "../../model/delivery.ts";
 import type { Group } from "../../model/group.ts";
 import type { HostHook } from "../../model/host/host-hook.ts";
@@ -86,6 +87,7 @@ export interface Schema {
   polls: TableOf<Poll>;
   host_tokens: TableOf<HostToken>;
   host_hooks: TableOf<HostHook>;
+  gateway_minutes: TableOf<GatewayMinute>;
   meta: { name: string; value: string };
 }
 
