@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { copyProject } from "../support/bulk-projects.ts";
 import { becomesLive, openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
 import { eventually } from "../support/eventually.ts";
@@ -23,12 +24,13 @@ const fine = await server.project(
   { build: "true", deploy: "echo deployed" },
   { name: "zz fine" },
 );
-for (let from = 0; from < projectCount - 3; from += 20)
-  await Promise.all(
-    Array.from({ length: Math.min(20, projectCount - 3 - from) }, (_, index) =>
-      server.project(repository.url, {}, { name: `service ${String(from + index).padStart(4, "0")}` }),
-    ),
-  );
+/** Adds projects until there are so many; each is named by its number. */
+function addServices(from: number, to: number): void {
+  const names = Array.from({ length: to - from }, (_, index) => serviceName(from + index + 1));
+  copyProject(server.dataDir, empty, names);
+}
+const serviceName = (number: number) => `service ${String(number).padStart(4, "0")}`;
+addServices(3, projectCount);
 const failed = await server.run(broken);
 const nothing = await server.run(empty);
 await server.reach(failed.id, "failed");
@@ -185,3 +187,67 @@ test("a notification covers no button, link or field", async () => {
   }
   await close();
 }, 90_000);
+
+test("with 1,000 projects, number 999 is found everywhere by its name", async () => {
+  addServices(projectCount, 1000);
+  const name = serviceName(999);
+  const { page, faults, go, close } = await openConsole(browser, server.url, wide);
+  const row = page.getByRole("row").filter({ hasText: name });
+  await go("/");
+  await page.getByText("1,000 projects, 1 broken, 0 in progress").waitFor();
+  await go("/?page=20");
+  await page.getByRole("table", { name: "Projects" }).locator("tbody tr").nth(49).waitFor();
+
+  await go("/projects");
+  await page.getByRole("searchbox", { name: "Name" }).fill(name);
+  await row.getByRole("link", { name }).click();
+  await page.getByRole("heading", { name }).waitFor();
+  const projectId = Number(new URL(page.url()).pathname.split("/")[2]);
+  await go("/projects?page=50");
+  await page.locator("tbody tr").nth(19).waitFor();
+
+  const webhook = { enabled: true, provider: "generic", events: ["tag"] };
+  const hook = await server.admin.expect<{ url: string }>(
+    ...([200, "PUT", `/api/projects/${projectId}/webhook`, webhook] as const),
+  );
+  await fetch(hook.url, { method: "POST", body: JSON.stringify({ event: "push", ref: "refs/heads/main" }) });
+  const task = await server.run(projectId);
+  await server.reach(task.id, "success");
+
+  // Deep links and lists, for the project that is on no first page.
+  for (const path of ["/tasks", "/deliveries", `/tasks?projectId=${projectId}`]) {
+    await go(path);
+    await row.first().waitFor();
+  }
+  await go(`/deliveries?projectId=${projectId}`);
+  const picker = page.getByRole("combobox", { name: "Project" });
+  await eventually("the filter shows the name", async () => (await picker.inputValue()) === name);
+  await row.first().waitFor();
+  await go(`/tasks/${task.id}`);
+  await page.getByRole("main").getByRole("link", { name }).first().waitFor();
+  await go(`/projects/${projectId}/settings`);
+  await page.getByText(name).first().waitFor();
+
+  // A filter and the search ask the server.
+  await go("/tasks");
+  await picker.click();
+  await picker.fill("0999");
+  await page.getByRole("option", { name }).click();
+  await page.waitForURL(`**/tasks?projectId=${projectId}`);
+  await row.first().waitFor();
+  await page.keyboard.press("Control+K");
+  await page.getByRole("combobox", { name: "Search" }).fill("0999");
+  await page.getByRole("option", { name: `Projects: ${name}` }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/projects/${projectId}`);
+
+  // The project that ran last is on the first page of the overview now, and changes of it are shown live.
+  await go("/");
+  await row.getByRole("img", { name: "Last 1 runs: 1 succeeded, 0 failed" }).waitFor();
+  await becomesLive(page);
+  const again = await server.run(projectId);
+  await server.reach(again.id, "success");
+  await row.getByRole("img", { name: "Last 2 runs: 2 succeeded, 0 failed" }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 180_000);
