@@ -1,8 +1,8 @@
 import { QueryClient } from "@tanstack/react-query";
 import { type ClientResponse, hc } from "hono/client";
 import type { Api } from "../src/http/api/api.ts";
+import { type ReasonPart, reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
-import { visible } from "./visible.ts";
 
 /** What the API answered in place of what was asked for. */
 export class ApiProblem extends Error {
@@ -74,19 +74,28 @@ export async function answerOf<R extends ClientResponse<unknown, number, string>
   throw problem;
 }
 
+interface SentText {
+  message: string;
+  messageParts?: ReasonPart[];
+}
+
 async function problemOf(response: ClientResponse<unknown, number, string>): Promise<ApiProblem> {
   const body = (await response.json().catch(() => null)) as {
-    error?: { code: string; message: string; fields?: { field: string; message: string }[] };
+    error?: SentText & { code: string; fields?: (SentText & { field: string })[] };
     reason?: string;
     code?: string;
   } | null;
   if (body?.error) {
-    const { code, message } = body.error;
-    // A message may quote names and patterns that other users entered.
-    const fields = (body.error.fields ?? []).map((fault) => ({ ...fault, message: visible(fault.message) }));
+    const { code, message, messageParts, fields: sent = [] } = body.error;
+    const fields = sent.map((fault) => ({
+      field: fault.field,
+      message: reasonIn(fault.message, fault.messageParts),
+    }));
     // People filled in a form: of a body or a query they know nothing.
-    const inForm = fields.map((fault) => `${fault.field} ${fault.message}`).join("; ");
-    return new ApiProblem(response.status, code, inForm === "" ? message : `${inForm}.`, fields);
+    const inForm = fields.map((fault) => `${fault.field} ${fault.message}`).join(t("words.faultSeparator"));
+    const shown =
+      inForm === "" ? reasonIn(message, messageParts) : t("words.faultSentence", { faults: inForm });
+    return new ApiProblem(response.status, code, shown, fields);
   }
   // A delivery that was refused answers with its own body.
   const message =

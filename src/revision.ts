@@ -1,4 +1,5 @@
 import { Fault } from "./errors.ts";
+import { reasonText } from "./reason/reason.ts";
 
 const revisionLength = 22;
 
@@ -21,8 +22,5 @@ export function refuseIfChanged(condition: string | undefined, current: string, 
   if (condition === undefined) return;
   const named = condition.split(",").map((tag) => tag.trim().replace(/^W\//, "").replaceAll('"', ""));
   if (named.includes("*") || named.includes(current)) return;
-  throw new Fault(
-    "changed_meanwhile",
-    `The ${noun} was changed since you read it. Read it again, or omit If-Match to overwrite the saved changes.`,
-  );
+  throw new Fault("changed_meanwhile", reasonText("changed_meanwhile", { noun }));
 }

@@ -16,7 +16,6 @@ import { notify } from "./en/notify.ts";
 import { overview } from "./en/overview.ts";
 import { project } from "./en/project.ts";
 import { push } from "./en/push.ts";
-import { reason } from "./en/reason.ts";
 import { replay } from "./en/replay.ts";
 import { runners } from "./en/runners.ts";
 import { search } from "./en/search.ts";
@@ -58,7 +57,6 @@ export const en = {
   overview,
   project,
   push,
-  reason,
   replay,
   runners,
   search,

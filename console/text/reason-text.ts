@@ -1,26 +1,46 @@
 import { visible } from "../visible.ts";
-import { language, patternOf, type TextKey } from "./text.ts";
+import { language } from "./text.ts";
 
 type Values = Readonly<Record<string, string | { code: string; values: Readonly<Record<string, string>> }>>;
 
-/** A sentence of a reason, as the API sends it. */
+/** A sentence of a text of the server, as the API sends it. */
 export interface ReasonPart {
   code: string;
   values: Values;
 }
 
 /**
- * A reason of the server in the language of the page. The English text of the server is shown if it has no code: the
+ * A text of the server in the language of the page. The text itself is shown in English, and if it has no code: the
  * message of another program, for example.
  */
-export function reasonIn(text: string, parts: readonly ReasonPart[]): string {
-  if (language() === "en" || parts.length === 0) return visible(text);
-  return visible(parts.map(sentenceOf).join(""));
+export function reasonIn(text: string, parts: readonly ReasonPart[] = []): string {
+  const sentences = parts.map(sentenceOf);
+  return visible(sentences.length === 0 || sentences.includes(null) ? text : sentences.join(""));
 }
 
-function sentenceOf({ code, values }: ReasonPart): string {
-  return patternOf(`reason.${code}` as TextKey, {}).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = values[name];
-    return value === undefined ? whole : typeof value === "string" ? value : sentenceOf(value);
-  });
+/** Null: the catalogue does not have it. */
+function sentenceOf({ code, values }: ReasonPart): string | null {
+  const pattern = textAt("reason", code);
+  return pattern === null
+    ? null
+    : pattern.replaceAll(/\{(\w+)\}/g, (whole, name: string) => shownValue(name, values[name]) ?? whole);
+}
+
+/** Values in which the server joined several texts by an English word. */
+const lists: Readonly<Record<string, { between: string; type: Intl.ListFormatType }>> = {
+  choices: { between: " or ", type: "disjunction" },
+  formats: { between: " and ", type: "conjunction" },
+};
+
+function shownValue(name: string, value: Values[string] | undefined): string | null {
+  if (value === undefined) return null;
+  if (typeof value === "object") return sentenceOf(value);
+  if (name === "state") return textAt("state", value) ?? value;
+  const list = lists[name];
+  return list === undefined ? value : new Intl.ListFormat(language(), list).format(value.split(list.between));
+}
+
+function textAt(area: string, key: string): string | null {
+  const text = globalThis.slipwayText.messages[area]?.[key];
+  return typeof text === "string" ? text : null;
 }

@@ -1,11 +1,14 @@
+import type { allTexts } from "../../src/reason/all-texts.ts";
 import type { en } from "./en.ts";
 import type { Translated } from "./message.ts";
 import { account } from "./zh-cn/account.ts";
+import { answer } from "./zh-cn/answer.ts";
 import { app } from "./zh-cn/app.ts";
 import { approval } from "./zh-cn/approval.ts";
 import { audit } from "./zh-cn/audit.ts";
 import { deliveries } from "./zh-cn/deliveries.ts";
 import { execution } from "./zh-cn/execution.ts";
+import { field } from "./zh-cn/field.ts";
 import { form } from "./zh-cn/form.ts";
 import { gateway } from "./zh-cn/gateway.ts";
 import { groups } from "./zh-cn/groups.ts";
@@ -41,7 +44,10 @@ import { webhook } from "./zh-cn/webhook.ts";
 import { words } from "./zh-cn/words.ts";
 
 /** Simplified Chinese. */
-export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } = {
+export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } & {
+  /** Texts of the server by their codes; it sends the English ones itself. */
+  reason: Translated<typeof allTexts>;
+} = {
   account,
   app,
   approval,
@@ -60,7 +66,7 @@ export const zhCN: { [Area in keyof typeof en]: Translated<(typeof en)[Area]> } 
   overview,
   project,
   push,
-  reason,
+  reason: { ...reason, ...field, ...answer },
   replay,
   runners,
   search,

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.ts";
 import { type Group, groupRevision } from "../model/group.ts";
 import { operation } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import { refuseIfChanged } from "../revision.ts";
 
 interface GroupChange {
@@ -15,7 +16,7 @@ export const changeGroup = operation(
     const before = await groups.hold(id);
     if (before) refuseIfChanged(ifMatch, groupRevision(before), "group");
     const after = before && (await groups.update(id, change));
-    if (!after) throw new Fault("not_found", `There is no group ${id}.`);
+    if (!after) throw new Fault("not_found", reasonText("none", { noun: "group", id }));
     return after;
   },
 );

@@ -2,6 +2,7 @@ import { Fault } from "../errors.ts";
 import { type AuditEntry, differencesOf } from "../model/audit.ts";
 import { type Keepers, operation } from "../model/store.ts";
 import { type Role, type User, userRevision } from "../model/user.ts";
+import { reasonText } from "../reason/reason.ts";
 import { refuseIfChanged } from "../revision.ts";
 import { endCredentials } from "./end-credentials.ts";
 
@@ -51,12 +52,11 @@ export const deleteUser = operation(
 
 async function existing({ users }: Pick<Keepers, "users">, id: number): Promise<User> {
   const user = await users.byId(id);
-  if (!user) throw new Fault("not_found", `There is no user ${id}.`);
+  if (!user) throw new Fault("not_found", reasonText("none", { noun: "user", id }));
   return user;
 }
 
 async function keepAnAdmin({ users }: Pick<Keepers, "users">, user: User): Promise<void> {
   if (user.role !== "admin" || user.disabled) return;
-  if ((await users.countAdmins()) <= 1)
-    throw new Fault("conflict", "This is the last administrator; make another user admin first.");
+  if ((await users.countAdmins()) <= 1) throw new Fault("conflict", reasonText("last_admin"));
 }

@@ -4,6 +4,7 @@ import type { Caller } from "../model/permission.ts";
 import type { Runner } from "../model/runner.ts";
 import type { Keepers } from "../model/store.ts";
 import type { User } from "../model/user.ts";
+import { reasonText } from "../reason/reason.ts";
 import { hashToken, randomToken } from "../secrets.ts";
 
 /** The prefix names the kind of a token, so that people and secret scanners recognise it. */
@@ -99,9 +100,9 @@ export type Credentials = ReturnType<typeof buildCredentials>;
 
 /** The same text for every reason, so that it does not help guessing. */
 function refused(): Fault {
-  return new Fault("unauthenticated", "The credential is unknown, expired or revoked; sign in again.");
+  return new Fault("unauthenticated", reasonText("credential_unknown"));
 }
 
 function refusedRunner(): Fault {
-  return new Fault("unauthenticated", "This runner's token is unknown or disabled; register it again.");
+  return new Fault("unauthenticated", reasonText("runner_token_unknown"));
 }

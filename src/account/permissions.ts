@@ -4,6 +4,7 @@ import { type Caller, includes, type Permission } from "../model/permission.ts";
 import type { Project } from "../model/project.ts";
 import type { Keepers } from "../model/store.ts";
 import type { TokenScope } from "../model/user.ts";
+import { reasonText } from "../reason/reason.ts";
 
 /** What an endpoint requires of its caller. */
 export type Needed = "signed-in" | "session" | "admin" | { project: Permission } | { group: Permission };
@@ -40,15 +41,9 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
     if (!found || held === null)
       throw new Fault(
         "not_found",
-        id === 0
-          ? `There is no such ${noun}: its id is a number from 1, as the list of ${noun}s shows it.`
-          : `There is no ${noun} ${id} that you may see; ask its manager for access.`,
+        id === 0 ? reasonText("none_such", { noun }) : reasonText("none_ask", { noun, id }),
       );
-    if (!includes(held, permission))
-      throw new Fault(
-        "forbidden",
-        `You may see this ${noun}; to change it, ask for the permission "manage".`,
-      );
+    if (!includes(held, permission)) throw new Fault("forbidden", reasonText("may_see_only", { noun }));
     return found;
   }
 
@@ -67,17 +62,12 @@ export function buildPermissions(keepers: Pick<Keepers, "permissions" | "project
       scope: TokenScope,
       id: number = 0,
     ): Promise<{ caller: Caller; project?: Project; group?: Group }> {
-      if (!caller)
-        throw new Fault("unauthenticated", "Sign in first: POST /api/auth/login, or send an API token.");
+      if (!caller) throw new Fault("unauthenticated", reasonText("sign_in_or_token"));
       if (needed === "session" && caller.sessionId === null)
-        throw new Fault("forbidden", "An API token may not do this; sign in with username and password.");
+        throw new Fault("forbidden", reasonText("session_only"));
       if (needed === "admin" && caller.role !== "admin")
-        throw new Fault("forbidden", "Only administrators may do this.");
-      if (!hasScope(caller, scope))
-        throw new Fault(
-          "forbidden",
-          `This API token lacks the scope "${scope}"; create a token with this scope.`,
-        );
+        throw new Fault("forbidden", reasonText("admins_only"));
+      if (!hasScope(caller, scope)) throw new Fault("forbidden", reasonText("scope_missing", { scope }));
       if (typeof needed === "string") return { caller };
       if ("project" in needed) return { caller, project: await authorizeProject(caller, needed.project, id) };
       const group = await keepers.groups.byId(id);

@@ -1,5 +1,6 @@
 import { Fault } from "../errors.ts";
 import { isNestedTooDeep, maxNesting } from "../json-nesting.ts";
+import { reasonText } from "../reason/reason.ts";
 
 /** How much of a body over the limit is still read, so that the sender receives the response. */
 const drainBytes = 1024 * 1024;
@@ -54,24 +55,19 @@ export interface BodyLimits {
 /** The text of a body; throws a Fault if it is too large, too late or not UTF-8. */
 export async function readText(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<string> {
   const body = await readBodyInTime(request, maxBytes, timeoutMs).catch((cause: unknown) => {
-    throw new Fault("malformed", "The connection ended before the body was complete.", { cause });
+    throw new Fault("malformed", reasonText("body_cut"), { cause });
   });
   if (body === "too_late")
-    throw new Fault(
-      "too_late",
-      `The body did not arrive completely within ${timeoutMs / 1000} s; send it again.`,
-    );
-  if (body === "too_large")
-    throw new Fault("too_large", `The body is larger than ${maxBytes} bytes; send less.`);
+    throw new Fault("too_late", reasonText("body_late", { seconds: timeoutMs / 1000 }));
+  if (body === "too_large") throw new Fault("too_large", reasonText("body_over", { bytes: maxBytes }));
   try {
     return utf8.decode(body);
   } catch (cause) {
-    throw new Fault("malformed", "The body is not UTF-8 text.", { cause });
+    throw new Fault("malformed", reasonText("body_not_utf8"), { cause });
   }
 }
 
 /** Refuses JSON that is nested deeper than any valid request. */
 export function refuseDeepJson(text: string): void {
-  if (isNestedTooDeep(text))
-    throw new Fault("malformed", `The body is nested deeper than ${maxNesting} levels; send fewer levels.`);
+  if (isNestedTooDeep(text)) throw new Fault("malformed", reasonText("body_deep", { levels: maxNesting }));
 }

@@ -1,5 +1,6 @@
 import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
+import { reasonText } from "../reason/reason.ts";
 import { isSameSecret } from "../secrets.ts";
 import { bearerOf } from "./auth.ts";
 import { feignHeadOf } from "./feign/feign-head.ts";
@@ -75,5 +76,5 @@ function keylessRefusal(reason: string | null): Fault | null {
 function tokenRefusal(headers: Headers, token: string): Fault | null {
   const given = bearerOf(headers);
   if (given !== null && isSameSecret(given, token)) return null;
-  return new Fault("unauthenticated", "Send the value of metrics.token as `Authorization: Bearer`.");
+  return new Fault("unauthenticated", reasonText("metrics_token"));
 }

@@ -2,6 +2,7 @@ import { Fault } from "../errors.ts";
 import { deployServiceHeader } from "../model/console-names.ts";
 import type { Gateway } from "../push/gateway.ts";
 import type { PublishRequest } from "../push/message/publish-request.ts";
+import { reasonText } from "../reason/reason.ts";
 import { type ConnectionsReport, connectionsReport } from "./connections-report.ts";
 import type { GatewayFigures } from "./gateway-history.ts";
 
@@ -116,8 +117,5 @@ export const noPushOperations: PushOperations = {
 };
 
 function missing(): never {
-  throw new Fault(
-    "conflict",
-    "No push gateway runs in this process; set deploy.push.url to the address of the push role.",
-  );
+  throw new Fault("conflict", reasonText("no_gateway"));
 }

@@ -1,20 +1,30 @@
 import { Fault, type FieldFault, httpStatusOf, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { answerParts, type ReasonPart, reasonText } from "../reason/reason.ts";
+
+interface Translatable {
+  /** The message by code and values; empty: a text without a code, for example the message of a program. */
+  messageParts: ReasonPart[];
+}
 
 /** The shape of all errors of the management API. */
 export interface ErrorBody {
-  error: { code: string; message: string; fields?: FieldFault[] };
+  error: { code: string; message: string; fields?: (FieldFault & Translatable)[] } & Translatable;
 }
 
 export function faultResponse(fault: Fault): Response {
-  const error: ErrorBody["error"] = { code: fault.code, message: fault.message };
-  if (fault.fields) error.fields = fault.fields;
+  const error: ErrorBody["error"] = withParts({ code: fault.code, message: fault.message });
+  if (fault.fields) error.fields = fault.fields.map(withParts);
   const headers = new Headers();
   if (fault.retryAfterSeconds !== undefined) headers.set("retry-after", String(fault.retryAfterSeconds));
   // Do not wait for the rest of a late body.
   if (fault.code === "too_late") headers.set("connection", "close");
   if (fault.code === "unauthenticated") headers.set("www-authenticate", 'Bearer realm="slipway"');
   return Response.json({ error } satisfies ErrorBody, { status: httpStatusOf[fault.code], headers });
+}
+
+function withParts<T extends { message: string }>(said: T): T & Translatable {
+  return { ...said, messageParts: answerParts(said.message) };
 }
 
 /**
@@ -25,16 +35,12 @@ export function thrownResponse(thrown: unknown, log: Log, requestId: string): Re
   if (thrown instanceof Fault && thrown.code === "unavailable") {
     log.warn({ requestId, error: thrown.message }, "request could not be served");
     const { retryAfterSeconds = 1 } = thrown;
-    return faultResponse(new Fault("unavailable", unavailableMessage, { retryAfterSeconds }));
+    return faultResponse(new Fault("unavailable", reasonText("unavailable"), { retryAfterSeconds }));
   }
   if (thrown instanceof Fault && thrown.code !== "internal") return faultResponse(thrown);
   log.error(
     { requestId, error: messageOf(thrown), stack: thrown instanceof Error ? thrown.stack : undefined },
     "request failed",
   );
-  const message = `Something went wrong on our side. The log has the details under request id ${requestId}.`;
-  return faultResponse(new Fault("internal", message));
+  return faultResponse(new Fault("internal", reasonText("failed", { request: requestId })));
 }
-
-const unavailableMessage =
-  "A required part of the server does not answer or is too busy; try again in a moment. See /readyz.";

@@ -3,6 +3,7 @@ import type { Credentials } from "../account/credential.ts";
 import { Fault, messageOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Runner } from "../model/runner.ts";
+import { reasonText } from "../reason/reason.ts";
 import {
   beatRequest,
   claimRequest,
@@ -89,7 +90,7 @@ async function read<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new Fault("malformed", "The body is not JSON.", { cause });
+    throw new Fault("malformed", reasonText("body_not_json"), { cause });
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,6 +1,7 @@
+import { allTexts } from "./all-texts.ts";
 import { reasonTexts } from "./reason-texts.ts";
 
-export type ReasonCode = keyof typeof reasonTexts;
+export type ReasonCode = keyof typeof allTexts;
 
 /** One sentence of a reason. A value is text, or a part that stands inside the sentence. */
 export interface ReasonPart {
@@ -9,17 +10,17 @@ export interface ReasonPart {
 }
 
 type Names<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
-type Values<Code extends ReasonCode> = [Names<(typeof reasonTexts)[Code]>] extends [never]
+type Values<Code extends ReasonCode> = [Names<(typeof allTexts)[Code]>] extends [never]
   ? []
-  : [values: Record<Names<(typeof reasonTexts)[Code]>, string | number>];
+  : [values: Record<Names<(typeof allTexts)[Code]>, string | number>];
 
 /** The English text of a reason. */
 export function reasonText<Code extends ReasonCode>(code: Code, ...[values]: Values<Code>): string {
-  return values === undefined ? reasonTexts[code] : written(code, values);
+  return values === undefined ? allTexts[code] : written(code, values);
 }
 
 function written(code: ReasonCode, values: Record<string, string | number>): string {
-  return reasonTexts[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return allTexts[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
 interface Template {
@@ -29,8 +30,8 @@ interface Template {
   names: string[];
 }
 
-const templates: Template[] = (Object.keys(reasonTexts) as ReasonCode[]).map((code) => {
-  const pieces = reasonTexts[code].split(/\{(\w+)\}/);
+const templates: Template[] = (Object.keys(allTexts) as ReasonCode[]).map((code) => {
+  const pieces = allTexts[code].split(/\{(\w+)\}/);
   return {
     code,
     fixed: pieces.filter((_, index) => index % 2 === 0),
@@ -38,39 +39,57 @@ const templates: Template[] = (Object.keys(reasonTexts) as ReasonCode[]).map((co
   };
 });
 
+/** Reasons often quote other programs, whose messages must not be taken for a text of the API. */
+const templatesOfReasons = templates.filter(({ code }) => code in reasonTexts);
+
 const withCodes = (...codes: ReasonCode[]) =>
   codes.flatMap((wanted) => templates.filter(({ code }) => code === wanted));
 /** Sentences that follow another one; the last of several comes first. */
-const lasts = withCodes("replaced", "aside_too_complex", "aside_others", "aside_none", "approval_again");
+const lasts = withCodes(
+  ...(["delivery_record", "replaced", "aside_too_complex", "aside_others", "aside_none"] as const),
+  "approval_again",
+);
 /** Sentences that precede another one. */
 const firsts = withCodes("rolled_back", "still_serving", "rolling_back", "rollback_failed");
 /** Values that may be parts. */
-const nestedNames: readonly string[] = ["why", "files"];
+const nestedNames: readonly string[] = ["why", "files", "fault", "noun", "act"];
+/** Values that must be one of our words: with another one, the text is not ours. */
+const wordNames: readonly string[] = ["noun", "act"];
+const words = new Set(templates.filter(({ names }) => names.length === 0).map(({ fixed }) => fixed[0]));
 
 /**
  * Code and values of a stored reason; empty: a text without a code, for example the message of a program. Records store
  * the English text only, so that those of earlier versions and of older runners have codes too.
  */
 export function reasonParts(text: string): ReasonPart[] {
+  return partsOf(text, templatesOfReasons);
+}
+
+/** Code and values of a text in an answer of the API, which may be a reason. */
+export function answerParts(text: string): ReasonPart[] {
+  return partsOf(text, templates);
+}
+
+function partsOf(text: string, known: Template[]): ReasonPart[] {
   for (const template of lasts) {
     const start = text.lastIndexOf(` ${template.fixed[0]}`);
     const last = start > 0 ? matched(template, text.slice(start + 1))?.part : null;
-    const before = last ? reasonParts(text.slice(0, start)) : [];
+    const before = last ? partsOf(text.slice(0, start), known) : [];
     if (last && before.length > 0) return [...before, last];
   }
   for (const template of firsts) {
     const ending = template.fixed.at(-1) ?? "";
     const end = text.indexOf(`${ending} `) + ending.length;
     const first = end > ending.length ? matched(template, text.slice(0, end))?.part : null;
-    const after = first ? reasonParts(text.slice(end + 1)) : [];
+    const after = first ? partsOf(text.slice(end + 1), known) : [];
     if (first && after.length > 0) return [first, ...after];
   }
-  const only = partOf(text);
+  const only = partOf(text, known);
   return only ? [only] : [];
 }
 
-function partOf(text: string): ReasonPart | null {
-  return leastFree(templates.map((template) => withParts(matched(template, text))))?.part ?? null;
+function partOf(text: string, known: Template[]): ReasonPart | null {
+  return leastFree(known.map((template) => withParts(matched(template, text), known)))?.part ?? null;
 }
 
 /** A part that fits a text. */
@@ -103,19 +122,19 @@ function matched({ code, fixed, names }: Template, text: string): Match<InnerPar
   if (position > end) return null;
   found.push(text.slice(position, end));
   if (found.includes("")) return null;
+  if (names.some((name, index) => wordNames.includes(name) && !words.has(found[index]))) return null;
   const values = Object.fromEntries(names.map((name, index) => [name, found[index] ?? ""]));
   return { part: { code, values }, free: found.join("").length };
 }
 
 /** Recognises the parts inside the values. */
-function withParts(match: Match<InnerPart> | null): Match | null {
+function withParts(match: Match<InnerPart> | null, known: Template[]): Match | null {
   if (match === null) return null;
   const values: ReasonPart["values"] = { ...match.part.values };
   let { free } = match;
   for (const name of nestedNames) {
     const value = match.part.values[name];
-    const inner =
-      value === undefined ? null : leastFree(templates.map((template) => matched(template, value)));
+    const inner = value === undefined ? null : leastFree(known.map((template) => matched(template, value)));
     if (value === undefined || inner === null) continue;
     values[name] = inner.part;
     free += inner.free - value.length;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isCommit } from "../model/git/git-ref.ts";
+import { reasonText } from "../reason/reason.ts";
 
 /**
  * The runner protocol: everything that server and runner know of each other. A runner requests work by long-poll (POST
@@ -18,7 +19,7 @@ const saidText = (maxLength: number) =>
 
 /** Labels appear in settings of both sides and in messages. */
 export const labelPattern = /^[\w.:/-]{1,64}$/;
-export const labelRule = "must have 1 to 64 letters, digits or _ . : / -";
+export const labelRule = reasonText("label_invalid");
 
 export const healthCheck = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command: z.string(), timeoutSeconds: z.number() }),

@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import { deleteProject, type Project } from "../model/project.ts";
 import type { Store } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import { randomToken } from "../secrets.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
 import { hmacOf } from "../webhook/proof/signature.ts";
@@ -96,7 +97,7 @@ export function buildSamples(options: SamplesOptions) {
     async create(): Promise<MadeSample> {
       const { items } = await store.projects.list({ search: "Sample " }, { page: 1, pageSize: 200 });
       if (items.filter((project) => project.sample).length >= maxSamples)
-        throw new Fault("conflict", `There are ${maxSamples} sample projects; delete one first.`);
+        throw new Fault("conflict", reasonText("samples_full", { count: maxSamples }));
       const name = `Sample ${randomToken(3, "hex")}`;
       const folder = join(samplesDir, name.replace(" ", "-").toLowerCase());
       const repository = await makeSampleRepository(join(folder, "repository"));

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.ts";
 import { type Project, type ProjectChange, type ProjectSecret, projectRevision } from "../model/project.ts";
 import { operation } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 
 interface ProjectUpdate {
   id: number;
@@ -21,7 +22,7 @@ export const changeProject = operation(
     { id, revision, change, secrets, forget }: ProjectUpdate,
   ): Promise<{ project: Project; forgotten: string[] } | null> => {
     const before = await projects.hold(id);
-    if (!before) throw new Fault("not_found", `There is no project ${id}.`);
+    if (!before) throw new Fault("not_found", reasonText("none", { noun: "project", id }));
     if (projectRevision(before) !== revision) return null;
     const project = (await projects.update(id, change)) ?? before;
     for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.ts";
 import { type Runner, runnerRevision } from "../model/runner.ts";
 import { operation } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import { refuseIfChanged } from "../revision.ts";
 
 interface RunnerChange {
@@ -20,12 +21,9 @@ export const changeRunner = operation(
     const before = await runners.hold(id);
     if (before) refuseIfChanged(ifMatch, runnerRevision(before), "runner");
     if (before?.local && change.labels && hasLocalLabels)
-      throw new Fault(
-        "conflict",
-        "The labels of the local runner come from the setting runner.labels; change them there.",
-      );
+      throw new Fault("conflict", reasonText("local_labels"));
     const runner = before && (await runners.update(id, change));
-    if (!runner) throw new Fault("not_found", `There is no runner ${id}.`);
+    if (!runner) throw new Fault("not_found", reasonText("none", { noun: "runner", id }));
     return { before, runner };
   },
 );

@@ -109,7 +109,7 @@ export const cancelTask = operation(
     { id, reason, consoleUrl }: { id: number; reason: string; consoleUrl: string },
   ): Promise<Canceled> => {
     const before = await keepers.tasks.byId(id);
-    if (!before) throw new Fault("not_found", `There is no task ${id}.`);
+    if (!before) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
     const now = keepers.now();
     const stages = endStages(before.stages, "canceled", now);
     const canceled = await keepers.tasks.change(id, {
@@ -128,7 +128,8 @@ export const cancelTask = operation(
     });
     if (canceling) return { task: canceling, event: "changed", calls: [] };
     const seen = (await keepers.tasks.byId(id)) ?? before;
-    if (isFinished(seen.state)) throw new Fault("conflict", `Task ${id} is over: ${seen.state}.`);
+    if (isFinished(seen.state))
+      throw new Fault("conflict", reasonText("task_over", { id, state: seen.state }));
     return { task: seen, event: null, calls: [] };
   },
 );

@@ -5,6 +5,7 @@ import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
 import { type WebhookConfig, webhookDefaults } from "../model/webhook-config.ts";
+import { reasonText } from "../reason/reason.ts";
 import { randomToken, type Secrets } from "../secrets.ts";
 import { saveWebhook } from "./save-webhook.ts";
 import { lookedAt, warningsOf } from "./warnings.ts";
@@ -118,8 +119,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
       replace(
         projectId,
         (before) => {
-          if (before.key === null)
-            throw new Fault("conflict", "There is no key yet: save the webhook with enabled first.");
+          if (before.key === null) throw new Fault("conflict", reasonText("no_key_yet"));
           return { ...before, key: newHookKey(), updatedAt: laterThan(before.updatedAt, now()) };
         },
         () => audited,

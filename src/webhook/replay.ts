@@ -3,6 +3,7 @@ import { Fault } from "../errors.ts";
 import { isObject } from "../json.ts";
 import type { Delivery, DeliveryCode, NormalizedEvent } from "../model/delivery.ts";
 import type { Store } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import { type BulkReplays, buildBulkReplays, type ExpectedOutcome } from "./bulk-replay.ts";
 import type { Hook, HookDirectory } from "./decide/hook-directory.ts";
 import { type Answer, outcomes } from "./decide/outcome.ts";
@@ -41,8 +42,7 @@ export function buildReplays({ store, pipeline, hooks, clock }: ReplaysOptions):
   async function hookOf(delivery: Delivery): Promise<Hook> {
     const config = await store.webhookConfigs.ofProject(delivery.project_id);
     const project = await store.projects.byId(delivery.project_id);
-    if (config === null || project === null)
-      throw new Fault("conflict", "The project of this delivery, or its webhook, is gone.");
+    if (config === null || project === null) throw new Fault("conflict", reasonText("delivery_gone"));
     return hooks.hookOf(config, project);
   }
 
@@ -95,13 +95,9 @@ const refusedUnjudged: readonly DeliveryCode[] = ["rate_limited", "lock_timeout"
 
 function replayableEvent(delivery: Delivery, force: boolean): NormalizedEvent {
   const event = storedEvent(delivery);
-  if (event === null)
-    throw new Fault("conflict", `Delivery ${delivery.id} holds nothing that could be replayed.`);
+  if (event === null) throw new Fault("conflict", reasonText("delivery_empty", { delivery: delivery.id }));
   if (delivery.code === "signature_invalid" && !force)
-    throw new Fault(
-      "conflict",
-      `The signature of delivery ${delivery.id} failed, so its sender is unknown. Replay it with \`force\` if you know who sent it.`,
-    );
+    throw new Fault("conflict", reasonText("delivery_unsigned", { delivery: delivery.id }));
   return event;
 }
 

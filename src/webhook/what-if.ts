@@ -61,7 +61,7 @@ export async function whatIf(
       const proposed = judge(delivery, proposedRules);
       if (saved === null || proposed === null) continue;
       steps += saved.steps + proposed.steps;
-      if (steps > maxSteps) throw new Fault("invalid", tooComplex);
+      if (steps > maxSteps) throw new Fault("invalid", reasonText("what_if_complex"));
       items.push({
         delivery: summaryOf(delivery),
         saved: saved.judgement,
@@ -75,9 +75,6 @@ export async function whatIf(
   }
   return items;
 }
-
-const tooComplex =
-  "The filters are too complex for these deliveries. Use fewer or simpler patterns, or request fewer deliveries (`last`).";
 
 function judge({ normalized }: Delivery, rules: Rules): { judgement: Judgement; steps: number } | null {
   if (normalized === null) return null;

@@ -53,6 +53,7 @@ describe("sign-in", () => {
     expect((wrong.body as { error: { fields: unknown[] } }).error.fields).toContainEqual({
       field: "pasword",
       message: "is no field here; did you mean password?",
+      messageParts: [{ code: "field_meant", values: { meant: "password" } }],
     });
     expect((await server.anonymous.request("POST", "/api/auth/login", "{")).status).toBe(400);
     const form = { "content-type": "application/x-www-form-urlencoded" };

@@ -82,7 +82,13 @@ describe("every answer", () => {
   test("of an unknown path is the error shape", async () => {
     const answer = await server.anonymous.request("GET", "/api/nothing");
     expect(answer.status).toBe(404);
-    expect(answer.body).toEqual({ error: { code: "not_found", message: expect.stringContaining("/docs") } });
+    expect(answer.body).toEqual({
+      error: {
+        code: "not_found",
+        message: expect.stringContaining("/docs"),
+        messageParts: [{ code: "no_endpoint", values: { method: "GET", path: expect.any(String) } }],
+      },
+    });
   });
 
   test("of a body over the limit is 413, in the error shape", async () => {

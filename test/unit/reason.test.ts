@@ -3,13 +3,23 @@ import fc from "fast-check";
 import { en } from "../../console/text/en.ts";
 import { reasonIn } from "../../console/text/reason-text.ts";
 import { zhCN } from "../../console/text/zh-cn.ts";
-import { type ReasonCode, type ReasonPart, reasonParts, reasonText } from "../../src/reason/reason.ts";
+import { allTexts } from "../../src/reason/all-texts.ts";
+import { answerTexts } from "../../src/reason/answer-texts.ts";
+import { fieldTexts } from "../../src/reason/field-texts.ts";
+import {
+  answerParts,
+  type ReasonCode,
+  type ReasonPart,
+  reasonParts,
+  reasonText,
+} from "../../src/reason/reason.ts";
 import { reasonTexts } from "../../src/reason/reason-texts.ts";
 
-const codes = Object.keys(reasonTexts) as ReasonCode[];
+const codes = Object.keys(allTexts) as ReasonCode[];
+const reasonCodes = Object.keys(reasonTexts) as ReasonCode[];
 
 function written({ code, values }: { code: ReasonCode; values: ReasonPart["values"] }): string {
-  return reasonTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  return allTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
     return typeof value === "object" ? written(value) : (value ?? "");
   });
@@ -18,13 +28,37 @@ function written({ code, values }: { code: ReasonCode; values: ReasonPart["value
 const joined = (parts: ReasonPart[]) => parts.map(written).join(" ");
 
 describe("code and values of a reason", () => {
+  const words: Readonly<Record<string, ReasonCode>> = { noun: "noun_project", act: "host_delete" };
+
   test.each(codes)("%s is recognised with its values", (code) => {
-    const values: Record<string, string> = {};
-    const text = reasonTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      values[name] = `<${name}>`;
-      return `<${name}>`;
+    const values: ReasonPart["values"] = {};
+    const text = allTexts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const word = words[name];
+      values[name] = word === undefined ? `<${name}>` : { code: word, values: {} };
+      return word === undefined ? `<${name}>` : allTexts[word];
     });
-    expect(reasonParts(text)).toEqual([{ code, values }]);
+    const parts = reasonCodes.includes(code) ? reasonParts(text) : answerParts(text);
+    expect(parts).toEqual([{ code, values }]);
+  });
+
+  test("a code has one meaning", () => {
+    const all = [reasonTexts, fieldTexts, answerTexts].flatMap((texts) => Object.keys(texts));
+    expect(all).toHaveLength(codes.length);
+  });
+
+  test("a refusal with the record of the delivery after it, and a fault of a field inside one, are recognised", () => {
+    const refused = `${reasonText("not_enabled")} ${reasonText("delivery_record", { delivery: 7 })}`;
+    expect(answerParts(refused).map(({ code }) => code)).toEqual(["not_enabled", "delivery_record"]);
+    expect(answerParts(reasonText("clone_url", { fault: reasonText("url_dash") }))).toEqual([
+      { code: "clone_url", values: { fault: { code: "url_dash", values: {} } } },
+    ]);
+  });
+
+  test("a noun that is none of ours makes it the text of another program", () => {
+    expect(answerParts("There is no space left on the device.")).toEqual([]);
+    expect(answerParts(reasonText("none", { noun: "runner", id: 7 }))).toEqual([
+      { code: "none", values: { noun: { code: "noun_runner", values: {} }, id: "7" } },
+    ]);
   });
 
   test("a reason inside a reason, and sentences before and after one, are recognised", () => {
@@ -50,8 +84,10 @@ describe("code and values of a reason", () => {
   });
 
   test("the message of another program has no code", () => {
-    for (const text of ["", "fatal: repository not found", "connect ECONNREFUSED 127.0.0.1:22"])
+    for (const text of ["", "fatal: repository not found", "connect ECONNREFUSED 127.0.0.1:22"]) {
       expect(reasonParts(text)).toEqual([]);
+      expect(answerParts(text)).toEqual([]);
+    }
   });
 
   test("whatever a stranger writes into a value, code and values give the same text back", () => {
@@ -67,9 +103,9 @@ describe("code and values of a reason", () => {
     );
     fc.assert(
       fc.property(fc.constantFrom(...codes), hostile, (code, value) => {
-        const text = reasonTexts[code].replaceAll(/\{\w+\}/g, () => value);
-        const parts = reasonParts(text);
-        if (parts.length > 0) expect(joined(parts)).toBe(text);
+        const text = allTexts[code].replaceAll(/\{\w+\}/g, () => value);
+        for (const parts of [reasonParts(text), answerParts(text)])
+          if (parts.length > 0) expect(joined(parts)).toBe(text);
       }),
       { numRuns: 2000 },
     );
@@ -81,6 +117,13 @@ describe("code and values of a reason", () => {
     globalThis.slipwayText = { language: "zh-CN", messages: zhCN };
     expect(reasonIn(text, parts)).toBe("更改的路径（3 个文件）都不匹配 docs/**。");
     expect(reasonIn("fatal: repository not found", [])).toBe("fatal: repository not found");
+    const choices = reasonText("must_be", { choices: '"view" or "manage"' });
+    expect(reasonIn(choices, answerParts(choices))).toBe('必须是 "view"或"manage"');
+    const over = reasonText("task_over", { id: 7, state: "success" });
+    expect(reasonIn(over, answerParts(over))).toBe("任务 7 已结束：成功。");
+    expect(reasonIn("A text of a newer server.", [{ code: "newer", values: {} }])).toBe(
+      "A text of a newer server.",
+    );
     globalThis.slipwayText = { language: "en", messages: en };
     expect(reasonIn(text, parts)).toBe(text);
   });

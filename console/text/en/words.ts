@@ -17,6 +17,8 @@ export const words = {
   copiedIt: "I've copied it",
   copy: "Copy {what}",
   deleteItem: "Delete",
+  faultSentence: "{faults}.",
+  faultSeparator: "; ",
   listSeparator: ", ",
   name: "Name",
   never: "never",

@@ -1,7 +1,7 @@
-import type { reason as english } from "../en/reason.ts";
+import type { reasonTexts } from "../../../src/reason/reason-texts.ts";
 import type { Translated } from "../message.ts";
 
-export const reason: Translated<typeof english> = {
+export const reason: Translated<typeof reasonTexts> = {
   event_allowed: "允许此事件。",
   event_not_listed: "事件 {event} 不在允许的事件（{events}）之中。",
   no_ref: "投递中没有指明分支或标签。",

@@ -19,6 +19,8 @@ export const words: Translated<typeof english> = {
   copiedIt: "我已复制",
   copy: "复制{what}",
   deleteItem: "删除",
+  faultSentence: "{faults}。",
+  faultSeparator: "；",
   listSeparator: "、",
   name: "名称",
   never: "从未",

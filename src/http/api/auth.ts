@@ -2,6 +2,7 @@ import type { SignIn } from "../../account/sign-in.ts";
 import { languages } from "../../model/language.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Session, User } from "../../model/user.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { chosenLanguage, languageCookieHeader } from "../language.ts";
@@ -148,7 +149,10 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     .openapi(changeMe, async (c) => {
       const { userId, scopes, sessionId } = callerOf(c);
       const { language } = c.req.valid("json");
-      const user = found(await keepers.users.update(userId, { language }), `user ${userId}`);
+      const user = found(
+        await keepers.users.update(userId, { language }),
+        reasonText("none", { noun: "user", id: userId }),
+      );
       keepLanguageCookie(c, user);
       return c.json({ ...userJson(user), language: user.language, scopes, sessionId }, 200);
     })
@@ -173,7 +177,7 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
       const own = await keepers.sessions.listOfUser(caller.userId);
       found(
         own.find((session) => session.id === id),
-        `session ${id} of yours`,
+        reasonText("no_own_session", { id }),
       );
       await keepers.sessions.delete(id);
       c.var.consoleAccess.sessionEnded(caller.userId);
@@ -191,7 +195,7 @@ function keepLanguageCookie(c: ApiContext, { language }: Pick<User, "language">)
 /** The caller. The page follows the language of the account. */
 export async function meJson(c: ApiContext, users: Pick<Keepers["users"], "byId">) {
   const { userId, scopes, sessionId } = callerOf(c);
-  const user = found(await users.byId(userId), `user ${userId}`);
+  const user = found(await users.byId(userId), reasonText("none", { noun: "user", id: userId }));
   keepLanguageCookie(c, user);
   return { ...userJson(user), language: user.language, scopes, sessionId };
 }

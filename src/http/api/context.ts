@@ -8,6 +8,7 @@ import type { Group } from "../../model/group.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Identity } from "../auth.ts";
 
 /** What every handler finds in its context. `project` and `group` are there when the route's access asks for one. */
@@ -33,7 +34,7 @@ export type ApiContext = Context<ApiEnv>;
 /** The signed-in caller; routes with access "anonymous" have none. */
 export function callerOf(c: ApiContext): Caller {
   const { caller, fault } = c.var.identity;
-  if (!caller) throw fault ?? new Fault("unauthenticated", "Sign in first.");
+  if (!caller) throw fault ?? new Fault("unauthenticated", reasonText("sign_in"));
   return caller;
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Delivery } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type ApiContext, callerOf } from "./context.ts";
 import {
   deliveryFilter,
@@ -121,5 +122,5 @@ async function visibleDelivery(
   const caller = callerOf(c);
   const visible = await c.var.permissions.visibleProjectIds(caller);
   const isVisible = delivery !== null && (visible === undefined || visible.includes(delivery.project_id));
-  return found(isVisible ? delivery : null, `delivery ${deliveryId} that you may see`);
+  return found(isVisible ? delivery : null, reasonText("none_visible", { noun: "delivery", id: deliveryId }));
 }

@@ -2,7 +2,7 @@ import { Fault } from "../../errors.ts";
 import { type Delivery, type DeliverySummary, deliveryStatuses } from "../../model/delivery.ts";
 import { eventJson } from "../../model/event-json.ts";
 import { eventNames, providerNames } from "../../model/webhook-config.ts";
-import { reasonParts } from "../../reason/reason.ts";
+import { reasonParts, reasonText } from "../../reason/reason.ts";
 import { type Answer, type DeliveryAnswer, deliveryCodes, isRefused } from "../../webhook/decide/outcome.ts";
 import { withReplacement } from "../../webhook/decide/replacement.ts";
 import { reasonPartsShape, traceJson } from "./reason-shape.ts";
@@ -48,7 +48,8 @@ export const triggerFaults = {
 export function triggered({ httpStatus, retryAfterSeconds, body }: Answer): [DeliveryAnswer, 200 | 202] {
   if (!isRefused(body)) return [body, httpStatus === 202 ? 202 : 200];
   const code = httpStatus === 429 ? "too_many" : httpStatus >= 500 ? "internal" : "conflict";
-  const record = body.deliveryId === 0 ? "" : ` Delivery ${body.deliveryId} is the record of it.`;
+  const record =
+    body.deliveryId === 0 ? "" : ` ${reasonText("delivery_record", { delivery: body.deliveryId })}`;
   throw new Fault(code, body.reason + record, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
 

@@ -1,5 +1,6 @@
 import { type ExecutionSettings, isolationLevels, noLimits } from "../../model/execution.ts";
 import type { Stage } from "../../model/project.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { text } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
 
@@ -8,10 +9,7 @@ const imageRule =
   /^[a-z0-9][\w.-]*(:\d{1,5})?(\/[a-z0-9][\w.-]*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-f]{32,128})?$/i;
 
 const image = text(300)
-  .refine(
-    (value) => value === "" || imageRule.test(value),
-    "must be an image such as node:22 or ghcr.io/shop/ci@sha256:…",
-  )
+  .refine((value) => value === "" || imageRule.test(value), reasonText("image_invalid"))
   .openapi({ example: "node:22" });
 
 const projectImage = image.openapi({
@@ -23,7 +21,7 @@ const cacheFolder = text(300, 1).refine(
     !path.startsWith("/") &&
     path.split("/").every((part) => part !== ".." && part !== "." && part !== "") &&
     path.split("/")[0] !== ".git",
-  "must be a folder inside the workspace, such as .npm or build/cache",
+  reasonText("cache_outside"),
 );
 
 const cache = z

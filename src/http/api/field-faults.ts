@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { $ZodIssue, $ZodRawIssue } from "zod/v4/core";
 import { Fault, type FieldFault } from "../../errors.ts";
+import { type ReasonCode, reasonText } from "../../reason/reason.ts";
 
 /** Names of the parts of a request in messages. */
 const placeOf: Record<string, string> = { json: "body", param: "path", query: "query", header: "header" };
@@ -17,7 +18,7 @@ export function invalidInput(target: string, issues: readonly $ZodIssue[]): Faul
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : "";
   const message = first
-    ? `The ${place} is not right: ${ended(`${first.field} ${first.message}${more}`)}`
+    ? reasonText("input_wrong", { place, fault: ended(`${first.field} ${first.message}${more}`) })
     : "";
   return new Fault("invalid", message, { fields });
 }
@@ -32,7 +33,7 @@ function fieldFaults(issue: $ZodIssue, place: string): FieldFault[] {
     const messages = issue.message.split("\n");
     return issue.keys.slice(0, maxFields).map((key, index) => ({
       field: shortened([...path, key].join(".")),
-      message: messages[index] ?? "is no field here",
+      message: messages[index] ?? reasonText("field_unknown"),
     }));
   }
   return [{ field: shortened(path.join(".")) || place, message: issue.message }];
@@ -42,51 +43,54 @@ function shortened(field: string): string {
   return field.length > fieldMaxLength ? `${field.slice(0, fieldMaxLength).toWellFormed()}…` : field;
 }
 
-/** Names of types in messages. */
-const expectedWords: Record<string, string> = {
-  string: "text",
-  number: "a number",
-  int: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  record: "an object",
-  null: "null",
+const expectedCodes: Partial<Record<string, ReasonCode & `must_be_${string}`>> = {
+  string: "must_be_text",
+  number: "must_be_number",
+  int: "must_be_whole",
+  boolean: "must_be_boolean",
+  array: "must_be_list",
+  object: "must_be_object",
+  record: "must_be_object",
 };
 
 /** Sentences that continue "<field> …", in place of zod's messages. */
 function sentence(issue: $ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
-      if (issue.input === undefined) return "is required";
-      return `must be ${expectedWords[issue.expected as string] ?? String(issue.expected)}`;
+      return issue.input === undefined ? reasonText("required") : wrongType(String(issue.expected));
     case "invalid_value":
       return oneOf(issue.values as unknown[]);
     case "too_small":
-      return bound(issue.origin as string, "at least", issue.minimum as number);
+      return bound("at_least", issue.origin as string, issue.minimum as number);
     case "too_big":
-      return bound(issue.origin as string, "at most", issue.maximum as number);
+      return bound("at_most", issue.origin as string, issue.maximum as number);
     case "invalid_format":
-      return `is not a valid ${String(issue.format)}`;
+      return reasonText("format_invalid", { format: String(issue.format) });
     case "invalid_key":
       // The inner issue says which rule the key breaks.
       return (issue.issues as { message: string }[])[0]?.message;
     case "invalid_union":
-      return Array.isArray(issue.options) ? oneOf(issue.options) : "matches none of the allowed forms";
+      return Array.isArray(issue.options) ? oneOf(issue.options) : reasonText("form_unknown");
     default:
       return undefined;
   }
 }
 
-function oneOf(values: unknown[]): string {
-  return `must be ${values.map((value) => JSON.stringify(value)).join(" or ")}`;
+function wrongType(expected: string): string {
+  const code = expectedCodes[expected];
+  return code === undefined ? reasonText("must_be", { choices: expected }) : reasonText(code);
 }
 
-function bound(origin: string, word: string, limit: number): string {
-  if (origin === "string") return `must have ${word} ${limit} character${limit === 1 ? "" : "s"}`;
+function oneOf(values: unknown[]): string {
+  return reasonText("must_be", { choices: values.map((value) => JSON.stringify(value)).join(" or ") });
+}
+
+function bound(word: "at_least" | "at_most", origin: string, limit: number): string {
+  if (origin === "string")
+    return limit === 1 ? reasonText(`${word}_one_character`) : reasonText(`${word}_characters`, { limit });
   if (origin === "array" || origin === "set")
-    return `must have ${word} ${limit} entr${limit === 1 ? "y" : "ies"}`;
-  return `must be ${word} ${limit}`;
+    return limit === 1 ? reasonText(`${word}_one_entry`) : reasonText(`${word}_entries`, { limit });
+  return reasonText(word, { limit });
 }
 
 z.config({ customError: sentence });

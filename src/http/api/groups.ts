@@ -6,6 +6,7 @@ import { differencesOf } from "../../model/audit.ts";
 import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { audit, callerOf, groupOf } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
@@ -121,7 +122,7 @@ export function groupsApi({ store, clock }: GroupsDeps) {
       const before = groupOf(c);
       const change = onlyGiven(c.req.valid("json"));
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
-        throw new Fault("forbidden", "Only administrators may change which labels a group may use.");
+        throw new Fault("forbidden", reasonText("admins_only_labels"));
       const group = await store.run(changeGroup, {
         id: before.id,
         ifMatch: c.req.valid("header")["if-match"],
@@ -137,7 +138,7 @@ export function groupsApi({ store, clock }: GroupsDeps) {
     })
     .openapi(deleteGroup, async (c) => {
       const { id } = c.req.valid("param");
-      const group = found(await groups.byId(id), `group ${id}`);
+      const group = found(await groups.byId(id), reasonText("none", { noun: "group", id }));
       const members = await groups.members(id);
       await groups.delete(id);
       c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));

@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
 import { type ApiContext, auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
 import { hostKind } from "./host-tokens.ts";
@@ -76,7 +77,7 @@ export function hostHooksApi(hooks: HostHooks) {
   const hookOf = async (c: ApiContext) => {
     const project = projectOf(c);
     const hook = await hooks.ofProject(project.id);
-    return { project, hook: found(hook, `webhook of ${project.name} that Slipway created at a Git host`) };
+    return { project, hook: found(hook, reasonText("no_host_hook", { project: project.name })) };
   };
   return newApi()
     .openapi(readHook, async (c) => {
@@ -106,10 +107,7 @@ export function hostHooksApi(hooks: HostHooks) {
 function tokenOwnerOf(c: ApiContext): number {
   const { userId, sessionId } = callerOf(c);
   if (sessionId !== null) return userId;
-  throw new Fault(
-    "forbidden",
-    "An API token may not use your token for the Git host; sign in with username and password.",
-  );
+  throw new Fault("forbidden", reasonText("host_token_session"));
 }
 
 function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {

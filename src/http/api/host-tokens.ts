@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
 import { audit, callerOf } from "./context.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -45,7 +46,7 @@ const saveToken = route("post", "/host-tokens", {
       strict({
         kind: hostKind,
         url: text(500, 1)
-          .refine(isWebAddress, "must be an address such as https://gitlab.example.com")
+          .refine(isWebAddress, reasonText("not_web_address"))
           .openapi({ description: "Address of the Git host; only scheme, host and port are used." }),
         token: text(4096, 1),
       }),
@@ -103,10 +104,7 @@ export function hostTokensApi(tokens: HostTokens) {
     .openapi(saveToken, async (c) => {
       // The server connects to an address that the caller chose.
       if (!(await c.var.permissions.managesAny(callerOf(c))))
-        throw new Fault(
-          "forbidden",
-          "Only users who manage a project or a group may store tokens for Git hosts.",
-        );
+        throw new Fault("forbidden", reasonText("managers_only_tokens"));
       const { kind, url, token } = c.req.valid("json");
       const saved = await tokens.save(callerOf(c).userId, kind, url, token);
       await audit(c, { action: "host-token.save", subject: `host token for ${saved.origin}` });

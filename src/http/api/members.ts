@@ -1,6 +1,7 @@
 import type { Needed } from "../../account/permissions.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type ApiContext, audit, groupOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, permission } from "./scalars.ts";
@@ -67,7 +68,7 @@ export function membersApi<const Noun extends Owner>(
       const { id } = ownerOf(c);
       const { userId } = c.req.valid("param");
       const { permission } = c.req.valid("json");
-      const { username } = found(await users.byId(userId), `user ${userId}`);
+      const { username } = found(await users.byId(userId), reasonText("none", { noun: "user", id: userId }));
       if (isProject) await permissions.setProjectMember(id, userId, permission);
       else await groups.setMember(id, userId, permission);
       c.var.consoleAccess.permissionsChanged([userId]);
@@ -80,7 +81,7 @@ export function membersApi<const Noun extends Owner>(
       const wasMember = await (isProject
         ? permissions.removeProjectMember(id, userId)
         : groups.removeMember(id, userId));
-      found(wasMember || null, `member ${userId} of ${noun} ${name}`);
+      found(wasMember || null, reasonText("no_member", { id: userId, noun, name }));
       c.var.consoleAccess.permissionsChanged([userId]);
       await noted(c, "remove-member", { userId });
       return c.body(null, 204);

@@ -2,6 +2,7 @@ import type { OutgoingAttempt } from "../../model/outgoing-attempt.ts";
 import type { Project } from "../../model/project.ts";
 import { reservedSecrets } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { statusProofOf } from "../../task/notify/commit-status.ts";
 import type { TestMessages } from "../../task/notify/test-message.ts";
 import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
@@ -107,7 +108,7 @@ export function notificationsApi({ keepers, testMessages }: NotificationsDeps) {
       const { targetId } = c.req.valid("param");
       const target = found(
         project.notify.find(({ id }) => id === targetId) ?? null,
-        `notification target ${targetId} of project ${project.name}`,
+        reasonText("no_target", { id: targetId, project: project.name }),
       );
       const { isDelivered, status, fault, response } = await testMessages(
         project,

@@ -2,6 +2,7 @@ import { Fault } from "../../errors.ts";
 import { sshKeyFault } from "../../model/git/ssh-key.ts";
 import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
 import { type ApiContext, auditProject, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
@@ -122,14 +123,17 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
   async function remove(c: ApiContext, name: string, action: string): Promise<void> {
     const project = projectOf(c);
     const wasSet = await projects.deleteSecret(project.id, name);
-    found(wasSet || null, `${name.replace(":", "")} of project ${project.name}`);
+    found(
+      wasSet || null,
+      reasonText("no_project_secret", { name: name.replace(":", ""), project: project.name }),
+    );
     await auditProject(c, action, project, { name });
   }
 
   async function refuseTooMany(projectId: number, name: string): Promise<void> {
     const held = (await projects.secrets(projectId)).filter((secret) => !isReservedSecret(secret.name));
     if (held.length < maxSecrets || held.some((secret) => secret.name === name)) return;
-    throw new Fault("conflict", `The project has ${held.length} secrets; delete one before you add another.`);
+    throw new Fault("conflict", reasonText("secrets_full", { count: held.length }));
   }
 
   return newApi()

@@ -10,6 +10,7 @@ import {
 } from "../../model/project.ts";
 import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
 import {
   executionBody,
@@ -49,7 +50,7 @@ const stageTimeout = z
 /** `$PORT` is filled in when the check runs. */
 const checkedUrl = text(2000).refine(
   (value) => httpUrl.safeParse(value.replace(/\$(PORT\b|\{PORT\})/, "1")).success,
-  "must be a URL that starts with http:// or https://",
+  reasonText("url_not_http"),
 );
 
 export const healthCheck = z
@@ -57,7 +58,7 @@ export const healthCheck = z
     strict({ type: z.literal("command"), command: text(10_000, 1), timeoutSeconds }),
     strict({
       type: z.literal("tcp"),
-      host: text(255, 1).regex(/^[\w.:-]+$/, "must be a host name or address"),
+      host: text(255, 1).regex(/^[\w.:-]+$/, reasonText("host_invalid")),
       port: z.union([z.number().int().min(1).max(65_535), z.literal("$PORT")]),
       timeoutSeconds,
     }),
@@ -74,10 +75,7 @@ export const healthCheck = z
   .openapi("HealthCheck");
 
 const directory = text(500)
-  .refine(
-    (path) => !path.startsWith("/") && !path.split("/").includes(".."),
-    "must be a folder inside the repository, such as services/shop",
-  )
+  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), reasonText("folder_outside"))
   .openapi({ description: "Folder of the repository where the script runs; empty: its root." });
 
 const stageBody = strict({
@@ -91,15 +89,18 @@ const startBody = strict({ ...stageBody.shape, ...startFields, healthCheck: heal
 /** A name that shells and programs take; `CI_…` is what Slipway itself tells scripts. */
 export const variableName = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must have letters, digits and _ and not start with a digit")
-  .refine((value) => !value.startsWith("CI_"), "must not start with CI_, which is set by Slipway itself")
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, reasonText("variable_name"))
+  .refine((value) => !value.startsWith("CI_"), reasonText("variable_reserved"))
   .openapi({ example: "DEPLOY_HOST" });
 
 export const variableValue = text(32_768);
 
 const env = z
   .record(variableName, variableValue)
-  .refine((value) => Object.keys(value).length <= maxVariables, `must have at most ${maxVariables} entries`)
+  .refine(
+    (value) => Object.keys(value).length <= maxVariables,
+    reasonText("at_most_entries", { limit: maxVariables }),
+  )
   .openapi({ example: { NODE_ENV: "production" } });
 
 const supersede = z.enum(["none", "queued", "running"]).openapi({
@@ -170,8 +171,8 @@ export function mergeStages(before: Project["stages"] | null, body: StagesBody):
   const sent = onlyGiven({ previous, settleSeconds, log, switch: switchScript });
   const start = { ...stage("start"), ...mergeStart(before?.start ?? null, sent), healthCheck };
   if (start.switch && start.previous !== "stop-after-healthy")
-    throw new Fault("invalid", "The switch script is used with previous: stop-after-healthy only.", {
-      fields: [{ field: "stages.start.switch", message: "needs previous: stop-after-healthy" }],
+    throw new Fault("invalid", reasonText("switch_use"), {
+      fields: [{ field: "stages.start.switch", message: reasonText("switch_alone") }],
     });
   return { build: stage("build"), deploy: stage("deploy"), start };
 }

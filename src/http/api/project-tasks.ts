@@ -1,5 +1,6 @@
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { callerOf } from "./context.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -18,7 +19,7 @@ const readProjectTasks = route("get", "/project-tasks", {
   request: {
     query: strict({
       projectIds: text(2400, 1)
-        .regex(/^\d{1,10}(,\d{1,10})*$/, "must be ids, separated by commas")
+        .regex(/^\d{1,10}(,\d{1,10})*$/, reasonText("ids_invalid"))
         .openapi({ example: "1,2,3" }),
     }),
   },

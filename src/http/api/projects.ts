@@ -14,6 +14,7 @@ import {
   projectRevision,
 } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { refuseIfChanged } from "../../revision.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
@@ -228,7 +229,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
         return done && { ...done, before, change };
       };
       const { before, change, project, forgotten } = await untilUnchanged(async () =>
-        update(found(await projects.byId(id), `project ${name}`)),
+        update(found(await projects.byId(id), reasonText("none", { noun: "project", id: name }))),
       );
       if (project.groupId !== before.groupId)
         c.var.consoleAccess.permissionsChanged([
@@ -282,8 +283,8 @@ async function untilUnchanged<T>(change: () => Promise<T | null>): Promise<T> {
 /** The folder of a sample is deleted with the project, so its address must not change. */
 function refuseOtherAddress({ name, git }: Project, url: string | undefined): void {
   if (url === undefined || url === git.url) return;
-  const message = "cannot be changed in a sample project; add a project for another repository";
-  throw new Fault("invalid", `${name} is a sample project: git.url ${message}.`, {
+  const message = reasonText("sample_address");
+  throw new Fault("invalid", reasonText("sample_url", { name, fault: message }), {
     fields: [{ field: "git.url", message }],
   });
 }
@@ -295,18 +296,14 @@ function refuseOtherAddress({ name, git }: Project, url: string | undefined): vo
 async function mayPlaceIn(c: ApiContext, groupId: number | null): Promise<void> {
   const caller = callerOf(c);
   if (groupId !== null) await c.var.permissions.authorize(caller, { group: "manage" }, "write", groupId);
-  else if (caller.role !== "admin")
-    throw new Fault(
-      "forbidden",
-      "Name the groupId of a group that you manage; only administrators may leave it out.",
-    );
+  else if (caller.role !== "admin") throw new Fault("forbidden", reasonText("group_missing"));
 }
 
 /** A manager who could turn the rule off would not be bound by it. */
 function mayWeaken(c: ApiContext, before: Project, after: DeployRule): void {
   if (actsAsAdmin(callerOf(c)) || !isWeaker(before.deploy, after)) return;
-  const message = "may be made weaker by an administrator only: it guards what managers deploy";
-  throw new Fault("forbidden", `The rule for approvals ${message}.`, {
+  const message = reasonText("rule_weaker");
+  throw new Fault("forbidden", reasonText("approval_rule", { fault: message }), {
     fields: [{ field: "deploy", message }],
   });
 }
@@ -327,11 +324,14 @@ async function mayAskFor(
   const allowed = group?.labels ?? held;
   const refused = labels.filter((label) => !allowed.includes(label));
   if (refused.length === 0) return;
+  const named = { labels: refused.join(", "), group: group?.name ?? "" };
   const message =
     group === null
-      ? `must not add ${refused.join(", ")}: only an administrator may add labels to a project without a group`
-      : `must not have ${refused.join(", ")}: the group ${group.name} may use ${allowed.join(", ") || "no labels"}; an administrator can allow more under Groups`;
-  throw new Fault("invalid", "The project may not use these labels.", {
+      ? reasonText("labels_no_group", named)
+      : allowed.length === 0
+        ? reasonText("labels_none_of_group", named)
+        : reasonText("labels_of_group", { ...named, allowed: allowed.join(", ") });
+  throw new Fault("invalid", reasonText("labels_refused"), {
     fields: [{ field: "labels", message }],
   });
 }

@@ -10,6 +10,7 @@ import {
 import type { Caller } from "../../model/permission.ts";
 import type { PushCodes } from "../../push/admission/own-codes.ts";
 import { targetTypes } from "../../push/message/message.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
 import type { PushOperations } from "../push-operations.ts";
 import { audit, callerOf } from "./context.ts";
@@ -92,7 +93,7 @@ const publish = route("post", "/push/publish", {
         }),
       }).refine(namesItsTarget, {
         path: ["target"],
-        error: "is required: the user or the channel that the message is for",
+        error: reasonText("target_required"),
         // Also if other fields are wrong, so that all mistakes are reported at once.
         when: ({ value }) => typeof value === "object" && value !== null,
       }),
@@ -116,7 +117,7 @@ const disconnect = route("post", "/push/disconnect", {
     body: jsonBody(
       strict({ userId: userId.optional(), connectionId: text(256, 1).optional() }).refine(
         (body) => (body.userId === undefined) !== (body.connectionId === undefined),
-        "must name either userId or connectionId",
+        reasonText("one_of_two"),
       ),
     ),
   },
@@ -199,8 +200,8 @@ export function pushApi({ codes, operations, consoleAccess }: Omit<PushDeps, "hi
 /** The console treats messages on these channels as live updates of the deploy service. */
 function refuseConsoleChannel({ targetType, target }: { targetType: string; target: string }): void {
   if (targetType !== "channel" || !isConsoleChannel(target)) return;
-  throw new Fault("invalid", "Channels private-project-… belong to the console; use another name.", {
-    fields: [{ field: "target", message: "must not start with private-project-" }],
+  throw new Fault("invalid", reasonText("console_channel"), {
+    fields: [{ field: "target", message: reasonText("starts_with", { beginning: "private-project-" }) }],
   });
 }
 
@@ -213,20 +214,17 @@ function namesItsTarget({ targetType, target }: { targetType?: unknown; target?:
 function nameFor(caller: Caller, asked: string | undefined): string {
   const name = asked ?? caller.username;
   if (isConsoleUser(name))
-    throw new Fault("invalid", `User ids that start with ${consoleUserPrefix} belong to the console.`, {
-      fields: [{ field: "userId", message: `must not start with ${consoleUserPrefix}` }],
+    throw new Fault("invalid", reasonText("console_user", { beginning: consoleUserPrefix }), {
+      fields: [{ field: "userId", message: reasonText("starts_with", { beginning: consoleUserPrefix }) }],
     });
   if (name !== caller.username && !actsAsAdmin(caller))
-    throw new Fault(
-      "forbidden",
-      'You may make codes for yourself; for somebody else only an admin may, with a token of the scope "admin".',
-    );
+    throw new Fault("forbidden", reasonText("codes_for_others"));
   return name;
 }
 
 async function verdictOf(codes: PushCodes, code: string, asksTemporary: boolean) {
   const identity = await codes.redeem({ code, asksTemporary, address: "", origin: null });
-  if (identity === null) throw new Fault("unauthenticated", "The code is unknown, used or expired.");
+  if (identity === null) throw new Fault("unauthenticated", reasonText("code_unknown"));
   return {
     userId: identity.userId,
     temporary: identity.isTemporary,

@@ -1,9 +1,9 @@
 import type { TraceStep } from "../../model/delivery.ts";
+import { allTexts } from "../../reason/all-texts.ts";
 import { type ReasonCode, reasonParts } from "../../reason/reason.ts";
-import { reasonTexts } from "../../reason/reason-texts.ts";
 import { z } from "./shape.ts";
 
-const code = z.enum(Object.keys(reasonTexts) as [ReasonCode, ...ReasonCode[]]);
+const code = z.enum(Object.keys(allTexts) as [ReasonCode, ...ReasonCode[]]);
 const inner = z.object({ code, values: z.record(z.string(), z.string()) });
 
 /** The sentences of a reason by code and values, for translation. */

@@ -1,6 +1,7 @@
 import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
@@ -99,7 +100,8 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
     .openapi(moveProject, async (c) => {
       const project = projectOf(c);
       const { runnerId } = c.req.valid("json");
-      if (runnerId !== null) found(await store.runners.byId(runnerId), `runner ${runnerId}`);
+      if (runnerId !== null)
+        found(await store.runners.byId(runnerId), reasonText("none", { noun: "runner", id: runnerId }));
       await store.projects.setLive(project.id, { homeRunnerId: runnerId });
       await auditProject(c, "project.move", project, { from: project.homeRunnerId, to: runnerId });
       return c.json({ homeRunnerId: runnerId }, 200);

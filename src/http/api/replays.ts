@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryKeeper, DeliveryPlace } from "../../model/delivery.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { type BulkReplay, maxReplayed, maxScanned } from "../../webhook/bulk-replay.ts";
 import type { Replays } from "../../webhook/replay.ts";
 import { type ApiContext, audit, callerOf } from "./context.ts";
@@ -54,7 +55,7 @@ const replayDeliveries = route("post", "/webhooks/deliveries/replay", {
         filter: strict({ ...deliveryFilter, projectId: id.optional(), groupId: id.optional() }).default({}),
         after: z
           .string()
-          .regex(/^\d{1,16}-\d{1,16}$/, "must be the `next` of the call before")
+          .regex(/^\d{1,16}-\d{1,16}$/, reasonText("next_invalid"))
           .nullable()
           .optional(),
       }),
@@ -123,7 +124,10 @@ export function replaysApi({ deliveries, replays }: { deliveries: DeliveryKeeper
     .openapi(replayDelivery, async (c) => {
       const { id: deliveryId } = c.req.valid("param");
       const { force } = c.req.valid("json");
-      const delivery = found(await deliveries.byId(deliveryId), `delivery ${deliveryId}`);
+      const delivery = found(
+        await deliveries.byId(deliveryId),
+        reasonText("none", { noun: "delivery", id: deliveryId }),
+      );
       const answer = await replays.replay(delivery, force, callerOf(c).username);
       await auditReplay(c, delivery, { force, deliveryId: answer.body.deliveryId });
       return c.json(...triggered(answer));

@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
 import { presetNames } from "../../set-up/presets.ts";
 import { type ApiContext, callerOf } from "./context.ts";
@@ -65,5 +66,5 @@ async function mayAddProjects(c: ApiContext): Promise<void> {
   const groups = (await c.var.permissions.visibleGroupIds(caller)) ?? [];
   const permissionOn = await c.var.permissions.permissionsOn("group", caller);
   if (groups.some((id) => permissionOn(id) === "manage")) return;
-  throw new Fault("forbidden", "Only administrators and managers of a group may add projects.");
+  throw new Fault("forbidden", reasonText("managers_only"));
 }

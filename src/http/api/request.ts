@@ -10,6 +10,7 @@ import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { identify } from "../auth.ts";
 import { clientAddressOf, isHttps, type Networks } from "../client-address.ts";
 import { faultResponse, thrownResponse } from "../respond.ts";
@@ -94,16 +95,15 @@ export function answerFaults(app: OpenAPIHono<ApiEnv>, log: Log): void {
   });
   app.notFound((c) =>
     faultResponse(
-      new Fault("not_found", `There is no ${c.req.method} ${c.req.path}; /docs lists what there is.`),
+      new Fault("not_found", reasonText("no_endpoint", { method: c.req.method, path: c.req.path })),
     ),
   );
 }
 
 /** Errors of the framework as faults. */
 function faultOf(thrown: HTTPException): Fault {
-  if (thrown.status === 415)
-    return new Fault("unsupported_type", "Send the body as content-type: application/json.");
-  return new Fault("malformed", "The body is not JSON.");
+  if (thrown.status === 415) return new Fault("unsupported_type", reasonText("body_type"));
+  return new Fault("malformed", reasonText("body_not_json"));
 }
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

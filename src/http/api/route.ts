@@ -3,10 +3,12 @@ import { createMiddleware } from "hono/factory";
 import type { Needed } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
 import type { TokenScope } from "../../model/user.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { isUnsafe } from "../auth.ts";
 import type { ApiContext, ApiEnv } from "./context.ts";
 import { invalidInput } from "./field-faults.ts";
 import { anonymousLimits, knownCallerLimits, readJsonBody } from "./json-body.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { maxId } from "./scalars.ts";
 import { z } from "./shape.ts";
 
@@ -100,7 +102,7 @@ function guard(
 function refuseCondition(c: ApiContext): void {
   const condition = c.req.header("if-match");
   if (condition === undefined || condition.trim() === "*" || !isUnsafe(c.req.method)) return;
-  throw new Fault("changed_meanwhile", "This resource has no revision; omit the header If-Match.");
+  throw new Fault("changed_meanwhile", reasonText("no_revision"));
 }
 
 async function admit(c: ApiContext, access: Access, scope: TokenScope): Promise<void> {
@@ -130,11 +132,13 @@ const errorShape = z
     error: z.object({
       code: z.string().openapi({ example: "invalid" }),
       message: z.string().openapi({ example: "The body is not right: name is required." }),
+      messageParts: reasonPartsShape,
       fields: z
         .array(
           z.object({
             field: z.string().openapi({ example: "name" }),
             message: z.string().openapi({ example: "is required" }),
+            messageParts: reasonPartsShape,
           }),
         )
         .optional(),
@@ -163,7 +167,7 @@ function faultResponses(access: Access, hasInput: boolean, own: Record<number, s
 }
 
 /** Throws 404 if the thing is missing. */
-export function found<T>(thing: T | null | undefined, name: string): T {
-  if (thing === null || thing === undefined) throw new Fault("not_found", `There is no ${name}.`);
+export function found<T>(thing: T | null | undefined, sentence: string): T {
+  if (thing === null || thing === undefined) throw new Fault("not_found", sentence);
   return thing;
 }

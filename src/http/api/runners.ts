@@ -5,6 +5,7 @@ import { differencesOf } from "../../model/audit.ts";
 import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
@@ -173,19 +174,20 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
   const { runners, groups } = store;
   /** `lastSeen` is a time of the store's clock, which may differ from the system clock. */
   const write = (runner: Runner) => runnerJson(runner, store.now().getTime());
-  const byId = async (id: number) => found(await runners.byId(id), `runner ${id}`);
+  const byId = async (id: number) =>
+    found(await runners.byId(id), reasonText("none", { noun: "runner", id }));
   const remoteById = async (id: number) => {
     const runner = await byId(id);
     if (!runner.local) return runner;
-    throw new Fault("conflict", "The local runner belongs to the server; see the setting runner.enabled.");
+    throw new Fault("conflict", reasonText("local_runner"));
   };
 
   const mustExist = async (ids: number[]) => {
     const known = await groups.list({ ids }, { page: 1, pageSize: 200 });
     const missing = ids.filter((id) => !known.items.some((group) => group.id === id));
     if (missing.length > 0)
-      throw new Fault("invalid", `There is no group ${missing.join(", ")}.`, {
-        fields: [{ field: "groupIds", message: `has no group ${missing.join(", ")}` }],
+      throw new Fault("invalid", reasonText("none", { noun: "group", id: missing.join(", ") }), {
+        fields: [{ field: "groupIds", message: reasonText("no_such_group", { ids: missing.join(", ") }) }],
       });
   };
 
@@ -232,7 +234,10 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
     .openapi(resetToken, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       const token = newToken("runner");
-      const runner = found(await runners.update(id, { tokenHash: hashToken(token) }), `runner ${id}`);
+      const runner = found(
+        await runners.update(id, { tokenHash: hashToken(token) }),
+        reasonText("none", { noun: "runner", id }),
+      );
       await audit(c, { action: "runner.reset-token", subject: `runner ${name}` });
       return c.json({ ...write(runner), token }, 200);
     })

@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Samples } from "../../sample/sample.ts";
 import { auditProject, projectOf } from "./context.ts";
 import { newApi, routesOf } from "./route.ts";
@@ -37,8 +38,7 @@ export function samplesApi(samples: Samples) {
     })
     .openapi(deleteSample, async (c) => {
       const project = projectOf(c);
-      if (!project.sample)
-        throw new Fault("conflict", `${project.name} is no sample; delete it as a project.`);
+      if (!project.sample) throw new Fault("conflict", reasonText("no_sample", { name: project.name }));
       await samples.remove(project);
       await auditProject(c, "sample.delete", project);
       return c.body(null, 204);

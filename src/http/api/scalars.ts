@@ -1,4 +1,5 @@
 import { isSafeRef, toFullRef } from "../../model/git/git-ref.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { z } from "./shape.ts";
 
 /** Text of at most `max` characters that every database can hold: no NUL, no half characters. */
@@ -7,24 +8,18 @@ export function text(max: number, min = 0) {
     .string()
     .min(min)
     .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), "has characters that are no text");
+    .refine((value) => value.isWellFormed() && !value.includes("\0"), reasonText("not_text"));
 }
 
 /** A name: one line without surrounding white space. */
 export const name = text(100, 1)
-  .refine(
-    (value) => value === value.trim() && !/\p{Cc}/u.test(value),
-    "must be one line without spaces around it",
-  )
+  .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), reasonText("not_one_line"))
   .openapi({ example: "shop" });
 
 /** A branch or tag that may be passed to git, full or short. */
 export const gitRef = z
   .string()
-  .refine(
-    (ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)),
-    "must be a branch or tag name by git's rules, such as main or refs/tags/v1",
-  )
+  .refine((ref) => isSafeRef(ref) && isSafeRef(toFullRef(ref)), reasonText("ref_invalid"))
   .openapi({ example: "main" });
 
 export const permission = z
@@ -61,7 +56,7 @@ export const time = z.iso.datetime().openapi({ example: "2026-01-31T09:30:00.000
 
 /** A time in a body: ISO 8601 with its zone. */
 export const bodyTime = z.iso
-  .datetime({ offset: true, error: "must be an ISO 8601 time such as 2027-01-31T00:00:00Z" })
+  .datetime({ offset: true, error: reasonText("time_invalid") })
   .openapi({ example: "2027-01-31T00:00:00Z" });
 
 /** A date, or a time with its zone; without one it would depend on the server. */
@@ -75,7 +70,7 @@ export const queryTime = z
     if (!Number.isNaN(at.getTime())) return at;
     context.addIssue({
       code: "custom",
-      message: "must be an ISO 8601 time (2026-01-31T09:30:00Z) or milliseconds since the epoch",
+      message: reasonText("query_time_invalid"),
     });
     return z.NEVER;
   })

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Page, PageRequest } from "../../model/page.ts";
 import { nearest } from "../../nearest.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { maxFields } from "./field-faults.ts";
 
 /** The forms of requests and responses that every noun shares. Import `z` from here: it can describe itself for OpenAPI. */
@@ -23,8 +24,10 @@ export function strict<S extends z.core.$ZodLooseShape>(shape: S) {
 
 function unknownField(name: string, known: string[]): string {
   const meant = nearest(name, known);
-  if (meant) return `is no field here; did you mean ${meant}?`;
-  return known.length > 0 ? `is no field here; known are ${known.join(", ")}` : "is no field here";
+  if (meant) return reasonText("field_meant", { meant });
+  return known.length > 0
+    ? reasonText("field_known", { known: known.join(", ") })
+    : reasonText("field_unknown");
 }
 
 /** Keeps page × pageSize within the integers of the databases. */

@@ -1,4 +1,5 @@
 import { defaultSettleSeconds, type StartRules } from "../../model/project.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { text } from "./scalars.ts";
 import { z } from "./shape.ts";
 
@@ -15,10 +16,7 @@ const settleSeconds = z.number().int().min(0).max(maxSettleSeconds).openapi({
 });
 
 const log = text(500)
-  .refine(
-    (path) => !path.startsWith("/") && !path.split("/").includes(".."),
-    "must be a file in the folder of the stage, such as log/production.log",
-  )
+  .refine((path) => !path.startsWith("/") && !path.split("/").includes(".."), reasonText("log_outside"))
   .openapi({ description: "Log file of the service; its first minute is shown with the task." });
 
 const switchScript = text(maxScript).openapi({

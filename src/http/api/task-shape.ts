@@ -1,6 +1,7 @@
 import { isCommit } from "../../model/git/git-ref.ts";
 import { taskStates } from "../../model/task.ts";
 import { eventNames } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { approvalShape } from "./approval-shape.ts";
 import { reasonPartsShape } from "./reason-shape.ts";
 import { id, time } from "./scalars.ts";
@@ -17,11 +18,9 @@ const actions = {
 
 export const actionsShape = z.object(actions).nullable();
 
-export const actionsBody = strict(actions)
-  .refine(leavesAStage, "must leave a stage to run: turn on build, deploy or start")
-  .openapi("Actions", {
-    description: "Missing booleans mean true; `fromStage` drops the stages before it.",
-  });
+export const actionsBody = strict(actions).refine(leavesAStage, reasonText("no_stage")).openapi("Actions", {
+  description: "Missing booleans mean true; `fromStage` drops the stages before it.",
+});
 
 function leavesAStage(asked: NonNullable<z.infer<typeof actionsShape>>): boolean {
   const stages = stageName.options;
@@ -31,7 +30,7 @@ function leavesAStage(asked: NonNullable<z.infer<typeof actionsShape>>): boolean
 
 export const wholeCommit = z
   .string()
-  .refine(isCommit, "must be a whole commit hash of 40 or 64 hex digits")
+  .refine(isCommit, reasonText("commit_hash"))
   .openapi({ example: "e9d71f5ee7c92d6dc9e92ffdad17b8bd49418f98" });
 
 const taskStage = z.object({

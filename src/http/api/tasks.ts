@@ -4,6 +4,7 @@ import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
 import { isFinished, type Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Approvals } from "../../task/approval/approvals.ts";
 import { hostLinksOf } from "../../task/host-links.ts";
 import type { ManualTasks } from "../../task/manual-tasks.ts";
@@ -144,7 +145,6 @@ export interface TasksDeps {
 export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDays }: TasksDeps) {
   const { tasks } = store;
   /** Deliveries and reruns may name a task that is gone: who follows them learns why. */
-  const kept = retentionDays > 0 ? `; finished tasks are kept for ${retentionDays} days` : "";
 
   /** Data that all queued tasks of a page share is read once, so that a page costs about as much as one task. */
   async function writtenAll(page: Task[]): Promise<TaskJson[]> {
@@ -194,12 +194,15 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     permission: Permission,
   ): Promise<{ task: Task; project: Project }> {
     // A task that is not there and one of an invisible project look the same.
-    const name = `task ${id} that you may see${kept}`;
-    const task = found(await tasks.byId(id), name);
+    const missing =
+      retentionDays > 0
+        ? reasonText("none_visible_kept", { noun: "task", id, days: retentionDays })
+        : reasonText("none_visible", { noun: "task", id });
+    const task = found(await tasks.byId(id), missing);
     const project = await c.var.permissions
       .authorizeProject(callerOf(c), permission, task.projectId)
       .catch((fault: unknown) => {
-        if (fault instanceof Fault && fault.code === "not_found") return found<Project>(null, name);
+        if (fault instanceof Fault && fault.code === "not_found") return found<Project>(null, missing);
         throw fault;
       });
     return { task, project };

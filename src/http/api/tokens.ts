@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
 import type { ApiToken } from "../../model/user.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
 import { audit, callerOf } from "./context.ts";
@@ -63,7 +64,7 @@ const createToken = (clock: Clock) =>
             .default(["read"])
             .transform((scopes) => [...new Set(scopes)]),
           expiresAt: bodyTime
-            .refine((at) => Date.parse(at) > clock.now(), "must lie in the future")
+            .refine((at) => Date.parse(at) > clock.now(), reasonText("time_past"))
             .nullable()
             .default(null),
         }),
@@ -95,7 +96,7 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const caller = callerOf(c);
       const { userId, ...query } = c.req.valid("query");
       if (userId !== undefined && userId !== caller.userId && !actsAsAdmin(caller))
-        throw new Fault("forbidden", "Only administrators may list the tokens of others.");
+        throw new Fault("forbidden", reasonText("admins_only_tokens"));
       const owner = userId ?? (actsAsAdmin(caller) ? undefined : caller.userId);
       const page = await apiTokens.list(owner === undefined ? {} : { userId: owner }, query);
       return c.json(listJson(page, tokenJson), 200);
@@ -127,7 +128,7 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const { id } = c.req.valid("param");
       const token = await apiTokens.byId(id);
       const isOurs = token !== null && (token.userId === caller.userId || actsAsAdmin(caller));
-      const { name, userId } = found(isOurs ? token : null, `token ${id} of yours`);
+      const { name, userId } = found(isOurs ? token : null, reasonText("no_own_token", { id }));
       await apiTokens.delete(id);
       c.var.consoleAccess.sessionEnded(userId);
       await audit(c, { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } });

@@ -3,6 +3,7 @@ import type { Passwords } from "../../account/password.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { audit, auditEntry } from "./context.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
@@ -73,7 +74,7 @@ const updateUser = route("patch", "/users/{id}", {
         keepTokens: keepTokens.optional(),
       }).refine(({ password, keepTokens }) => keepTokens === undefined || password !== undefined, {
         path: ["keepTokens"],
-        message: "needs a new password",
+        message: reasonText("keep_tokens_alone"),
       }),
     ),
   },
@@ -121,11 +122,17 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(getUser, async (c) => {
       const { id } = c.req.valid("param");
-      return c.json(withTag(c, userJson(found(await store.users.byId(id), `user ${id}`))), 200);
+      return c.json(
+        withTag(c, userJson(found(await store.users.byId(id), reasonText("none", { noun: "user", id })))),
+        200,
+      );
     })
     .openapi(findUser, async (c) => {
       const asked = c.req.valid("param").username;
-      const { id, username } = found(await store.users.byUsername(asked), `user ${asked}`);
+      const { id, username } = found(
+        await store.users.byUsername(asked),
+        reasonText("none", { noun: "user", id: asked }),
+      );
       return c.json({ id, username }, 200);
     })
     .openapi(updateUser, async (c) => {
@@ -154,7 +161,7 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     })
     .openapi(endSessions, async (c) => {
       const { id } = c.req.valid("param");
-      const user = found(await store.users.byId(id), `user ${id}`);
+      const user = found(await store.users.byId(id), reasonText("none", { noun: "user", id }));
       const ended = await store.sessions.deleteOfUser(id);
       c.var.consoleAccess.sessionEnded(id);
       await audit(c, { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } });

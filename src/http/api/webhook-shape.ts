@@ -7,6 +7,7 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
@@ -23,8 +24,8 @@ const maxPatternLength = 256;
 const isNotBlank = (value: string) => value === "" || value.trim() !== "";
 
 const glob = text(maxPatternLength, 1)
-  .refine(isNotBlank, "must not be blank")
-  .refine((value) => !/[^\P{Cc}\0]/u.test(value), "must have no control characters")
+  .refine(isNotBlank, reasonText("blank"))
+  .refine((value) => !/[^\P{Cc}\0]/u.test(value), reasonText("control_characters"))
   .openapi({ example: "release/**" });
 
 const globs = z.array(glob).max(maxPatterns).openapi({
@@ -44,10 +45,10 @@ const reservedHeaders = [
 
 const headerName = text(64)
   .refine((value) => value.trim() === "" || /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value.trim()), {
-    message: "must be the name of a header: letters, digits and -",
+    message: reasonText("header_name_letters"),
   })
   .refine((value) => !reservedHeaders.includes(value.trim().toLowerCase()), {
-    message: `must be none of ${reservedHeaders.join(", ")}`,
+    message: reasonText("header_reserved", { headers: reservedHeaders.join(", ") }),
   })
   .openapi({
     description: `Blank: ${webhookDefaults.secretHeader}. None of ${reservedHeaders.join(", ")}: those are the server's own, or stand in records.`,
@@ -55,14 +56,14 @@ const headerName = text(64)
 
 const queryName = text(64)
   .refine((value) => value.trim() === "" || /^[\w.~-]+$/.test(value.trim()), {
-    message: "must be the name of a query parameter: letters, digits, . _ ~ -",
+    message: reasonText("parameter_name"),
   })
   .openapi({ description: `Blank: ${webhookDefaults.secretQuery}.` });
 
 const actions = actionsBody.transform(onlyGiven).nullable();
 
 const secret = text(1024)
-  .refine(isNotBlank, "must not be blank")
+  .refine(isNotBlank, reasonText("blank"))
   .openapi({ description: "Empty or null keeps the stored one. Never returned." });
 
 /** What GET answers and PUT does not take: sent back unchanged by clients that save what they read. */

@@ -3,6 +3,7 @@ import { eventJson } from "../../model/event-json.ts";
 import type { Project } from "../../model/project.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { WebhookConfig } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { refuseIfChanged } from "../../revision.ts";
 import type { Secrets } from "../../secrets.ts";
 import { changedConfig, secretFormats, type WebhookManagement } from "../../webhook/management.ts";
@@ -163,7 +164,7 @@ const askWhatIf = route("post", "/projects/{id}/webhook/what-if", {
 });
 
 function headerName() {
-  return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be the name of a header");
+  return text(100, 1).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, reasonText("header_name"));
 }
 
 export interface WebhookDeps {

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { reasonText } from "../../reason/reason.ts";
 
 export interface GitUrlRules {
   /** Allow addresses other than https and ssh (tasks.allowLocalRepositories). */
@@ -15,15 +16,15 @@ const scpForm = /^(?:[A-Za-z0-9_][\w.-]*@)?[A-Za-z0-9][\w.-]*:(?!\/\/)[^-\s:][^\
  * address as an option, a helper program (`ext::`) or a path when it looks like one, so only known forms pass.
  */
 export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
-  if (url === "" || url.length > maxLength) return `must have 1 to ${maxLength} characters`;
-  if (/[\s\p{Cc}\\]/u.test(url)) return "must not have spaces, backslashes or control characters";
-  if (url.startsWith("-")) return "must not start with a dash";
-  if (url.includes("::")) return "must not name a transport helper (::)";
+  if (url === "" || url.length > maxLength) return reasonText("characters_between", { limit: maxLength });
+  if (/[\s\p{Cc}\\]/u.test(url)) return reasonText("url_characters");
+  if (url.startsWith("-")) return reasonText("url_dash");
+  if (url.includes("::")) return reasonText("url_helper");
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
   if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return null;
   // Git decodes the path of a file:// address, which could lead out of the allowed folder.
-  if (scheme === "file" && url.includes("%")) return "must be a plain path without %";
+  if (scheme === "file" && url.includes("%")) return reasonText("url_percent");
   return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
 }
 
@@ -32,24 +33,22 @@ const localSchemes = [...networkSchemes, "http", "git"];
 
 function urlFault(url: string, scheme: string, rules: GitUrlRules): string | null {
   const allowed = rules.allowLocal ? localSchemes : networkSchemes;
-  if (!allowed.includes(scheme)) return `must start with https:// or ssh://${hint(rules)}`;
-  if (!URL.canParse(url)) return "is no URL";
-  if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return "must not have % ? or # before its path";
+  if (!allowed.includes(scheme)) return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
+  if (!URL.canParse(url)) return reasonText("url_invalid");
+  if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return reasonText("url_before_path");
   const { hostname, username, password } = new URL(url);
-  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return "has no usable host";
-  if (password !== "" || (username !== "" && scheme !== "ssh"))
-    return "must not carry a user or password; store it with PUT /api/projects/<id>/credential";
+  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return reasonText("url_host");
+  if (password !== "" || (username !== "" && scheme !== "ssh")) return reasonText("url_password");
   return null;
 }
 
 function localFault(path: string, rules: GitUrlRules): string | null {
-  if (!path.startsWith("/"))
-    return `must be an https or ssh address such as https://git.example.com/shop.git${hint(rules)}`;
+  if (!path.startsWith("/")) return reasonText(rules.allowLocal ? "url_form" : "url_form_local");
   if (posix.normalize(path) !== path.replace(/\/$/, "") && posix.normalize(path) !== path)
-    return "must be a plain path without . or .. in it";
+    return reasonText("url_dots");
   if (rules.allowLocal || path.startsWith(`${posix.normalize(rules.samplesDir).replace(/\/$/, "")}/`))
     return null;
-  return `must start with https:// or ssh://${hint(rules)}`;
+  return reasonText(rules.allowLocal ? "url_scheme" : "url_scheme_local");
 }
 
 const defaultPorts: Record<string, string> = { https: "443", http: "80", ssh: "22", git: "9418" };
@@ -83,10 +82,4 @@ export function gitAddressOf(url: string): GitAddress | null {
 export function gitOriginOf(url: string): string {
   const address = gitAddressOf(url);
   return address === null ? "file://" : `${address.scheme}://${address.host}:${address.port}`;
-}
-
-function hint(rules: GitUrlRules): string {
-  return rules.allowLocal
-    ? ""
-    : "; for other addresses set tasks.allowLocalRepositories: true in slipway.yaml and restart the server";
 }

@@ -1,3 +1,5 @@
+import { reasonText } from "../../reason/reason.ts";
+
 const pem = /^-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----\s+([\s\S]+?)-----END \1PRIVATE KEY-----$/;
 const openSshMagic = "openssh-key-v1\0";
 
@@ -7,10 +9,10 @@ const openSshMagic = "openssh-key-v1\0";
  */
 export function sshKeyFault(privateKey: string): string | null {
   const [, kind = "", content = ""] = pem.exec(privateKey.trim()) ?? [];
-  if (content === "") return "must be a whole private key in PEM or OpenSSH form, from BEGIN to END";
+  if (content === "") return reasonText("key_form");
   const cipher = kind === "OPENSSH " ? openSshCipher(content) : pemCipher(kind + content);
-  if (cipher === null) return "is damaged or cut off; give the whole file";
-  if (cipher !== "none") return "is protected by a passphrase; give one without (ssh-keygen -p removes it)";
+  if (cipher === null) return reasonText("key_damaged");
+  if (cipher !== "none") return reasonText("key_passphrase");
   return null;
 }
 

@@ -3,6 +3,7 @@ import { alreadyPublished, type Bus } from "../../bus/bus.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { Hub } from "../fanout/hub.ts";
 import { type BroadcastMessage, isLongerThan, maxIdLength, orderingKey } from "../message/message.ts";
 import { type PublishRefusal, type PublishRequest, refusal } from "../message/publish-request.ts";
@@ -202,7 +203,7 @@ export class Publisher {
 }
 
 function tooLarge(maxMessageBytes: number): Fault {
-  return new Fault("too_large", `data is larger than ${maxMessageBytes} bytes (push.max-message-bytes).`);
+  return new Fault("too_large", reasonText("data_over", { bytes: maxMessageBytes }));
 }
 
 function tooManyDeferred(): Fault {

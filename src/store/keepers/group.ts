@@ -1,4 +1,5 @@
 import type { Group, GroupKeeper } from "../../model/group.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { pageOf } from "../query/page.ts";
 import { json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -12,7 +13,7 @@ const shape = rowShape<Group, "groups">({
 
 export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
   const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, { duplicate: `A group named ${name} already exists.` });
+    orFault(dialect, work, { duplicate: reasonText("exists", { noun: "group", name: name ?? "" }) });
 
   return {
     async create(group) {
@@ -63,7 +64,9 @@ export function buildGroupKeeper({ db, dialect }: Scope): GroupKeeper {
         .insertInto("group_members")
         .values({ group_id: id, user_id: userId, permission })
         .onConflict((conflict) => conflict.columns(["group_id", "user_id"]).doUpdateSet({ permission }));
-      await orFault(dialect, insert.execute(), { missing: `Group ${id} or user ${userId} does not exist.` });
+      await orFault(dialect, insert.execute(), {
+        missing: reasonText("gone_group_or_user", { id, user: userId }),
+      });
     },
     async removeMember(id, userId) {
       const result = await db

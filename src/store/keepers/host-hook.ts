@@ -1,4 +1,5 @@
 import type { HostHook, HostHookKeeper } from "../../model/host/host-hook.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
@@ -24,7 +25,7 @@ export function buildHostHookKeeper({ db, dialect }: Scope): HostHookKeeper {
         .insertInto("host_hooks")
         .values(row)
         .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
-      const gone = { missing: "The project or the token was deleted meanwhile." };
+      const gone = { missing: reasonText("gone_project_or_token") };
       await orFault(dialect, insert.execute(), gone);
     },
     async saveCheck({ projectId, hookId, tokenId }, found) {

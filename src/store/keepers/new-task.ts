@@ -1,5 +1,6 @@
 import type { Insertable } from "kysely";
 import type { NewTask, Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import type { TaskTable } from "../query/schema.ts";
 import { taskShape } from "./task-shape.ts";
@@ -36,5 +37,5 @@ export const insertTask = fixedQuery(newTaskColumns, (db, row: Insertable<TaskTa
 );
 
 export function noProject({ projectId }: NewTask): { missing: string } {
-  return { missing: `Project ${projectId} does not exist.` };
+  return { missing: reasonText("gone_project", { id: projectId }) };
 }

@@ -1,4 +1,5 @@
 import { includes, type Permission, type PermissionKeeper } from "../../model/permission.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { orFault, type Scope } from "../query/scope.ts";
 
 export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper {
@@ -122,7 +123,7 @@ export function buildPermissionKeeper({ db, dialect }: Scope): PermissionKeeper 
         .values({ project_id: projectId, user_id: userId, permission })
         .onConflict((conflict) => conflict.columns(["project_id", "user_id"]).doUpdateSet({ permission }));
       await orFault(dialect, insert.execute(), {
-        missing: `Project ${projectId} or user ${userId} does not exist.`,
+        missing: reasonText("gone_project_or_user", { id: projectId, user: userId }),
       });
     },
     async removeProjectMember(projectId, userId) {

@@ -3,6 +3,7 @@ import { noApproval } from "../../model/approval/deploy-rule.ts";
 import { plainExecution } from "../../model/execution.ts";
 import type { ProjectKeeper } from "../../model/project.ts";
 import { needsOf } from "../../model/release.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { containsText, likePattern } from "../query/like-pattern.ts";
 import { pageOf } from "../query/page.ts";
@@ -36,8 +37,8 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
   const { db, dialect } = scope;
   const named = <T>(name: string | undefined, work: Promise<T>) =>
     orFault(dialect, work, {
-      duplicate: `A project named ${name} already exists.`,
-      missing: "The group of the project does not exist.",
+      duplicate: reasonText("exists", { noun: "project", name: name ?? "" }),
+      missing: reasonText("gone_group"),
     });
 
   return {
@@ -116,7 +117,7 @@ export function buildProjectKeeper(scope: Scope): ProjectKeeper {
         .insertInto("project_secrets")
         .values({ project_id: id, name, ciphertext })
         .onConflict((conflict) => conflict.columns(["project_id", "name"]).doUpdateSet({ ciphertext }));
-      await orFault(dialect, insert.execute(), { missing: `Project ${id} does not exist.` });
+      await orFault(dialect, insert.execute(), { missing: reasonText("gone_project", { id }) });
     },
     async deleteSecret(id, name) {
       const result = await db

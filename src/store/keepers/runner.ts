@@ -1,4 +1,5 @@
 import type { Runner, RunnerKeeper } from "../../model/runner.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { pageOf } from "../query/page.ts";
 import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
 import { orFault, type Scope } from "../query/scope.ts";
@@ -36,7 +37,7 @@ const nothingTold = {
 
 export function buildRunnerKeeper({ db, dialect }: Scope): RunnerKeeper {
   const named = <T>(name: string | undefined, work: Promise<T>) =>
-    orFault(dialect, work, { duplicate: `A runner named ${name} already exists.` });
+    orFault(dialect, work, { duplicate: reasonText("exists", { noun: "runner", name: name ?? "" }) });
 
   return {
     async create(runner) {

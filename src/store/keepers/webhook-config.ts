@@ -1,4 +1,5 @@
 import type { WebhookConfig, WebhookConfigKeeper } from "../../model/webhook-config.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { fixedQuery } from "../query/fixed-query.ts";
 import { flag, json, optional, plain, rowShape, time } from "../query/row.ts";
@@ -94,8 +95,8 @@ async function save({ db, dialect }: Scope, config: WebhookConfig): Promise<void
     .values(row)
     .onConflict((conflict) => conflict.column("project_id").doUpdateSet(row));
   await orFault(dialect, insert.execute(), {
-    duplicate: "The key of this webhook belongs to another project.",
-    missing: `Project ${config.projectId} does not exist.`,
+    duplicate: reasonText("key_taken"),
+    missing: reasonText("gone_project", { id: config.projectId }),
   });
   const formerKey = before?.key ?? null;
   if (formerKey === null || formerKey === config.key) return;

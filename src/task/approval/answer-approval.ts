@@ -22,10 +22,10 @@ export const answerApproval = operation(
   async (keepers, answer: Answer): Promise<DecidedTask> => {
     const { id, isApproved, username, isAdmin, comment, consoleUrl } = answer;
     const task = await keepers.tasks.byId(id);
-    if (!task) throw new Fault("not_found", `There is no task ${id}.`);
+    if (!task) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
     const { approval } = task;
     if (task.state !== "waiting" || approval === null)
-      throw new Fault("conflict", `Task ${id} does not wait for an approval: it is ${task.state}.`);
+      throw new Fault("conflict", reasonText("not_waiting", { id, state: task.state }));
     const now = keepers.now();
     const answered = { ...approval, by: username, at: now.toISOString(), comment };
     const said = comment.replaceAll(/\s+/g, " ").trim();
@@ -41,7 +41,7 @@ export const answerApproval = operation(
           reason: answerText("rejected", username, said),
           approval: { ...answered, state: "rejected" },
         });
-    if (!decided) throw new Fault("conflict", `Task ${id} was answered by somebody else.`);
+    if (!decided) throw new Fault("conflict", reasonText("answered", { id }));
     return decided;
   },
 );
@@ -59,23 +59,15 @@ async function mayApprove(
   { username, isAdmin }: Pick<Answer, "username" | "isAdmin">,
 ): Promise<void> {
   const project = await keepers.projects.byId(task.projectId);
-  if (!project) throw new Fault("not_found", "The project was deleted meanwhile.");
+  if (!project) throw new Fault("not_found", reasonText("project_gone"));
   const mayNot = approval.notByPusher || project.deploy.notByPusher;
   if (mayNot && pushersOf(task).includes(username.toLowerCase()))
-    throw new Fault(
-      "forbidden",
-      "The person who pushed or started a task may not approve it (deploy.notByPusher); ask another manager.",
-    );
-  if (mayNot && !isAdmin && isPusherUnknown(task))
-    throw new Fault(
-      "forbidden",
-      "It is not known who pushed this commit, so only an administrator may approve it (deploy.notByPusher).",
-    );
+    throw new Fault("forbidden", reasonText("own_push"));
+  if (mayNot && !isAdmin && isPusherUnknown(task)) throw new Fault("forbidden", reasonText("pusher_unknown"));
   if (isExpired(approval, keepers.now()))
-    throw new Fault("conflict", `The request of task ${task.id} has expired; run the task again.`);
+    throw new Fault("conflict", reasonText("request_expired", { id: task.id }));
   const newer = await newerDeploy(keepers, task);
-  if (newer !== null)
-    throw new Fault("conflict", `Task ${newer} has deployed a newer commit; run task ${task.id} again.`);
+  if (newer !== null) throw new Fault("conflict", reasonText("newer_deployed", { newer, id: task.id }));
 }
 
 /** Cancels requests that nobody answered in time, and those that a newer deploy has overtaken. */

@@ -2,6 +2,7 @@ import { Fault } from "../../errors.ts";
 import type { NotifyTarget, ProjectSecret } from "../../model/project.ts";
 import { targetSecretName } from "../../model/sealed.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { randomToken, type Secrets } from "../../secrets.ts";
 import { chatAddressFault, signedFormats } from "./chat-request.ts";
 import {
@@ -47,18 +48,13 @@ export function changeTargets(
   sent.forEach((target, index) => {
     const before = heldBy(target, free, addresses);
     if (before) free.delete(before);
-    if (target.id !== undefined && before === undefined)
-      refuse(index, "id", `names no target of the project: leave it out to add one`);
+    if (target.id !== undefined && before === undefined) refuse(index, "id", reasonText("target_unknown"));
     const address = changedAddressOf(target, before && addresses.get(before.id), index);
     const format = target.format ?? before?.format ?? "slipway";
     const fault = chatAddressFault(format, address.url);
     if (fault !== null) refuse(index, "url", fault);
     if (target.secret && !signedFormats.includes(format))
-      refuse(
-        index,
-        "secret",
-        `is for ${signedFormats.join(" and ")}; the format ${format} has no signing secret`,
-      );
+      refuse(index, "secret", reasonText("target_secret", { formats: signedFormats.join(" and "), format }));
     const secret = signedFormats.includes(format) ? address.secret : null;
     const id = before?.id ?? newTargetId();
     changed.addresses.set(id, { url: address.url, secret });
@@ -92,13 +88,9 @@ function changedAddressOf(
 ): TargetAddress {
   const isKept = url === undefined || isShortened(url);
   if (isKept && held === undefined)
-    return refuse(
-      index,
-      "url",
-      url === undefined ? "is required" : "is the shortened form that reads show; send the whole address",
-    );
+    return refuse(index, "url", url === undefined ? reasonText("required") : reasonText("target_shortened"));
   if (url !== undefined && isShortened(url) && held && shownAddress(held.url) !== url)
-    return refuse(index, "url", "is the shortened form of another address; send the whole address");
+    return refuse(index, "url", reasonText("target_shortened_other"));
   return {
     url: isKept ? (held?.url ?? "") : url,
     secret: secret === undefined ? (held?.secret ?? null) : secret || null,
@@ -106,7 +98,7 @@ function changedAddressOf(
 }
 
 function refuse(index: number, field: string, message: string): never {
-  throw new Fault("invalid", `notify.${index}.${field} ${message}.`, {
+  throw new Fault("invalid", reasonText("target_refused", { field: `${index}.${field}`, fault: message }), {
     fields: [{ field: `notify.${index}.${field}`, message }],
   });
 }

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isObject, parseJson } from "../../json.ts";
 import type { NotifyFormat } from "../../model/project.ts";
+import { reasonText } from "../../reason/reason.ts";
 import type { OutgoingAnswer } from "./guarded-request.ts";
 import type { TargetAddress } from "./target-address.ts";
 
@@ -59,9 +60,7 @@ export function chatAddressFault(format: NotifyFormat, url: string): string | nu
   if (format !== "telegram") return null;
   const { pathname, searchParams } = new URL(url);
   const isRight = pathname.endsWith("/sendMessage") && (searchParams.get("chat_id") ?? "") !== "";
-  return isRight
-    ? null
-    : "must look like https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat> for the format telegram";
+  return isRight ? null : reasonText("telegram_address");
 }
 
 /** Some services answer 200 with an error in the body. Returns the error; null: the message was accepted. */

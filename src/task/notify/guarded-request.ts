@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup } from "node:dns";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
+import { reasonText } from "../../reason/reason.ts";
 import { isInternalAddress } from "./internal-address.ts";
 
 export interface GuardedRequest {
@@ -38,7 +39,7 @@ export function sendGuarded(
 ): Promise<GuardedAnswer> {
   const url = new URL(request.url);
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    return Promise.reject(new ForbiddenAddress(`${url.protocol} is not http or https`));
+    return Promise.reject(new ForbiddenAddress(reasonText("address_not_http", { protocol: url.protocol })));
   const hostname = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(hostname) !== 0 && !options.allowInternal && isInternalAddress(hostname))
     return Promise.reject(forbidden(hostname));
@@ -93,7 +94,5 @@ function checkedLookup(allowInternal: boolean): LookupFunction {
 }
 
 function forbidden(address: string): ForbiddenAddress {
-  return new ForbiddenAddress(
-    `${address} is an internal address; tasks.allowInternalNotifications would allow it`,
-  );
+  return new ForbiddenAddress(reasonText("address_internal", { address }));
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { NotifyTarget, Project } from "../../model/project.ts";
 import { SlidingWindow, wholeSeconds } from "../../rate-limit.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { testNotice } from "./notice.ts";
 import { notificationCall } from "./notifications.ts";
 import type { OutboxOptions } from "./outbox.ts";
@@ -28,7 +29,7 @@ export function buildTestMessages(parts: {
     if (waitMs !== null)
       throw new Fault(
         "too_many",
-        `A project may send ${testsPerMinute} test messages a minute; try again in ${wholeSeconds(waitMs)} s.`,
+        reasonText("test_messages", { limit: testsPerMinute, seconds: wholeSeconds(waitMs) }),
       );
     const context = { now: new Date(parts.clock.now()), consoleUrl: parts.consoleUrl() };
     const call = notificationCall(testNotice(project, username), project, target, context);

@@ -70,8 +70,8 @@ export async function enqueueTask(
 export function stagesFor(project: Pick<Project, "stages">, actions: Actions | null): TaskStage[] {
   const isAsked = (name: StageName) => isStageAsked(actions, name);
   if (!stageNames.some(isAsked))
-    throw new Fault("invalid", "The actions leave no stage to run: turn on build, deploy or start.", {
-      fields: [{ field: "actions", message: "leave no stage to run" }],
+    throw new Fault("invalid", reasonText("actions_empty"), {
+      fields: [{ field: "actions", message: reasonText("no_stage_left") }],
     });
   return stageNames.map((name) => ({
     name,

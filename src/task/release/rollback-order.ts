@@ -3,6 +3,7 @@ import type { Project } from "../../model/project.ts";
 import type { Release } from "../../model/release.ts";
 import type { Keepers } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { stagesFor, type TaskOrder } from "../queue/queue.ts";
 import { liveReleaseId } from "./release-instruction.ts";
 
@@ -30,7 +31,8 @@ export async function rollbackOrder(
     const source = (await keepers.tasks.byId(release.taskId))?.source ?? null;
     return { ...orderOf(release, project), source };
   }
-  if (toTaskId === null) throw new Fault("conflict", `${project.name} has no earlier release to return to.`);
+  if (toTaskId === null)
+    throw new Fault("conflict", reasonText("no_earlier_release", { project: project.name }));
   return orderOfTask(await keepers.tasks.byId(toTaskId), project, toTaskId);
 }
 
@@ -58,10 +60,7 @@ function orderOf(release: Release, project: Project): Omit<RollbackOrder, "sourc
 /** A task of an earlier version: its commit is built with today's scripts. */
 function orderOfTask(task: Task | null, project: Project, id: number): RollbackOrder {
   if (task?.projectId !== project.id || task.state !== "success" || task.commit === null)
-    throw new Fault(
-      "conflict",
-      `Task ${id} is not a successful task of ${project.name}: there is nothing to return to.`,
-    );
+    throw new Fault("conflict", reasonText("not_returnable", { id, project: project.name }));
   const { ref, commit, message, actions, source } = task;
   return { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source };
 }

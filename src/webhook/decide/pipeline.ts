@@ -215,7 +215,7 @@ export function buildPipeline(options: PipelineOptions): Pipeline {
         tips: null,
       };
       const situation = await store.deliveries.situation(requestOf(asked, now));
-      if (situation === null) throw new Fault("not_found", "The project was deleted meanwhile.");
+      if (situation === null) throw new Fault("not_found", reasonText("project_gone"));
       const decision = await decide(store, { ...asked, situation, trace, now });
       return { event: judged.event ?? event, decision };
     },

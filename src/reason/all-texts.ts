@@ -1,0 +1,6 @@
+import { answerTexts } from "./answer-texts.ts";
+import { fieldTexts } from "./field-texts.ts";
+import { reasonTexts } from "./reason-texts.ts";
+
+/** All texts with a stable code. */
+export const allTexts = { ...reasonTexts, ...fieldTexts, ...answerTexts };
