@@ -88,7 +88,10 @@ export function buildLogStream(options: LogStreamOptions) {
         for (const line of lines) addCapped(stage, line);
       };
       return {
-        write: (chunk) => addAll(splitter.push(masker.push(decoder.decode(chunk, { stream: true })))),
+        write(chunk) {
+          // To read output that is not kept would take the time of other tasks.
+          if (!isFull) addAll(splitter.push(masker.push(decoder.decode(chunk, { stream: true }))));
+        },
         end() {
           addAll(splitter.push(masker.push(decoder.decode()) + masker.end()));
           addAll(splitter.end());

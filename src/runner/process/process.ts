@@ -112,6 +112,12 @@ function firstEnd(exited: Promise<number>, options: RunOptions): Promise<RunResu
   });
 }
 
+/**
+ * A read that finds data at once does not end the turn of the event loop. Without a pause, a script that prints without end
+ * would keep the runner from renewing the leases of all its tasks.
+ */
+const turnMaxMs = 20;
+
 interface Reader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
@@ -121,11 +127,15 @@ interface Reader {
 function drain(reader: Reader, onOutput: (bytes: Uint8Array) => void): { finish(): Promise<boolean> } {
   let lastAt = performance.now();
   const isRead = (async () => {
+    let turnAt = lastAt;
     for (;;) {
       const { done, value } = await reader.read();
       lastAt = performance.now();
       if (value) onOutput(value);
       if (done) return true;
+      if (performance.now() - turnAt < turnMaxMs) continue;
+      await Bun.sleep(0);
+      turnAt = performance.now();
     }
   })();
   return {
