@@ -45,16 +45,24 @@ export class Fault extends Error {
   readonly fields: FieldFault[] | undefined;
   /** Seconds after which a retry can succeed; sent as the Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
+  /** For `unavailable`: the message names no part of this server and is shown. */
+  readonly isShown: boolean;
 
   constructor(
     code: FaultCode,
     message: string,
-    options: { fields?: FieldFault[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      fields?: FieldFault[];
+      retryAfterSeconds?: number;
+      isShown?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fields = options.fields;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.isShown = options.isShown ?? code !== "unavailable";
   }
 }
 

@@ -32,7 +32,7 @@ function withParts<T extends { message: string }>(said: T): T & Translatable {
  * to the log, with the request id.
  */
 export function thrownResponse(thrown: unknown, log: Log, requestId: string): Response {
-  if (thrown instanceof Fault && thrown.code === "unavailable") {
+  if (thrown instanceof Fault && thrown.code === "unavailable" && !thrown.isShown) {
     log.warn({ requestId, error: thrown.message }, "request could not be served");
     const { retryAfterSeconds = 1 } = thrown;
     return faultResponse(new Fault("unavailable", reasonText("unavailable"), { retryAfterSeconds }));

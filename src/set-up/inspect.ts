@@ -71,6 +71,7 @@ export function buildInspections(options: InspectOptions): Inspections {
         throw new Fault("invalid", `The clone URL ${fault}.`, { fields: [{ field: "url", message: fault }] });
       if (running >= maxInspections)
         throw new Fault("unavailable", "Other repositories are being read; try again.", {
+          isShown: true,
           retryAfterSeconds: 3,
         });
       running++;

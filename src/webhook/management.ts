@@ -100,6 +100,7 @@ export function buildWebhookManagement(options: WebhookManagementOptions): Webho
       if (await store.run(saveWebhook, save)) return after;
     }
     throw new Fault("unavailable", "The webhook is being saved by others; try again.", {
+      isShown: true,
       retryAfterSeconds: 1,
     });
   }

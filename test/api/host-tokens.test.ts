@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type HostKind, hostKinds } from "../../src/model/host/host-token.ts";
 import { type ApiServer, startApiServer } from "../support/api-server.ts";
+import { freePort } from "../support/free-port.ts";
 import type { HostService } from "../support/host-services.ts";
 import { buildHostedProjects, type ShownToken } from "../support/hosted-projects.ts";
 
@@ -66,6 +67,30 @@ describe("a token", () => {
     const refused = await postToken(host, "gitea");
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining(other.origin)]);
     expect(other.requests).toEqual([]);
+  });
+
+  test("for a host that does not answer, or is out of order: the answer names the host and the problem", async () => {
+    const url = `http://127.0.0.1:${freePort()}`;
+    const refused = await server.admin.request("POST", "/api/host-tokens", {
+      ...{ kind: "gitea", url, token: "a-token" },
+    });
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringContaining(`${url} could not be called`),
+    ]);
+    const broken = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("maintenance", { status: 502 }),
+    });
+    const away = await server.admin.request("POST", "/api/host-tokens", {
+      ...{ kind: "gitea", url: broken.url.origin, token: "a-token" },
+    });
+    await broken.stop(true);
+    expect([away.status, away.text]).toEqual([
+      503,
+      expect.stringContaining("the server has a problem (502)"),
+    ]);
   });
 
   test("is not sent to an internal address that a name leads to", async () => {

@@ -276,6 +276,7 @@ async function untilUnchanged<T>(change: () => Promise<T | null>): Promise<T> {
     if (done !== null) return done;
   }
   throw new Fault("unavailable", "The project is being changed by others; try again.", {
+    isShown: true,
     retryAfterSeconds: 1,
   });
 }

@@ -105,7 +105,10 @@ export interface UsersDeps {
 export function usersApi({ store, passwords, clock }: UsersDeps) {
   function inTurn<T>(done: T | "timeout"): T {
     if (done !== "timeout") return done;
-    throw new Fault("unavailable", "Users are being changed elsewhere; try again.", { retryAfterSeconds: 1 });
+    throw new Fault("unavailable", "Users are being changed elsewhere; try again.", {
+      isShown: true,
+      retryAfterSeconds: 1,
+    });
   }
 
   return newApi()

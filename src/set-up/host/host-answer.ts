@@ -15,6 +15,7 @@ export function succeeded(answer: HostAnswer, origin: string, what: string): unk
     isTemporary ? "unavailable" : "conflict",
     `${origin} did not ${what}: ${reasonOf(answer)}`,
     {
+      isShown: true,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
       ...(answer.status === 401 ? { fields: [{ field: "token", message: reasonOf(answer) }] } : {}),
     },

@@ -49,7 +49,7 @@ export function hostCall(
     } catch (error) {
       const code = error instanceof ForbiddenAddress ? "invalid" : "unavailable";
       const message = `could not be called: ${redacted(messageOf(error))}`;
-      throw new Fault(code, `${origin} ${message}.`, { fields: [{ field: "url", message }] });
+      throw new Fault(code, `${origin} ${message}.`, { isShown: true, fields: [{ field: "url", message }] });
     }
     const { status, headers: received } = answer;
     return {
