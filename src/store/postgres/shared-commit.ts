@@ -5,6 +5,8 @@ import type { SharedWork, TransactionLock, Transactions } from "./transaction.ts
 const maxTransactions = 2;
 /** Operations in a transaction. */
 const maxTogether = 32;
+/** Fewer operations than this wait for the transaction that runs: one of their own would cost more than it saves. */
+const worthwhileOperations = 8;
 /** More than this are refused; it means that the database does not keep up. */
 const maxWaiting = 10_000;
 
@@ -25,7 +27,7 @@ export function buildSharedCommit({ alone, together }: Transactions) {
 
   function start(): void {
     isScheduled = false;
-    while (waiting.length > 0 && running < maxTransactions) {
+    while (running < maxTransactions && waiting.length >= (running === 0 ? 1 : worthwhileOperations)) {
       const group = waiting.slice(0, maxTogether);
       waiting = waiting.slice(maxTogether);
       running++;

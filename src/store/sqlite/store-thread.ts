@@ -50,8 +50,11 @@ interface SentGroup {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** So many calls are worth a group before the turn of the loop is over: the thread need not wait for it. */
-const eagerCalls = 32;
+/**
+ * A group costs the same for a single call and for many. This many calls are sent at once; fewer wait for the end of the
+ * turn of the event loop, and for the answer to the group that the thread has.
+ */
+const worthwhileCalls = 16;
 const closed = "The database is closed.";
 
 /** A thread with a connection of its own: SQLite blocks the thread that calls it. It starts at the first use. */
@@ -117,7 +120,9 @@ export function buildStoreThread(options: StoreThreadOptions) {
   }
 
   function pump(): void {
-    while (waiting.length > 0 && sent.length < maxGroups) send(waiting.splice(0, maxCalls));
+    const isWorthwhile = () =>
+      waiting.length >= (sent.length === 0 ? 1 : Math.min(worthwhileCalls, maxCalls));
+    while (sent.length < maxGroups && isWorthwhile()) send(waiting.splice(0, maxCalls));
     if (waiting.length === 0 && sent.length === 0) whenIdle?.();
   }
 
@@ -174,7 +179,7 @@ export function buildStoreThread(options: StoreThreadOptions) {
       return new Promise((resolve, reject) => {
         waiting.push({ name, parameters, waitMs: waitMs ?? null, waitUntilMs, slot: null, resolve, reject });
         expiry.at(waitUntilMs);
-        if (waiting.length >= eagerCalls) pump();
+        if (waiting.length >= worthwhileCalls) pump();
         else pumpAfterTurn();
       });
     },
