@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildCli } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/service-process.ts";
+import { freePort } from "../support/free-port.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "slipway-first-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -61,7 +61,7 @@ test("a first start is ready only when admin can sign in", async () => {
   const password = "chosen by the operator";
   const signIns: number[] = [];
   for (let start = 0; start < 4; start++) {
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${freePort()}`;
     const child = Bun.spawn([process.execPath, main, "start", "--server-listen", listen], {
       env: {
         ...process.env,

@@ -6,9 +6,9 @@ import { signInAt } from "../support/api-server.ts";
 import { deployFolder, environmentOf, readCompose } from "../support/compose.ts";
 import { makePostgres } from "../support/databases.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { PushClient } from "../support/push-client.ts";
 import { installPackages } from "../support/service-install.ts";
-import { freePort } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const haproxy = Bun.which("haproxy") ?? ((await installPackages("haproxy")) ? Bun.which("haproxy") : null);
@@ -40,7 +40,7 @@ async function startTopology() {
   };
   const names = ["push-1:8080", "push-2:8080", "deploy:8080", "balancer:8081", "balancer:8080"];
   const addresses = new Map<string, string>();
-  for (const name of names) addresses.set(name, `127.0.0.1:${await freePort()}`);
+  for (const name of names) addresses.set(name, `127.0.0.1:${freePort()}`);
   const addressOf = (name: string) => addresses.get(name) ?? "";
   const elsewhere = (environment: Record<string, string>) =>
     Object.fromEntries(

@@ -9,8 +9,8 @@ import { systemClock } from "../../src/clock.ts";
 import { freshPrefix, kafkaUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { startKafka } from "../support/kafka.ts";
-import { freePort } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const kafkaUrl = await serviceUrl("kafka");
@@ -189,7 +189,7 @@ describe.if(kafkaUrl !== undefined)("Kafka with TLS and SASL", () => {
 
   test("PLAIN and SCRAM work over TLS with a checked certificate; a wrong password or authority is reported", async () => {
     const { certificate, key } = await makeCertificate();
-    const port = await freePort();
+    const port = freePort();
     const service = await startKafka({ port, certificate, key, user: "alice", password: "let-me-in" });
     stops.push(() => service.stop());
     const open = (options: Partial<KafkaOptions>) => {

@@ -10,8 +10,8 @@ import type { Fault } from "../../src/errors.ts";
 import { type BrokerUnderTest, freshPrefix, rabbitmqUnderTest, silentLog } from "../support/buses.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { memoryLimits, type RunningRabbitmq, startRabbitmq } from "../support/rabbitmq.ts";
-import { freePort } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const amqpUrl = await serviceUrl("amqp");
@@ -118,7 +118,7 @@ describe.if(amqpUrl !== undefined)("RabbitMQ", () => {
   });
 
   test("an IPv6 address is connected to, not looked up as a name", async () => {
-    const address = `[::1]:${await freePort()}`;
+    const address = `[::1]:${freePort()}`;
     const bus = rabbitmqUnderTest(`amqp://guest:guest@${address}`).bus({
       prefix: freshPrefix(),
       instanceId: "one",

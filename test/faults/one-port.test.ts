@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { RawSocket } from "../support/raw-socket.ts";
-import { freePort } from "../support/service-process.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");
 const folder = mkdtempSync(join(tmpdir(), "slipway-port-"));
@@ -62,7 +62,7 @@ describe("of two servers on one port the second ends with an error that says wha
   test.each(pairs)(
     "%s, then %s",
     async (one, other) => {
-      const listen = `127.0.0.1:${await freePort()}`;
+      const listen = `127.0.0.1:${freePort()}`;
       await startFirst(one, listen, `http://${listen}`);
       expect(await startSecond(other, listen)).toMatchObject({
         exitCode: 1,
@@ -76,14 +76,14 @@ describe("of two servers on one port the second ends with an error that says wha
   );
 
   test("also if one of them listens on every address", async () => {
-    const port = await freePort();
+    const port = freePort();
     await startFirst("push", `0.0.0.0:${port}`, `http://127.0.0.1:${port}`);
     expect(await startSecond("push", `127.0.0.1:${port}`)).toMatchObject({ exitCode: 1 });
   }, 90_000);
 });
 
 test("a server that was killed with open connections can start again on its port at once", async () => {
-  const listen = `127.0.0.1:${await freePort()}`;
+  const listen = `127.0.0.1:${freePort()}`;
   await startFirst("push", listen, `http://${listen}`);
   const client = new RawSocket(Number(listen.split(":")[1]));
   client.request("GET", "/livez", {});

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import type { PushClient } from "../support/push-client.ts";
-import { freePort } from "../support/service-process.ts";
 import { makeTestUser } from "../support/test-user.ts";
 import { startVerifyService } from "../support/verify-service.ts";
 import { childrenOf, isAlive, startWorkers, type WorkerInstance } from "../support/worker-instance.ts";
@@ -109,7 +109,7 @@ describe("the port of several workers", () => {
   }, 60_000);
 
   test("a wrong setting is reported once, with exit code 2", async () => {
-    const listen = `127.0.0.1:${await freePort()}`;
+    const listen = `127.0.0.1:${freePort()}`;
     const { exitCode, stderr } = await startOther("push", listen, ["--workers", "0"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('push.workers: "0" must be a whole number from 1 to 512, or auto');
@@ -214,7 +214,7 @@ describe("a worker that ends", () => {
 
 describe("a start", () => {
   test("ends with an error when a worker ends before it serves", async () => {
-    const push = spawnOther("push", `127.0.0.1:${await freePort()}`, ["--workers", "2"]);
+    const push = spawnOther("push", `127.0.0.1:${freePort()}`, ["--workers", "2"]);
     await eventually("a worker starts", () => childrenOf(push.pid).length > 0);
     process.kill(childrenOf(push.pid)[0] ?? 0, "SIGKILL");
     const stderr = await new Response(push.stderr).text();
@@ -224,7 +224,7 @@ describe("a start", () => {
   }, 60_000);
 
   test("succeeds when a worker gets no time for some seconds while it loads the client of its queue", async () => {
-    const port = await freePort();
+    const port = freePort();
     const push = spawnOther("push", `127.0.0.1:${port}`, [
       ...["--workers", "2", "--push-cluster-enabled", "true", "--push-queue-url", "kafka://127.0.0.1:1"],
     ]);

@@ -5,8 +5,9 @@ import { systemClock } from "../../src/clock.ts";
 import { type ApiServer, adminPassword, startApiServer } from "../support/api-server.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { startPlainNginx, startShippedCaddy, startShippedNginx } from "../support/reverse-proxies.ts";
-import { freePort, type RunningService } from "../support/service-process.ts";
+import type { RunningService } from "../support/service-process.ts";
 import { serviceUrl } from "../support/services.ts";
 
 const nginx = await serviceUrl("nginx");
@@ -36,7 +37,7 @@ describe.each(shipped)("behind $name with the example of deploy/", ({ executable
 
   beforeAll(async () => {
     if (!executable) return;
-    port = await freePort();
+    port = freePort();
     server = await startServer(`https://localhost:${port}`, ["127.0.0.1/32"]);
     proxy = await start({ executable, upstream: upstreamOf(server), port }, await makeCertificate());
   }, 90_000);
@@ -167,7 +168,7 @@ describe.skipIf(!nginx)(
     let port: number;
 
     beforeAll(async () => {
-      port = await freePort();
+      port = freePort();
       server = await startServer("http://deploy.example.com");
       proxy = await startPlainNginx({ executable: nginx ?? "", upstream: upstreamOf(server), port });
     }, 90_000);

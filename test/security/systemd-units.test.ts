@@ -14,9 +14,9 @@ import { join, resolve } from "node:path";
 import { adminPassword } from "../support/api-server.ts";
 import { deployClient, textOf } from "../support/deploy-server.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { type GitRepository, makeRepository } from "../support/git-repository.ts";
 import { installPackages } from "../support/service-install.ts";
-import { freePort } from "../support/service-process.ts";
 import { makeTestUser, type TestUser } from "../support/test-user.ts";
 
 setDefaultTimeout(120_000);
@@ -107,7 +107,7 @@ describe.skipIf(users.includes(undefined))("their ExecStart lines, run as two re
   });
 
   test("a script deploys to the folder it may write, and cannot read the server's data or the token", async () => {
-    const port = await freePort();
+    const port = freePort();
     const url = `http://127.0.0.1:${port}`;
     const settings = join(folder, "slipway.yaml");
     writeFileSync(settings, `server:\n  listen: 127.0.0.1:${port}\ntasks:\n  allowLocalRepositories: true\n`);

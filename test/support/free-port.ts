@@ -1,7 +1,20 @@
+/** Below the ports that the system gives to outgoing connections, which could take a free one before its program listens. */
+const [lowest, count] = [15_000, 17_000];
+
 /** A port that was free a moment ago, for programs that cannot choose one themselves. */
 export function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const port = lowest + Math.floor(Math.random() * count);
+    if (isFree(port)) return port;
+  }
+  throw new Error(`No free port from ${lowest} to ${lowest + count}.`);
+}
+
+function isFree(port: number): boolean {
+  try {
+    Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { hasDocker, inDocker } from "./docker.ts";
+import { freePort } from "./free-port.ts";
 import { installPackages, progress, run, ServiceUnavailable } from "./service-install.ts";
-import { answers, freePort, launch, type RunningService, serviceFolder } from "./service-process.ts";
+import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 const version = "4.1.0";
 const wayToGetIt =
@@ -23,14 +24,14 @@ export interface SecureListener {
 
 /** A Kafka broker for tests: one node that is also the controller. */
 export async function startKafka(secure?: SecureListener): Promise<RunningService> {
-  const port = await freePort();
+  const port = freePort();
   const url = `kafka://127.0.0.1:${port}`;
   const isReady = () => answers(port, apiVersionsRequest);
   const jars = await findJars();
   if (jars) return startJars(jars, port, url, isReady, secure);
   if (!(await hasDocker())) throw new ServiceUnavailable(wayToGetIt);
   const name = `slipway-kafka-${port}`;
-  const settings = Object.entries(brokerSettings(port, await freePort(), "/var/lib/kafka/data", "0.0.0.0"));
+  const settings = Object.entries(brokerSettings(port, freePort(), "/var/lib/kafka/data", "0.0.0.0"));
   return launch({
     name: "Apache Kafka",
     url,
@@ -99,7 +100,7 @@ async function startJars(
   secure: SecureListener | undefined,
 ): Promise<RunningService> {
   const folder = serviceFolder("kafka");
-  const plain = brokerSettings(port, await freePort(), join(folder, "data"), "127.0.0.1");
+  const plain = brokerSettings(port, freePort(), join(folder, "data"), "127.0.0.1");
   const settings = secure ? { ...plain, ...secureSettings(plain, secure) } : plain;
   const file = join(folder, "server.properties");
   await Bun.write(

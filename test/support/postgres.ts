@@ -2,15 +2,16 @@ import { chownSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { hasDocker, inDocker } from "./docker.ts";
+import { freePort } from "./free-port.ts";
 import { installPackages, progress, run, ServiceUnavailable } from "./service-install.ts";
-import { freePort, launch, type RunningService, serviceFolder } from "./service-process.ts";
+import { launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 const wayToGetIt =
   "PostgreSQL is not installed: install the package `postgresql`, start Docker, or set SLIPWAY_TEST_POSTGRES_URL.";
 
 /** Starts a separate PostgreSQL: the installed one, Debian's package or a container. */
 export async function startPostgres(): Promise<RunningService> {
-  const port = await freePort();
+  const port = freePort();
   const url = `postgres://slipway:slipway@127.0.0.1:${port}/postgres`;
   const binaries = findBinaries() ?? ((await installPackages("postgresql")) ? findBinaries() : undefined);
   if (binaries) return startInstalled(binaries, port, url);

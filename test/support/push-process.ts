@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./eventually.ts";
-import { freePort } from "./service-process.ts";
+import { freePort } from "./free-port.ts";
 
 /** `slipway push` as a separate process, which a test may kill and restart with the same name and address. */
 export interface PushProcess {
@@ -31,7 +31,7 @@ export async function startPushProcess(
   program = main,
 ): Promise<PushProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), `slipway-${name}-`));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${freePort()}`;
   const flags = {
     "server-listen": address,
     "data-dir": dataDir,

@@ -1,15 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasDocker, inDocker } from "./docker.ts";
+import { freePort } from "./free-port.ts";
 import { installPackages, run, ServiceUnavailable } from "./service-install.ts";
-import {
-  answers,
-  endWithUs,
-  freePort,
-  launch,
-  type RunningService,
-  serviceFolder,
-} from "./service-process.ts";
+import { answers, endWithUs, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 const wayToGetIt =
   "RabbitMQ is not installed: install the package `rabbitmq-server`, start Docker, or set SLIPWAY_TEST_AMQP_URL.";
@@ -26,7 +20,7 @@ export const memoryLimits = { ease: "0.9", alarm: "0.000001" };
 
 /** A RabbitMQ node for tests: the installed program, else the Debian package, else a container. */
 export async function startRabbitmq(...settings: string[]): Promise<RunningRabbitmq> {
-  const port = await freePort();
+  const port = freePort();
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const isReady = () => answers(port, protocolHeader);
   const server = findServer() ?? ((await installPackages("rabbitmq-server")) ? findServer() : undefined);
@@ -64,7 +58,7 @@ async function startInstalled(
   settings: string[],
 ): Promise<RunningRabbitmq> {
   const folder = serviceFolder("rabbitmq");
-  const [epmdPort, distributionPort] = [await freePort(), await freePort()];
+  const [epmdPort, distributionPort] = [freePort(), freePort()];
   await Bun.write(
     join(folder, "rabbitmq.conf"),
     [

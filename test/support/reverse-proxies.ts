@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Certificate } from "./certificate.ts";
+import { freePort } from "./free-port.ts";
 import { installPackages, ServiceUnavailable } from "./service-install.ts";
-import { answers, freePort, launch, type RunningService, serviceFolder } from "./service-process.ts";
+import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 /** The path of a reverse proxy; each test starts it itself. */
 export const findNginx = () => findProxy("nginx", "nginx-light", "SLIPWAY_TEST_NGINX");
@@ -37,7 +38,7 @@ export async function startShippedNginx(
   await Bun.write(join(folder, "key.pem"), key);
   const example = (await Bun.file(join(deployFolder, "nginx.conf")).text())
     .replaceAll(/^ *listen \[::\].*$/gm, "")
-    .replace("listen 80;", `listen 127.0.0.1:${await freePort()};`)
+    .replace("listen 80;", `listen 127.0.0.1:${freePort()};`)
     .replace("listen 443 ssl;", `listen ${setup.port} ssl;`)
     .replace(/ssl_certificate .*;/, `ssl_certificate ${folder}/certificate.pem;`)
     .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${folder}/key.pem;`)

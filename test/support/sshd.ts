@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { installPackages, run, ServiceUnavailable } from "./service-install.ts";
-import { answers, freePort, launch, type RunningService, serviceFolder } from "./service-process.ts";
+import { answers, launch, type RunningService, serviceFolder } from "./service-process.ts";
 
 /** An SSH server on loopback that accepts one key for the user of this process. */
 export interface Sshd extends RunningService {
@@ -36,7 +37,7 @@ export async function makeSshKey(file: string, passphrase = ""): Promise<string>
 
 export async function startSshd(executable: string): Promise<Sshd> {
   const folder = serviceFolder("sshd");
-  const port = await freePort();
+  const port = freePort();
   const file = (name: string) => join(folder, name);
   await makeSshKey(file("host"));
   const userKey = await makeSshKey(file("user"));

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../support/service-process.ts";
+import { freePort } from "../../support/free-port.ts";
 import { Api } from "../load/api.ts";
 import { type Violation, violation } from "../reconciler/violation.ts";
 import { until } from "../setups/part.ts";
@@ -67,7 +67,7 @@ const firstStart: FaultKind = {
   about: "a new installation is killed while it starts for the first time; at readiness its admin signs in",
   targets: ({ setup }) => (setup === "sqlite" ? ["new installation"] : []),
   async inject(world, _target, random) {
-    const port = await freePort();
+    const port = freePort();
     const folder = join(world.folder, `new-installation-${port}`);
     const part = extraInstance(world, port, folder);
     const url = `http://127.0.0.1:${port}`;

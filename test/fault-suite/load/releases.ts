@@ -1,4 +1,4 @@
-import { freePort } from "../../support/service-process.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { History, ServiceView } from "../reconciler/history.ts";
 import { until } from "../setups/part.ts";
 import type { StepName, World } from "../setups/world.ts";
@@ -47,7 +47,7 @@ export class Releases {
   /** The fields of a project with a service of its own and a repository of its own. */
   async fieldsOf(plan: Plan, rules: NonNullable<Plan["release"]>): Promise<Record<string, unknown>> {
     const { folder } = this.#world;
-    const port = rules.previous === "stop-first" ? await freePort() : null;
+    const port = rules.previous === "stop-first" ? freePort() : null;
     const service = new ProjectService(folder, this.#record.file, plan.name, port);
     const repository = `release-${slugOf(plan.name)}`;
     this.#releases.set(plan.name, { service, commits: await makeCommits(folder, repository, commitCount) });

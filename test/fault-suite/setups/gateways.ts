@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../support/service-process.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { Link } from "./link.ts";
 import type { Breakable, Instance } from "./part.ts";
@@ -27,7 +27,7 @@ export async function startGateways(around: Surroundings, ways: BrokerWay[]): Pr
   const fronts: Link[] = [];
   for (const [index, way] of ways.entries()) {
     const name = `gateway ${index + 1}`;
-    const port = await freePort();
+    const port = freePort();
     const dataDir = join(around.folder, `gateway-${index + 1}`);
     mkdirSync(dataDir);
     const url = `http://127.0.0.1:${port}`;

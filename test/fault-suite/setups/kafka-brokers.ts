@@ -1,13 +1,8 @@
 import { join } from "node:path";
+import { freePort } from "../../support/free-port.ts";
 import { apiVersionsRequest, clusterId, findJars, javaCommand } from "../../support/kafka.ts";
 import { run, ServiceUnavailable } from "../../support/service-install.ts";
-import {
-  answers,
-  freePort,
-  launch,
-  type RunningService,
-  serviceFolder,
-} from "../../support/service-process.ts";
+import { answers, launch, type RunningService, serviceFolder } from "../../support/service-process.ts";
 
 /** Users of the brokers and of the suite. */
 export const operator = { mechanism: "PLAIN", username: "operator", password: "operator" } as const;
@@ -51,11 +46,11 @@ async function startNode(
   plan: ListenerPlan,
 ): Promise<KafkaNode> {
   const folder = serviceFolder(`kafka-${node}`);
-  const port = await freePort();
+  const port = freePort();
   const gatewayPorts: number[] = [];
   const announced: number[] = [];
   for (let gateway = 1; gateway <= plan.gateways; gateway++) {
-    const own = await freePort();
+    const own = freePort();
     gatewayPorts.push(own);
     announced.push(await plan.announce(gateway, node, own));
   }

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { freePort } from "../../support/free-port.ts";
 import { startPostgres } from "../../support/postgres.ts";
-import { freePort } from "../../support/service-process.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { Link } from "./link.ts";
 import type { Instance } from "./part.ts";
@@ -32,7 +32,7 @@ export async function postgresWorld(around: Surroundings): Promise<World> {
   const instances: Instance[] = [];
   for (const number of [1, 2]) {
     const name = `server ${number}`;
-    const port = await freePort();
+    const port = freePort();
     const dataDir = join(folder, `data-${number}`);
     mkdirSync(dataDir);
     const url = `http://127.0.0.1:${port}`;

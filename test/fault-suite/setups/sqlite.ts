@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../support/service-process.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { mountDisk } from "./disk.ts";
 import { Link } from "./link.ts";
@@ -17,7 +17,7 @@ export async function sqliteWorld(around: Surroundings): Promise<World> {
   const dataDir = join(folder, "data");
   const disk = mountDisk(dataDir);
   mkdirSync(dataDir, { recursive: true });
-  const port = await freePort();
+  const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const front = await Link.open("clients → server", port);
   const server = slipwayPart({

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "../../support/service-process.ts";
+import { freePort } from "../../support/free-port.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { Link } from "./link.ts";
 import { type Part, signalSafely, until } from "./part.ts";
@@ -12,7 +12,7 @@ const workerCount = 3;
 
 /** One gateway with three workers on one port, without a broker. */
 export async function workersWorld(around: Surroundings): Promise<World> {
-  const port = await freePort();
+  const port = freePort();
   const dataDir = join(around.folder, "gateway");
   mkdirSync(dataDir);
   const url = `http://127.0.0.1:${port}`;
