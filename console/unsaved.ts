@@ -1,4 +1,4 @@
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 /** A form whose changes the bar at the bottom of the page saves and discards. */
 export interface UnsavedForm {
@@ -34,9 +34,9 @@ export function hasUnsaved(): boolean {
   return forms.size > 0;
 }
 
-/** While `isUnsaved`, leaving the page needs a confirmation. */
+/** While `isUnsaved`, leaving the page needs a confirmation, from the moment at which the change is visible. */
 export function useUnsaved(isUnsaved: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isUnsaved) return;
     const key = Symbol("form");
     setForm(key, null);
@@ -50,7 +50,7 @@ export function useUnsavedForm({ count, isSaving, save, discard }: UnsavedForm):
   useEffect(() => {
     latest.current = { save, discard };
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (count === 0) return;
     const key = Symbol("form");
     setForm(key, {

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { userPassword } from "../support/api-server.ts";
 import { openConsole, wide } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeRepository } from "../support/git-repository.ts";
 
 const { browser, server } = await setUpConsole();
@@ -123,7 +124,8 @@ test("tasks are filtered by project, state, trigger, author and time, in the add
   const { page, faults, go, close } = await openConsole(browser, server.url);
   await go(`/tasks?projectId=${shop}&state=success&trigger=manual&from=2020-01-01T00:00`);
   await page.getByRole("row").filter({ hasText: "shop" }).first().waitFor();
-  expect(await page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("shop");
+  const chosen = page.getByRole("combobox", { name: "Project" });
+  await eventually("the name of the project is shown", async () => (await chosen.inputValue()) === "shop");
   await go("/tasks?trigger=webhook");
   await page.getByText("No task matches these filters").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { type ConsolePage, openConsole, saveBar, saveForms } from "../support/console-page.ts";
 import { setUpConsole } from "../support/console-setup.ts";
+import { eventually } from "../support/eventually.ts";
 
 let path: string;
 let count = 0;
@@ -75,7 +76,7 @@ test("a reload asks with the browser's own dialog, and only while there are unsa
   page.on("dialog", dismiss);
   await build(page).fill("make");
   await page.evaluate(() => void setTimeout(() => location.reload()));
-  await page.waitForTimeout(700);
+  await eventually("the browser asks", () => asked.length > 0);
   expect(asked).toEqual(["beforeunload"]);
   expect(await build(page).inputValue()).toBe("make");
   await saveForms(page);
@@ -108,14 +109,19 @@ test("every other form asks too: secrets, keys, members, passwords, dialogs, and
     [`${path}/settings/commit-status`, (at) => at.locator("input[type=password]").fill("hush")],
     [`${path}/settings/members`, (at) => at.getByPlaceholder("username").fill("ann")],
     [`${path}/settings/variables`, (at) => at.getByRole("button", { name: "Add a variable" }).click()],
-    [`${path}/webhook`, (at) => at.getByRole("button", { name: "Generate a secret" }).click()],
+    [
+      `${path}/webhook`,
+      async (at) => {
+        await at.getByRole("button", { name: "Generate a secret" }).click();
+        await at.getByText("Copy the secret to your Git host now").waitFor();
+      },
+    ],
     [`${path}/webhook`, (at) => at.getByLabel("Skip keyword").fill("[no]")],
     ["/account", (at) => at.locator("input[type=password]").last().fill("hush")],
   ];
   for (const [address, fill] of forms) {
     await go(address);
     await fill(page);
-    if (address.endsWith("webhook")) await page.waitForTimeout(300);
     await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
     await question(page).getByRole("button", { name: "Leave without saving" }).click();
     await page.getByRole("heading", { name: "API tokens" }).waitFor();
