@@ -72,8 +72,9 @@ export function complainOf(message: string): void {
   show({ message: visible(message), color: "red", autoClose: 12_000 });
 }
 
-function show(notification: NotificationData): void {
-  notifications.show({
+/** Every notification: it covers no action, and its button to close has a name. Returns its id. */
+export function show(notification: NotificationData): string {
+  return notifications.show({
     ...notification,
     withBorder: true,
     position: toastPlace(),

@@ -1,6 +1,7 @@
 import type { InferResponseType } from "hono/client";
 import type { api } from "./api.ts";
 import { placesFor } from "./places.ts";
+import { reasonIn } from "./text/reason-text.ts";
 import { t } from "./text/text.ts";
 import { shortCommit, shortRef } from "./time-text.ts";
 import { visible } from "./visible.ts";
@@ -95,17 +96,17 @@ function thingsOf(found: Found): SearchResult[] {
     ...found.commits.map((task) => taskResult("commits", task, visible(shortCommit(task.commit)))),
     ...found.tasks.map((task) => taskResult("tasks", task, t("search.task", { id: String(task.taskId) }))),
     ...found.deliveries.map(
-      ({ deliveryId, projectName, status, reason }): SearchResult => ({
+      ({ deliveryId, projectName, status, reason, reasonParts }): SearchResult => ({
         kind: "deliveries",
         href: `/deliveries/${deliveryId}`,
         title: t("search.delivery", { id: String(deliveryId) }),
-        detail: `${visible(projectName)} · ${t(`state.${status}`)} · ${visible(reason)}`,
+        detail: `${visible(projectName)} · ${t(`state.${status}`)} · ${reasonIn(reason, reasonParts)}`,
       }),
     ),
     ...found.users.map(
-      ({ username }): SearchResult => ({
+      ({ userId, username }): SearchResult => ({
         kind: "users",
-        href: "/users",
+        href: `/users?user=${userId}`,
         title: visible(username),
         detail: "",
       }),

@@ -1,5 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
+import { show } from "./act.ts";
 import { t } from "./text/text.ts";
 import { visible } from "./visible.ts";
 
@@ -8,7 +9,7 @@ const shownMs = 10_000;
 
 /** A notification about a change that can be undone. */
 export function tellWithUndo(message: string, undo: () => void): void {
-  const id = notifications.show({
+  const id = show({
     message: (
       <Group justify="space-between" wrap="nowrap">
         <span>{visible(message)}</span>
@@ -26,6 +27,5 @@ export function tellWithUndo(message: string, undo: () => void): void {
     ),
     color: "tide",
     autoClose: shownMs,
-    withBorder: true,
   });
 }

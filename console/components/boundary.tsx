@@ -1,33 +1,52 @@
 import { Component, type ReactNode } from "react";
+import { complainOf } from "../act.ts";
 import { messageOf } from "../api.ts";
+import { isLoadFailure, reloadForNewVersion, reloadIfReachable } from "../page-load.ts";
 import { t } from "../text/text.ts";
 import { PageHead, Problem } from "./page.tsx";
 
 interface Failure {
   message: string | null;
+  isLoad: boolean;
 }
 
-/** Keeps the navigation when a page fails to render; another address renders again. */
+/** Keeps the navigation when a page fails to load or to render; another address renders again. */
 export class Boundary extends Component<{ place: string; children: ReactNode }, Failure> {
-  override state: Failure = { message: null };
+  override state: Failure = { message: null, isLoad: false };
 
   static getDerivedStateFromError(thrown: unknown): Failure {
-    return { message: messageOf(thrown) };
+    return { message: messageOf(thrown), isLoad: isLoadFailure(thrown) };
+  }
+
+  override componentDidCatch(thrown: unknown): void {
+    if (isLoadFailure(thrown)) void reloadForNewVersion();
   }
 
   override componentDidUpdate({ place }: { place: string }): void {
-    if (place !== this.props.place && this.state.message !== null) this.setState({ message: null });
+    if (place !== this.props.place && this.state.message !== null)
+      this.setState({ message: null, isLoad: false });
   }
 
   override render(): ReactNode {
-    const { message } = this.state;
+    const { message, isLoad } = this.state;
     if (message === null) return this.props.children;
+    if (!isLoad)
+      return (
+        <>
+          <PageHead title={t("app.pageFailed")} about={t("app.pageFailedHint")} />
+          <Problem title={t("app.pageFailedTitle")} problem={message} onRetry={() => location.reload()} />
+        </>
+      );
     return (
       <>
-        <PageHead title={t("app.pageFailed")} about={t("app.pageFailedHint")} />
-        {/* Only a reload requests a file of the page that could not be loaded. */}
-        <Problem title={t("app.pageFailedTitle")} problem={message} onRetry={() => location.reload()} />
+        <PageHead title={t("app.pageNotLoaded")} />
+        {/* A browser may remember that the file could not be loaded: only a reload requests it again. */}
+        <Problem title={t("words.loadFailed")} problem={t("app.pageNotLoadedHint")} onRetry={retry} />
       </>
     );
   }
+}
+
+async function retry(): Promise<void> {
+  if (!(await reloadIfReachable())) complainOf(t("app.stillUnreachable"));
 }

@@ -1,7 +1,9 @@
 import { Alert } from "@mantine/core";
+import { Fragment } from "react";
 import { Link } from "wouter";
 import { useNotices } from "../notices.ts";
 import { t } from "../text/text.ts";
+import { visible } from "../visible.ts";
 
 /** On every page: the deploys that wait for an approval, among the projects that the user may view. */
 export function WaitingApprovals() {
@@ -12,14 +14,17 @@ export function WaitingApprovals() {
       color="lamp"
       variant="light"
       role="note"
+      className="page-warning"
       aria-label={t("approval.waitingLabel")}
-      title={t("approval.waiting", { count: data.total })}
     >
-      {data.items.map(({ taskId: id }, index) => (
-        <span key={id}>
-          {index > 0 && ", "}
-          <Link href={`/tasks/${id}`}>{t("project.taskLink", { id: String(id) })}</Link>
-        </span>
+      {t("approval.waiting", { count: data.total })}{" "}
+      {data.items.map(({ taskId, projectName }, index) => (
+        <Fragment key={taskId}>
+          {index > 0 && t("words.listSeparator")}
+          <Link href={`/tasks/${taskId}`} className="foreign">
+            {t("approval.waitingTask", { project: visible(projectName), id: String(taskId) })}
+          </Link>
+        </Fragment>
       ))}
     </Alert>
   );

@@ -2,6 +2,7 @@ import { Button, Checkbox, Menu, PasswordInput, Select, TextInput } from "@manti
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAct } from "../act.ts";
+import { idOf, useAddressFilters } from "../address.ts";
 import { answerOf, api } from "../api.ts";
 import { ConfirmButton } from "../components/confirm.tsx";
 import { FormButton, FormModal } from "../components/form-modal.tsx";
@@ -16,10 +17,21 @@ import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
 
 export default function Users() {
-  const query = useListPage(["users"], (page) => answerOf(api.users.$get({ query: { page } })));
+  const [{ user }, change] = useAddressFilters(["user"]);
+  const wanted = idOf(user);
+  const query = useListPage(["users", wanted], async (page) => {
+    if (wanted === null) return answerOf(api.users.$get({ query: { page } }));
+    const one = await answerOf(api.users[":id"].$get({ param: { id: wanted } }));
+    return { items: [one], total: 1, page: 1, pageSize: 1 };
+  });
   return (
     <>
       <PageHead title={t("users.title")} about={t("users.about")}>
+        {wanted !== null && (
+          <Button variant="default" onClick={() => change({ user: "" })}>
+            {t("users.showAll")}
+          </Button>
+        )}
         <AddUser />
       </PageHead>
       <List

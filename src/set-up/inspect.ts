@@ -100,8 +100,10 @@ export function buildInspections(options: InspectOptions): Inspections {
 
 /** Hosts answer "not found" for a private repository, and git asks for a user name that it cannot get. */
 function isAboutCredential(problem: string): boolean {
-  return /authenti|username|password|credential|permission denied|publickey|not found|40[134]|access|denied/i.test(
-    problem,
+  // The address may contain any of these words.
+  const words = problem.replaceAll(/'[^']*'/g, "");
+  return /authenti|username|password|credential|publickey|not found|error: 40[134]|access rights|denied/i.test(
+    words,
   );
 }
 

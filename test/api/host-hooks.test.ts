@@ -204,13 +204,21 @@ test("a self-hosted Git host is recognised by its API, which is not called where
     server.admin.expect<{ provider: string | null }>(200, "POST", "/api/repositories/inspect", { url });
   for (const kind of ["gitea", "gitlab", "github"] as const) {
     const host = startHostService(kind);
-    expect(await inspect(open, host.cloneUrl)).toMatchObject({ provider: kind, name: "shop" });
+    expect(await inspect(open, host.cloneUrl)).toMatchObject({
+      provider: kind,
+      name: "shop",
+      needsCredential: true,
+    });
     host.requests.length = 0;
     expect(await inspect(guarded, host.cloneUrl)).toMatchObject({ provider: null });
     expect(host.requests.filter((request) => request.includes("/api/"))).toEqual([]);
     host.stop();
-    // A host that is down is unknown, and the answer still names the repository.
-    expect(await inspect(open, host.cloneUrl)).toMatchObject({ provider: null, name: "shop" });
+    // A host that is down is unknown, no credential helps, and the answer still names the repository.
+    expect(await inspect(open, host.cloneUrl)).toMatchObject({
+      provider: null,
+      name: "shop",
+      needsCredential: false,
+    });
   }
   // Any site may answer something else at these addresses.
   const site = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(["hello"]) });

@@ -60,12 +60,12 @@ test("a project is added, its stages, environment, secrets and notifications are
   await go("/projects?add=1");
   await page.waitForURL("**/projects/new");
   const form = page.locator("main form");
-  await form.getByLabel("Name").fill("shop");
   await form.getByLabel("Clone URL").fill("ftp://nowhere");
-  await form.getByRole("button", { name: "Add the project" }).click();
+  await form.getByLabel("Clone URL").blur();
   await form.getByText("must start with https:// or ssh://", { exact: false }).first().waitFor();
   await form.getByLabel("Clone URL").fill("https://git.example.com/shop.git");
   await form.getByText("Couldn't read the repository").waitFor();
+  await form.getByRole("button", { name: "Continue without reading the repository" }).click();
   expect(await form.getByLabel(/^Name/).inputValue()).toBe("shop");
   await form.getByRole("button", { name: "Add the project" }).click();
   await page.waitForURL("**/set-up");

@@ -41,6 +41,7 @@ test("a new project opens its stages, with a notice that a run does nothing unti
   await page.getByRole("button", { name: "Add a project" }).first().click();
   const form = page.locator("main form");
   await form.getByLabel("Clone URL").fill("https://git.example.com/fresh.git");
+  await form.getByRole("button", { name: "Continue without reading the repository" }).click();
   await form.getByLabel("Name").fill("fresh");
   await form.getByRole("button", { name: "Add the project" }).click();
   await page.getByRole("link", { name: "Go to the project" }).click();
@@ -79,6 +80,38 @@ test("a page that fails to render shows the error, keeps the navigation, and rec
   await page.unroute(broken);
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("cell", { name: "group.create" }).waitFor();
+  await close();
+}, 60_000);
+
+test("a part of the console that cannot be loaded can be tried again, and a new version of the server is loaded by itself", async () => {
+  const { page, go, close } = await openConsole(browser, server.url);
+  const parts = "**/assets/part-*.js";
+  await go("/");
+  await page.route(parts, (route) => route.abort());
+  await page.route(`${server.url}/`, (route) => route.abort());
+  await page.locator(".side").getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("heading", { name: "This page is not loaded yet" }).waitFor();
+  // Without the server a reload would leave the console.
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("The server can't be reached").waitFor();
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("heading", { name: "API tokens" }).waitFor();
+
+  // The page of the next version names another script, and the files of this one are gone.
+  await go("/");
+  let loads = 0;
+  const index = await (await fetch(server.url)).text();
+  await page.route(parts, (route) => (loads === 0 ? route.fulfill({ status: 404 }) : route.continue()));
+  await page.route(`${server.url}/`, (route) =>
+    route.fulfill({ contentType: "text/html", body: index.replaceAll("/assets/main-", "/assets/main-new-") }),
+  );
+  page.on("request", (request) => {
+    if (request.isNavigationRequest()) loads++;
+  });
+  await page.locator(".side").getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { name: "Audit log" }).waitFor();
+  expect(loads).toBe(1);
   await close();
 }, 60_000);
 

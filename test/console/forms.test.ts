@@ -148,6 +148,8 @@ test("a member is removed after a question, and the removal can be undone", asyn
   await page.getByRole("dialog").getByRole("button", { name: "Remove the member" }).click();
   await page.getByText("The member was removed.").waitFor();
   expect(await members()).toEqual([]);
+  // As every notification: its button to close has a name.
+  await page.getByRole("alert").filter({ hasText: "Undo" }).getByRole("button", { name: "Close" }).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await eventually("the member is back", async () => (await members()).length === 1);
   expect(await members()).toMatchObject([{ username: "ann", permission: "manage" }]);

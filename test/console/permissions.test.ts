@@ -143,8 +143,9 @@ test("the manager of a group can add a project to it; other users have no such b
   await go("/projects");
   await add.click();
   const form = page.locator("main form");
-  await form.getByLabel("Name").fill("app");
   await form.getByLabel("Clone URL").fill("https://git.example.com/app.git");
+  await form.getByRole("button", { name: "Continue without reading the repository" }).click();
+  await form.getByLabel("Name").fill("app");
   const submit = form.getByRole("button", { name: "Add the project" });
   await submit.click();
   await form.getByRole("combobox", { name: "Group" }).click();

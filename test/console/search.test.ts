@@ -35,12 +35,14 @@ test("Ctrl+K and / open the search; the arrows and Enter open a result", async (
   await page.waitForURL(`**/tasks/${task.id}`);
 
   await page.keyboard.press("/");
+  await field.waitFor();
   await page.keyboard.type("runner");
   await page.getByRole("option", { name: "Pages: Runners" }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL("**/runners");
 
   await page.keyboard.press("/");
+  await field.waitFor();
   await page.keyboard.type("nothing like this");
   await page.getByText("Nothing was found for").waitFor();
   await page.keyboard.press("Escape");
@@ -88,6 +90,24 @@ test("letters that are typed before the search is loaded arrive in its field, an
   expect(faults).toEqual([]);
   await close();
 }, 90_000);
+
+test("a user who was found is shown, whatever page of the list has them", async () => {
+  const { page, faults, go, close } = await openConsole(browser, server.url);
+  for (const username of ["ann", "zoe"])
+    await server.admin.expect(201, "POST", "/api/users", { username, password: userPassword });
+  await go("/");
+  await page.keyboard.press("Control+K");
+  await page.getByRole("combobox", { name: "Search" }).waitFor();
+  await page.keyboard.type("zoe");
+  await page.getByRole("option", { name: "Users: zoe" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("cell", { name: "zoe", exact: true }).waitFor();
+  expect(await page.getByRole("cell", { name: "ann", exact: true }).count()).toBe(0);
+  await page.getByRole("button", { name: "Show all users" }).click();
+  await page.getByRole("cell", { name: "ann", exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await close();
+}, 60_000);
 
 test("with the keyboard alone: sign in, search “run shop”, confirm, and watch the deploy", async () => {
   const context = await browser.newContext(wide);

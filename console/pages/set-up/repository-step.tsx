@@ -12,8 +12,8 @@ import {
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { InferResponseType } from "hono/client";
-import { type ReactNode, useEffect } from "react";
-import { answerOf, api } from "../../api.ts";
+import { type ReactNode, useEffect, useState } from "react";
+import { ApiProblem, answerOf, api } from "../../api.ts";
 import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
 import { t } from "../../text/text.ts";
@@ -75,6 +75,9 @@ export function RepositoryStep({
   onSkipped: () => void;
 }) {
   const [url] = useDebouncedValue(urlField.value.trim(), typingMs);
+  /** A text that is no complete address is looked at when the user leaves the field. */
+  const [left, setLeft] = useState("");
+  const isAsked = looksWhole.test(url) || (url !== "" && url === left);
   const inspection = useQuery({
     queryKey: ["inspection", url, credential],
     queryFn: () => {
@@ -83,19 +86,23 @@ export function RepositoryStep({
         api.repositories.inspect.$post({ json: { url, ...(given ? { credential: given } : {}) } }),
       );
     },
-    enabled: looksWhole.test(url),
+    enabled: isAsked,
     placeholderData: keepPreviousData,
     staleTime: 60_000,
     retry: false,
   });
-  const isCurrent = !inspection.isPlaceholderData && looksWhole.test(url);
+  const isCurrent = !inspection.isPlaceholderData && isAsked;
   const found = isCurrent ? inspection.data : undefined;
   useEffect(() => {
     if (found) onInspected(found);
   }, [found, onInspected]);
   const given = JSON.stringify(credentialOf(url, credential));
   // Stays in place while a credential is checked.
-  const latest = looksWhole.test(url) ? inspection.data : undefined;
+  const latest = isAsked ? inspection.data : undefined;
+  const error = isCurrent ? inspection.error : null;
+  const urlError =
+    urlField.error ??
+    (error instanceof ApiProblem && !inspection.isFetching ? error.about("url") : undefined);
   const isUnread = isCurrent && (inspection.isError || (found !== undefined && found.problem !== ""));
   return (
     <Panel title={t("setUp.repository")}>
@@ -112,13 +119,16 @@ export function RepositoryStep({
           spellCheck={false}
           classNames={{ input: "mono" }}
           {...urlField}
+          error={urlError}
+          onBlur={() => setLeft(urlField.value.trim())}
+          onKeyDown={(event) => event.key === "Enter" && setLeft(urlField.value.trim())}
         />
         <div aria-live="polite">
           <State
             isChecking={inspection.isFetching}
             found={found}
             hasCredential={given !== undefined}
-            error={isCurrent ? inspection.error : null}
+            error={urlError === undefined ? error : null}
           />
         </div>
         {latest !== undefined && (latest.needsCredential || given !== undefined) && (

@@ -14,7 +14,8 @@ export const approval = {
   rejectConfirm: "Reject the deploy",
   rejectText: "The task is canceled. Nothing is deployed.",
   rejected: "Task {id} is rejected.",
-  waiting: { one: "A deploy waits for an approval", other: "{count} deploys wait for an approval" },
+  waiting: { one: "A deploy waits for an approval:", other: "{count} deploys wait for an approval:" },
+  waitingTask: "{project} task {id}",
   waitingLabel: "Deploys that wait for an approval",
   requested: "Task {id} of {project} waits for your approval.",
 } as const;

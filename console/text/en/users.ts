@@ -9,6 +9,7 @@ export const users = {
   allowed: "allowed",
   disabled: "disabled",
   since: "Created",
+  showAll: "Show all users",
   add: "Add a user",
   added: "{username} can sign in now.",
   addFailed: "Couldn't add the user",

@@ -9,7 +9,7 @@ export const project: Translated<typeof english> = {
   unnamed: "项目 {id}",
   nameFilter: "名称",
   nameFilterHint: "名称的一部分",
-  allGroups: "所有组",
+  allGroups: "所有群组",
   noMatch: "没有匹配的项目",
   noMatchHint: "请搜索名称的其他部分。",
   column: "项目",

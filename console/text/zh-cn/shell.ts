@@ -16,7 +16,7 @@ export const shell: Translated<typeof english> = {
   deliveries: "投递",
   push: "推送",
   users: "用户",
-  groups: "组",
+  groups: "群组",
   runners: "运行器",
   tokens: "令牌",
   audit: "审计",

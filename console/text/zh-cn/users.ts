@@ -11,6 +11,7 @@ export const users: Translated<typeof english> = {
   allowed: "允许",
   disabled: "已禁用",
   since: "创建时间",
+  showAll: "显示所有用户",
   add: "添加用户",
   added: "{username} 现在可以登录了。",
   addFailed: "无法添加用户",

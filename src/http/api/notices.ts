@@ -18,7 +18,10 @@ export const noticesShape = z
       })
       .openapi({ description: "Enabled webhooks without a secret." }),
     approvals: z
-      .object({ items: z.array(z.object({ taskId: id, projectId: id })), total: z.number().int() })
+      .object({
+        items: z.array(z.object({ taskId: id, projectId: id, projectName: z.string() })),
+        total: z.number().int(),
+      })
       .openapi({ description: "Tasks that wait for an approval." }),
     isolation: z
       .object({ isExposed: z.boolean(), notIsolated: z.array(z.string()) })
@@ -34,7 +37,7 @@ const getNotices = route("get", "/notices", {
   responses: { 200: json("The notices.", noticesShape) },
 });
 
-export type NoticeKeepers = Pick<Keepers, "webhookConfigs" | "tasks" | "runners" | "permissions">;
+export type NoticeKeepers = Pick<Keepers, "webhookConfigs" | "tasks" | "search" | "runners" | "permissions">;
 
 export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
   const caller = callerOf(c);
@@ -43,10 +46,16 @@ export async function noticesFor(c: ApiContext, keepers: NoticeKeepers) {
     page: 1,
     pageSize: maxNamed,
   });
+  const named = await keepers.search.names([...new Set(waiting.items.map(({ projectId }) => projectId))]);
+  const nameOf = new Map(named.map(({ id: projectId, name }) => [projectId, name]));
   return {
     unsignedWebhooks: await keepers.webhookConfigs.unsigned(visibleProjectIds, maxNamed),
     approvals: {
-      items: waiting.items.map(({ id: taskId, projectId }) => ({ taskId, projectId })),
+      items: waiting.items.map(({ id: taskId, projectId }) => ({
+        taskId,
+        projectId,
+        projectName: nameOf.get(projectId) ?? "",
+      })),
       total: waiting.total,
     },
     isolation: actsAsAdmin(caller) ? await isolationOf(keepers) : null,

@@ -2,8 +2,10 @@ import { actsAsAdmin } from "../../account/permissions.ts";
 import type { FoundTask, SearchRequest } from "../../model/console/search.ts";
 import type { DeliverySummary } from "../../model/delivery.ts";
 import type { Keepers } from "../../model/store.ts";
+import { reasonParts } from "../../reason/reason.ts";
 import { callerOf } from "./context.ts";
 import { statusShape } from "./delivery-shape.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { newApi, routesOf } from "./route.ts";
 import { id, maxId, ownPermission, text, time } from "./scalars.ts";
 import { json, onlyGiven, strict, z } from "./shape.ts";
@@ -45,6 +47,7 @@ const searchShape = z
         ref: z.string(),
         commit: z.string(),
         reason: z.string(),
+        reasonParts: reasonPartsShape,
         at: time,
       }),
     ),
@@ -150,6 +153,7 @@ function deliveryJson({
     ref,
     commit,
     reason: reason.slice(0, 300),
+    reasonParts: reasonParts(reason),
     at: created_at.toISOString(),
   };
 }

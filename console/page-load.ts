@@ -1,0 +1,36 @@
+/** A part of the console could not be loaded: the network is away, or the server has another version by now. */
+export function isLoadFailure(thrown: unknown): boolean {
+  // Chromium, Firefox and Safari each have their own words.
+  return (
+    thrown instanceof Error && /dynamically imported module|importing a module script/i.test(thrown.message)
+  );
+}
+
+const entry = /<script type="module" src="([^"]+)"/;
+const reloadedFor = "slipway-reloaded-for";
+
+/** The script that the server's page names now. Null: the server cannot be reached. */
+async function offeredScript(): Promise<string | null> {
+  try {
+    const page = await fetch("/", { cache: "no-store" });
+    return entry.exec(await page.text())?.[1] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Reloads the page if the server has another version. Only once for each version, so that it cannot go on for ever. */
+export async function reloadForNewVersion(): Promise<void> {
+  const offered = await offeredScript();
+  const own = document.querySelector<HTMLScriptElement>("script[type=module]")?.getAttribute("src");
+  if (offered === null || offered === own || sessionStorage.getItem(reloadedFor) === offered) return;
+  sessionStorage.setItem(reloadedFor, offered);
+  location.reload();
+}
+
+/** False: the server cannot be reached. A reload would then replace the console by an error page of the browser. */
+export async function reloadIfReachable(): Promise<boolean> {
+  if ((await offeredScript()) === null) return false;
+  location.reload();
+  return true;
+}
