@@ -35,7 +35,7 @@ function sqlitePlanner(url: string): Planner {
       }[];
       const lines = rows.map((row) => row.detail);
       // Without a condition a table is read from its newest row up to the limit.
-      const isWalk = !sql.includes(" where ");
+      const isWalk = !sql.includes(" where ") || / from "tasks" order by "tasks"\."id" desc limit /.test(sql);
       const scans = isWalk
         ? []
         : lines.filter((line) => /^SCAN (deliveries|tasks|audit|own)\b(?!.* USING)/.test(line));

@@ -14,6 +14,7 @@ import { reasonParts } from "../../reason/reason.ts";
 import { isSideEffect } from "../../task/queue/stages.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import type { GatewayHistory } from "../gateway-history.ts";
+import { RunStatisticsCache } from "../run-statistics.ts";
 import { meJson } from "./auth.ts";
 import { callerOf } from "./context.ts";
 import { deliveryCounts } from "./deliveries.ts";
@@ -27,7 +28,6 @@ const runsShown = 20;
 const deploysShown = 8;
 /** Some successful tasks deploy nothing. */
 const deploysRead = 40;
-const periodMs = 30 * 86_400_000;
 
 const getOverview = route("get", "/overview", {
   summary: "The state of all projects",
@@ -60,20 +60,19 @@ export interface OverviewDeps {
 
 export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps) {
   const { overview, search, deliveries } = keepers;
+  const cache = new RunStatisticsCache(overview, clock);
 
   /** All that the rows of one page need, in a fixed number of queries. */
   async function rowsOf(items: OverviewProject[], permissionOn: (id: number) => Permission) {
     const ids = items.map(({ project }) => project.id);
-    const since = new Date(clock.now() - periodMs);
     const liveIds = items.flatMap(({ project }) => project.liveTaskId ?? []);
-    const [runs, statistics, held, serving] = await Promise.all([
+    const [runs, held, serving] = await Promise.all([
       overview.runs(ids, runsShown),
-      overview.statistics(ids, since, new Date(since.getTime() - periodMs)),
       overview.held(ids),
       overview.serving(liveIds),
     ]);
     const runsOf = Map.groupBy(runs, ({ projectId }) => projectId);
-    const statisticsOf = Map.groupBy(statistics, ({ projectId }) => projectId);
+    const statisticsOf = await cache.of(ids, runsOf);
     const heldOf = Map.groupBy(held, ({ projectId }) => projectId);
     const servingOf = new Map(serving.map((each) => [each.task.id, each]));
     const queued = await queuedTasks(runs, heldOf);

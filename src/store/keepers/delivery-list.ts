@@ -1,8 +1,10 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { DeliveryFilter, DeliveryPlace } from "../../model/delivery.ts";
+import { totalCap } from "../query/page.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
+import { walkNewest } from "./newest-walk.ts";
 
 type Deliveries = SelectQueryBuilder<Schema, "deliveries", object>;
 
@@ -29,26 +31,40 @@ export function matching(scope: Scope, filter: ResolvedFilter): Deliveries {
 /**
  * The newest deliveries that match a filter, at least the first `count`. Where one index cannot return them in order
  * (several projects, or a search over three columns), each part returns its own newest by its index, and only those are
- * sorted, never all matches.
+ * sorted, never all matches. `total` is null if it has to be counted.
  */
-export function newest(scope: Scope, filter: ResolvedFilter, count: number): Deliveries {
-  const { db } = scope;
+export async function newest(
+  scope: Scope,
+  filter: ResolvedFilter,
+  count: number,
+): Promise<{ found: Deliveries; total: number | null }> {
+  const { db, dialect } = scope;
   const { projectIds, search } = filter;
-  const newestIds = (found: Deliveries) =>
-    found.select("deliveries.id").orderBy("created_at", "desc").orderBy("deliveries.id", "desc").limit(count);
+  const newestIds = (found: Deliveries) => inOrder(found).select("deliveries.id").limit(count);
   if (search !== undefined && search !== "") {
     const all = { ...filter, search: "" };
     const [first, ...more] = searched(search).map((isFound) =>
       db.selectFrom(newestIds(matching(scope, all).where(isFound)).as("part")).select("part.id"),
     );
-    if (first === undefined) return matching(scope, filter);
+    if (first === undefined) return { found: matching(scope, filter), total: null };
     const ids = more.reduce((union, part) => union.unionAll(part), first);
-    return db.selectFrom("deliveries").where("deliveries.id", "in", ids);
+    return { found: db.selectFrom("deliveries").where("deliveries.id", "in", ids), total: null };
   }
-  if (projectIds === null || projectIds.length === 1) return matching(scope, filter);
-  return newestOfProjects(scope, "deliveries", projectIds, (isOfProject) =>
-    newestIds(inState(scope, filter).where(isOfProject)),
+  if (projectIds === null || projectIds.length === 1) return { found: matching(scope, filter), total: null };
+  const all = inState(scope, filter);
+  const walked = await walkNewest(scope, "deliveries", inOrder(all), projectIds, count);
+  if (walked !== null) {
+    const found = db.selectFrom("deliveries").where(dialect.isAmong("deliveries.id", walked.ids));
+    return { found, total: walked.isAll ? Math.min(walked.ids.length, totalCap) : null };
+  }
+  const found = newestOfProjects(scope, "deliveries", projectIds, (isOfProject) =>
+    newestIds(all.where(isOfProject)),
   );
+  return { found, total: null };
+}
+
+function inOrder(found: Deliveries): Deliveries {
+  return found.orderBy("created_at", "desc").orderBy("deliveries.id", "desc");
 }
 
 function inState({ db }: Scope, { status, code, from, to, place }: ResolvedFilter): Deliveries {

@@ -32,7 +32,8 @@ export async function scanDeliveries(
   limit: number,
 ): Promise<ScannedDelivery[]> {
   const resolved = await resolve(scope, filter);
-  const rows = await newest(scope, place === null ? resolved : { ...resolved, place }, limit)
+  const { found } = await newest(scope, place === null ? resolved : { ...resolved, place }, limit);
+  const rows = await found
     .select(shape.columns)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")

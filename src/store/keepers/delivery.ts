@@ -51,7 +51,8 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
     async list(filter, request) {
       const { page, pageSize, offset } = sliceOf(request);
       const resolved = await resolve(scope, filter);
-      const rows = await newest(scope, resolved, offset + pageSize)
+      const { found, total } = await newest(scope, resolved, offset + pageSize);
+      const rows = await found
         .select(summaryShape.columns)
         .select(replacedBy)
         .orderBy("created_at", "desc")
@@ -59,14 +60,19 @@ export function buildDeliveryKeeper(scope: Scope): DeliveryKeeper {
         .limit(pageSize)
         .offset(offset)
         .execute();
-      const total = await cappedCount(scope.db, matching(scope, resolved));
       const items = rows.map((row) => ({ ...summaryShape.read(row), replaced_by: row.replaced_by }));
-      return { items, total, page, pageSize };
+      return {
+        items,
+        total: total ?? (await cappedCount(scope.db, matching(scope, resolved))),
+        page,
+        pageSize,
+      };
     },
     async latest(filter, limit, place = null) {
       const count = Math.min(limit, maxPageSize);
       const resolved = await resolve(scope, filter);
-      const rows = await newest(scope, place === null ? resolved : { ...resolved, place }, count)
+      const { found } = await newest(scope, place === null ? resolved : { ...resolved, place }, count);
+      const rows = await found
         .selectAll()
         .select(replacedBy)
         .orderBy("created_at", "desc")

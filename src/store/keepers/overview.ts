@@ -3,6 +3,7 @@ import type { OverviewKeeper, OverviewProject, ProjectCounts } from "../../model
 import { sliceOf } from "../query/page.ts";
 import type { Scope } from "../query/scope.ts";
 import { newestOfProjects } from "./asked-projects.ts";
+import { walkNewest } from "./newest-walk.ts";
 import { runStatistics } from "./overview-statistics.ts";
 import { projectShape } from "./project-shape.ts";
 import { isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
@@ -83,19 +84,22 @@ export function buildOverviewKeeper(scope: Scope): OverviewKeeper {
       });
     },
     async succeeded(visibleProjectIds, count) {
-      const isSuccess = isInState("success");
+      const all = db.selectFrom("tasks").where(isInState("success"));
+      const newest = all.orderBy("tasks.id", "desc");
+      const walked =
+        visibleProjectIds === undefined
+          ? null
+          : await walkNewest(scope, "tasks", newest, visibleProjectIds, count);
+      const ofEach = (projectIds: number[]) =>
+        newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
+          newest.where(isOfProject).select("tasks.id").limit(count),
+        );
       const found =
         visibleProjectIds === undefined
-          ? db.selectFrom("tasks").where(isSuccess)
-          : newestOfProjects(scope, "tasks", visibleProjectIds, (isOfProject) =>
-              db
-                .selectFrom("tasks")
-                .where(isSuccess)
-                .where(isOfProject)
-                .select("tasks.id")
-                .orderBy("tasks.id", "desc")
-                .limit(count),
-            );
+          ? all
+          : walked === null
+            ? ofEach(visibleProjectIds)
+            : db.selectFrom("tasks").where(dialect.isAmong("id", walked.ids));
       const rows = await found.selectAll().orderBy("id", "desc").limit(count).execute();
       return rows.map(taskShape.read);
     },

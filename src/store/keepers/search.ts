@@ -5,6 +5,7 @@ import { containsText, likePattern } from "../query/like-pattern.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 import { newestOfProjects } from "./asked-projects.ts";
+import { walkNewest } from "./newest-walk.ts";
 import { isFinished, isHeld, isInState } from "./task-shape.ts";
 
 /** Messages have no index: only this many of the newest tasks are read. */
@@ -14,6 +15,7 @@ const readPerProject = 50;
 const projectsRead = 200;
 /** Of the tasks that match the first digits of a commit, the newest of this many are found. */
 const commitsRead = 200;
+const commitsMatched = 2000;
 
 const taskColumns = [
   "id",
@@ -68,12 +70,19 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
       const start = request.text.toLowerCase();
       // All that starts so: no digit comes after f, and g does.
       const isCommit = sql<SqlBool>`("commit" >= ${start} and "commit" < ${`${start}g`})`;
+      // The inner limit makes SQLite read by the commit also where it would choose the index by project.
       const of = (isState: Expression<SqlBool>) =>
         db
-          .selectFrom("tasks")
+          .selectFrom((eb) =>
+            eb
+              .selectFrom("tasks")
+              .selectAll()
+              .where(isState)
+              .where(isCommit)
+              .limit(commitsMatched)
+              .as("matched"),
+          )
           .select(taskColumns)
-          .where(isState)
-          .where(isCommit)
           .where(isVisible("project_id", request))
           .limit(commitsRead)
           .execute();
@@ -84,7 +93,8 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
         .map(readTask);
     },
     async tasks(request) {
-      const rows = await recentTasks(scope, request)
+      const recent = await recentTasks(scope, request);
+      const rows = await recent
         .select(taskColumns)
         .where((eb) =>
           eb.and(
@@ -111,12 +121,15 @@ export function buildSearchKeeper(scope: Scope): SearchKeeper {
   };
 }
 
-function recentTasks(scope: Scope, { visibleProjectIds }: SearchRequest): Tasks {
-  const { db } = scope;
+async function recentTasks(scope: Scope, { visibleProjectIds }: SearchRequest): Promise<Tasks> {
+  const { db, dialect } = scope;
+  const newest = db.selectFrom("tasks").orderBy("tasks.id", "desc");
   if (visibleProjectIds === undefined) {
-    const newest = db.selectFrom("tasks").select("tasks.id").orderBy("tasks.id", "desc").limit(tasksRead);
-    return db.selectFrom("tasks").where("tasks.id", "in", db.selectFrom(newest.as("newest")).select("id"));
+    const ids = newest.select("tasks.id").limit(tasksRead).as("newest");
+    return db.selectFrom("tasks").where("tasks.id", "in", db.selectFrom(ids).select("id"));
   }
+  const walked = await walkNewest(scope, "tasks", newest, visibleProjectIds, tasksRead);
+  if (walked !== null) return db.selectFrom("tasks").where(dialect.isAmong("tasks.id", walked.ids));
   return newestOfProjects(scope, "tasks", visibleProjectIds.slice(-projectsRead), (isOfProject) =>
     db
       .selectFrom("tasks")

@@ -5,6 +5,7 @@ import { cappedCount, sliceOf, totalCap } from "../query/page.ts";
 import type { Schema } from "../query/schema.ts";
 import type { Scope } from "../query/scope.ts";
 import { askedProjects, isOfProjects, newestOfProjects } from "./asked-projects.ts";
+import { walkNewest } from "./newest-walk.ts";
 import { isFinished, isHeld, isInState, isQueued, taskShape } from "./task-shape.ts";
 
 type Tasks = SelectQueryBuilder<Schema, "tasks", object>;
@@ -13,15 +14,8 @@ type Tasks = SelectQueryBuilder<Schema, "tasks", object>;
 export async function listTasks(scope: Scope, filter: TaskFilter, request: PageRequest): Promise<Page<Task>> {
   const { page, pageSize, offset } = sliceOf(request);
   const projectIds = await askedProjects(scope, filter);
-  const rows = await newest(scope, filter, projectIds, offset + pageSize)
-    .selectAll()
-    .orderBy("id", "desc")
-    .limit(pageSize)
-    .offset(offset)
-    .execute();
-  let total = 0;
-  for (const part of partsOf(filter))
-    total += await cappedCount(scope.db, matching(scope, filter, projectIds, part));
+  const { found, total } = await newest(scope, filter, projectIds, offset + pageSize);
+  const rows = await found.selectAll().orderBy("id", "desc").limit(pageSize).offset(offset).execute();
   return { items: rows.map(taskShape.read), total: Math.min(total, totalCap), page, pageSize };
 }
 
@@ -36,29 +30,41 @@ function partsOf({ state, ref, author, trigger, from, to }: TaskFilter): (Expres
   return needsIndex ? [[isFinished], [isQueued], [isHeld], [isInState("waiting")]] : [null];
 }
 
-function newest(scope: Scope, filter: TaskFilter, projectIds: number[] | null, count: number): Tasks {
+/** The newest tasks, at least the first `count`, and the number of all. */
+async function newest(
+  scope: Scope,
+  filter: TaskFilter,
+  projectIds: number[] | null,
+  count: number,
+): Promise<{ found: Tasks; total: number }> {
+  const { db, dialect } = scope;
   const parts = partsOf(filter);
   const isOne = projectIds === null || projectIds.length === 1;
-  const [only = null] = parts;
-  if (isOne && parts.length === 1) return matching(scope, filter, projectIds, only);
   const newestIds = (found: Tasks) => inOrder(found, filter).select("tasks.id").limit(count);
-  const { db } = scope;
-  const isNewest = parts.map((part) => {
-    if (!isOne)
-      return newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
-        newestIds(passing(scope, filter, part).where(isOfProject)),
-      ).select("tasks.id");
-    // SQLite takes a limit in a part of a union only as a query of its own.
-    const ids = newestIds(matching(scope, filter, projectIds, part)).as("part");
-    return db
-      .selectFrom("tasks")
-      .where("tasks.id", "in", db.selectFrom(ids).select("part.id"))
-      .select("tasks.id");
-  });
-  const [first, ...more] = isNewest;
-  if (first === undefined) return matching(scope, filter, projectIds, only);
-  const ids = more.reduce((union, part) => union.unionAll(part), first);
-  return db.selectFrom("tasks").where("tasks.id", "in", ids);
+  const isNewest: ReturnType<typeof newestIds>[] = [];
+  let total = 0;
+  for (const part of parts) {
+    const all = matching(scope, filter, projectIds, part);
+    const own = passing(scope, filter, part);
+    const walked = isOne ? null : await walkNewest(scope, "tasks", inOrder(own, filter), projectIds, count);
+    total += walked?.isAll ? walked.ids.length : await cappedCount(db, all);
+    if (isOne && parts.length === 1) return { found: all, total };
+    if (walked !== null)
+      isNewest.push(db.selectFrom("tasks").where(dialect.isAmong("tasks.id", walked.ids)).select("tasks.id"));
+    else if (!isOne)
+      isNewest.push(
+        newestOfProjects(scope, "tasks", projectIds, (isOfProject) =>
+          newestIds(own.where(isOfProject)),
+        ).select("tasks.id"),
+      );
+    else {
+      // SQLite takes a limit in a part of a union only as a query of its own.
+      const ids = db.selectFrom(newestIds(all).as("part")).select("part.id");
+      isNewest.push(db.selectFrom("tasks").where("tasks.id", "in", ids).select("tasks.id"));
+    }
+  }
+  const ids = isNewest.reduce((union, part) => union.unionAll(part));
+  return { found: db.selectFrom("tasks").where("tasks.id", "in", ids), total };
 }
 
 /** With a time alone, the index by time gives the newest; its order is that of the ids. */
