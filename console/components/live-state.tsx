@@ -1,4 +1,5 @@
 import { Tooltip } from "@mantine/core";
+import { connectionReason } from "../connection-reason.ts";
 import { useLiveStatus } from "../live.ts";
 import { t } from "../text/text.ts";
 import { visible } from "../visible.ts";
@@ -6,12 +7,15 @@ import { useNow } from "./moment.tsx";
 
 /** The state of the live connection. Unless it is "Live", the content of the page may be some seconds old. */
 export function LiveState() {
-  const { state, reason, retryAt } = useLiveStatus();
+  const status = useLiveStatus();
+  const { state, retryAt } = status;
   const now = useNow();
   const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - now) / 1000));
   const label = state === "waiting" ? t("live.waiting", { seconds }) : t(`live.${state}`);
   const about =
-    state === "waiting" || state === "closed" ? t(`live.${state}About`, { reason }) : t(`live.${state}About`);
+    state === "waiting" || state === "closed"
+      ? t(`live.${state}About`, { reason: connectionReason(status) })
+      : t(`live.${state}About`);
   return (
     <Tooltip label={visible(about)} multiline w={280} position="right">
       <span

@@ -93,5 +93,10 @@ export const fieldTexts = {
     "must look like https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat> for the format telegram",
   token_other_host: "belongs to {origin}, but the repository is at {other}",
   token_no_host: "belongs to {origin}, but the repository is at no known server",
+  host_kind: "is not the API of this kind of Git host",
+  not_called: "could not be called: {why}",
+  not_https: "must begin with https://",
+  scope_lacking: "of {login} lacks the scope {missing} (it has {scopes})",
+  scope_none: "of {login} lacks the scope {missing} (it has none)",
   deploy_key_ssh: "needs an ssh clone URL; change it in the settings",
 } as const;

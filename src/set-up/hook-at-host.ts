@@ -1,5 +1,6 @@
 import { Fault, messageOf } from "../errors.ts";
 import type { HostHook } from "../model/host/host-hook.ts";
+import { reasonText } from "../reason/reason.ts";
 import { createdId, hasNextPage, idOf, rateLimitSeconds, reasonOf, succeeded } from "./host/host-answer.ts";
 import type { HostAccess, HostRequest, WantedHook } from "./host/host-api.ts";
 import { hostApis } from "./host/host-client.ts";
@@ -65,13 +66,13 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
       const other = await hookWithUrl(access, hook.path, url);
       return definite(
         other === null
-          ? { state: "missing", note: `It is no longer at ${origin}.` }
-          : { state: "changed", note: "It was replaced by another webhook with the same address." },
+          ? { state: "missing", note: reasonText("note_gone", { origin }) }
+          : { state: "changed", note: reasonText("note_replaced") },
       );
     }
     if (answer.status !== 200)
       return unknown(reasonOf(answer), answer.status >= 500 || rateLimitSeconds(answer) !== null);
-    if (idOf(answer.json) === null) return unknown(`${origin} did not answer with a webhook.`, true);
+    if (idOf(answer.json) === null) return unknown(reasonText("note_no_hook", { origin }), true);
     const compared = api.compareHook(answer.json, url);
     if (compared.state !== "ok" || hook.keyId === null) return definite(compared);
     return definite(await examineKey(access, hook.path, hook.keyId));
@@ -83,10 +84,10 @@ export async function examineHook(access: HostAccess, hook: HostHook, url: strin
 async function examineKey({ kind, origin, call }: HostAccess, path: string, keyId: string) {
   const api = hostApis[kind];
   const answer = await call(api.readKey(path, keyId));
-  if (answer.status === 404) return { state: "changed" as const, note: "Its deploy key was deleted." };
+  if (answer.status === 404) return { state: "changed" as const, note: reasonText("note_key_deleted") };
   const key = succeeded(answer, origin, "show the deploy key");
   if (idOf(key) !== null && !api.isReadOnlyKey(key))
-    return { state: "changed" as const, note: "Its deploy key may push." };
+    return { state: "changed" as const, note: reasonText("note_key_pushes") };
   return { state: "ok" as const, note: "" };
 }
 
@@ -104,7 +105,7 @@ export async function putKey(access: HostAccess, path: string, title: string, pu
   try {
     const read = succeeded(await call(api.readKey(path, keyId)), origin, "show the deploy key");
     if (api.isReadOnlyKey(read)) return keyId;
-    throw new Fault("conflict", `${origin} gave the deploy key permission to push; it was deleted again.`);
+    throw new Fault("conflict", reasonText("deploy_key_pushes", { origin }));
   } catch (error) {
     await removeAt(access, path, api.deleteKey(path, keyId));
     throw error;

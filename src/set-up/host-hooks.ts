@@ -5,6 +5,7 @@ import { includes } from "../model/permission.ts";
 import type { GitCredential, Project } from "../model/project.ts";
 import { reservedSecrets, sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import { type RepositoryPlace, repositoryPlaceOf } from "../task/notify/repository-place.ts";
 import type { WebhookManagement } from "../webhook/management.ts";
@@ -92,12 +93,12 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
   /** The token for the daily check, while its owner may manage the project; otherwise the reason. */
   async function accessForCheck({ tokenId, projectId, kind }: HostHook): Promise<HostAccess | string> {
     const token = tokenId === null ? null : await store.hostTokens.byId(tokenId);
-    if (token === null) return "The token was deleted.";
+    if (token === null) return reasonText("note_token_deleted");
     const owner = await store.users.byId(token.userId);
-    if (owner === null || owner.disabled) return "The user of the token is disabled.";
+    if (owner === null || owner.disabled) return reasonText("note_owner_disabled");
     const held = owner.role === "admin" ? "manage" : await store.permissions.ofProject(owner.id, projectId);
-    if (!includes(held, "manage")) return "The user of the token may no longer manage the project.";
-    if (token.kind !== kind) return "The token was replaced by one for another kind of Git host.";
+    if (!includes(held, "manage")) return reasonText("note_owner_permission");
+    if (token.kind !== kind) return reasonText("note_token_kind");
     return tokens.open(token);
   }
 
@@ -105,7 +106,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
   async function accessOf(userId: number, hook: HostHook, what: string): Promise<OpenedToken> {
     const access = await tokens.openForOrigin(userId, hook.kind, hook.origin);
     if (access !== null) return access;
-    throw new Fault("conflict", `To ${what}, store a token of your own for ${hook.origin} first.`);
+    throw new Fault("conflict", reasonText("own_token_needed", { act: what, origin: hook.origin }));
   }
 
   async function connectOnce(
@@ -118,18 +119,14 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     const { path } = placeFor(project, token);
     requireBaseUrl(management);
     if (deployKey && !/^ssh:|^[^/]+@/i.test(project.git.url))
-      throw new Fault("invalid", "A deploy key needs an ssh clone URL.", {
-        fields: [{ field: "deployKey", message: "needs an ssh clone URL; change it in the settings" }],
+      throw new Fault("invalid", reasonText("deploy_key_url"), {
+        fields: [{ field: "deployKey", message: reasonText("deploy_key_ssh") }],
       });
     const stored = await store.hostHooks.ofProject(project.id);
     const former = stored?.origin === token.origin && stored.path === path ? stored : null;
     // Another manager may have changed the clone URL: the token must not be used for a repository that its owner did not see.
     const expected = seenPath ?? stored?.path ?? path;
-    if (expected !== path)
-      throw new Fault(
-        "conflict",
-        `The repository of the project is now ${path}, not ${expected}. Reload the page, and create the webhook there if you want that.`,
-      );
+    if (expected !== path) throw new Fault("conflict", reasonText("repository_moved", { path, expected }));
     const { wanted, undo } = await prepareWebhook(project, token, audited);
     const { kind, origin } = token;
     const put = await putHook(token, path, former?.hookId ?? null, wanted).catch(async (error: unknown) => {
@@ -150,7 +147,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     const keyId = deployKey || hook.keyId !== null ? await ensureKey(token, hook, project) : null;
     const read = await examined({ ...hook, keyId }, token, "");
     if (await store.hostHooks.saveCheck(hook, read)) return read;
-    throw new Fault("conflict", "The webhook or its token was deleted meanwhile.");
+    throw new Fault("conflict", reasonText("hook_gone"));
   }
 
   return {
@@ -162,8 +159,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
       request: ConnectRequest,
       audited: Audited,
     ): Promise<HostHook> {
-      if (connecting.has(project.id))
-        throw new Fault("conflict", "The webhook is being created by another request; try again.");
+      if (connecting.has(project.id)) throw new Fault("conflict", reasonText("hook_in_progress"));
       connecting.add(project.id);
       try {
         return await connectOnce(project, userId, request, audited);
@@ -181,7 +177,7 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
     /** A check that a user asked for, with a token of that user. */
     async checkFor(userId: number, hook: HostHook): Promise<HostHook> {
       const access = hook.tokenId === null ? null : await accessOf(userId, hook, "check the webhook now");
-      const found = await examined(hook, access, "The token was deleted.");
+      const found = await examined(hook, access, reasonText("note_token_deleted"));
       await store.hostHooks.saveCheck(hook, found);
       return found;
     },
@@ -194,11 +190,16 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
         return;
       }
       if (keyFault === null) await store.hostHooks.saveCheck(hook, { ...hook, keyId: null });
-      const faults = [
-        ...(hookFault === null ? [] : [`the webhook: ${hookFault}`]),
-        ...(keyFault === null ? [] : [`the deploy key: ${keyFault}`]),
-      ];
-      throw new Fault("conflict", `Not deleted at ${hook.origin}/${hook.path}: ${faults.join(" And ")}`);
+      const place = `${hook.origin}/${hook.path}`;
+      const both = { place, why: hookFault ?? "", fault: keyFault ?? "" };
+      throw new Fault(
+        "conflict",
+        keyFault === null
+          ? reasonText("hook_not_deleted", both)
+          : hookFault === null
+            ? reasonText("key_not_deleted", both)
+            : reasonText("both_not_deleted", both),
+      );
     },
   };
 }
@@ -213,10 +214,7 @@ async function removeBoth(access: HostAccess, { kind, path, hookId, keyId }: Hos
 
 function requireBaseUrl(management: WebhookManagement): void {
   if (!management.endpointOf({ key: "" }).baseUrlConfigured)
-    throw new Fault(
-      "conflict",
-      "The Git host could not reach this server: set server.baseUrl in slipway.yaml to its public address and restart it.",
-    );
+    throw new Fault("conflict", reasonText("base_url_unset"));
 }
 
 /** The repository, if the token belongs to its server: a token must not be sent to another one. */
@@ -227,6 +225,10 @@ function placeFor({ git }: Project, { origin }: OpenedToken): RepositoryPlace {
     place !== null &&
     (place.origin === origin || (isSsh && new URL(place.origin).hostname === new URL(origin).hostname));
   if (place !== null && isSame && place.path !== "") return place;
-  const message = `belongs to ${origin}, but the repository is at ${place?.origin ?? "no known server"}`;
-  throw new Fault("invalid", `The token ${message}.`, { fields: [{ field: "tokenId", message }] });
+  const message = place
+    ? reasonText("token_other_host", { origin, other: place.origin })
+    : reasonText("token_no_host", { origin });
+  throw new Fault("invalid", reasonText("token_refused", { fault: message }), {
+    fields: [{ field: "tokenId", message }],
+  });
 }

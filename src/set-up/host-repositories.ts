@@ -1,6 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
+import { reasonText } from "../reason/reason.ts";
 import { hasNextPage, idOf, succeeded } from "./host/host-answer.ts";
 import type { HostAccess, HostAnswer, HostRepository } from "./host/host-api.ts";
 import { hostApis } from "./host/host-client.ts";
@@ -87,8 +88,8 @@ function cut({ items, isCut }: FoundRepositories): FoundRepositories {
 }
 
 function wrongKind(origin: string): Fault {
-  const message = "is not the API of this kind of Git host";
-  return new Fault("conflict", `${origin} ${message}; select another kind or check the address.`, {
+  const message = reasonText("host_kind");
+  return new Fault("conflict", reasonText("host_kind_wrong", { origin }), {
     fields: [{ field: "url", message }],
   });
 }

@@ -3,6 +3,7 @@ import { Fault } from "../errors.ts";
 import type { HostKind, HostToken } from "../model/host/host-token.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
+import { reasonText } from "../reason/reason.ts";
 import type { Secrets } from "../secrets.ts";
 import type { HostAccess } from "./host/host-api.ts";
 import { type HostClientOptions, hostApis, hostCall } from "./host/host-client.ts";
@@ -39,7 +40,7 @@ export function buildHostTokens(options: HostTokensOptions) {
   async function ofOwner(userId: number, id: number): Promise<HostToken> {
     const token = await store.hostTokens.byId(id);
     if (token?.userId === userId) return token;
-    throw new Fault("not_found", `You have no host token ${id}.`);
+    throw new Fault("not_found", reasonText("no_host_token", { id }));
   }
 
   return {
@@ -57,17 +58,16 @@ export function buildHostTokens(options: HostTokensOptions) {
     /** The token is stored only if the host accepts it and it has the scopes that are needed. */
     async save(userId: number, kind: HostKind, url: string, token: string): Promise<HostToken> {
       const { origin, protocol, hostname } = new URL(url);
-      if (protocol === "http:" && httpsOnly.includes(hostname))
-        throw refused("url", "must begin with https://");
+      if (protocol === "http:" && httpsOnly.includes(hostname)) throw refused("url", reasonText("not_https"));
       const stored = await store.hostTokens.ofUser(userId);
       if (stored.length >= maxTokensPerUser && !stored.some((each) => each.origin === origin))
-        throw new Fault("conflict", `You have ${maxTokensPerUser} tokens for Git hosts; forget one first.`);
+        throw new Fault("conflict", reasonText("host_tokens_full", { count: maxTokensPerUser }));
       const access = { kind, origin, call: hostCall(options, kind, origin, token) };
       const { answer } = await readHostUser(access);
       const { login, scopes, missing, expiresAt } = await hostApis[kind].tokenFacts(access.call, answer);
       if (missing.length > 0) {
-        const has = scopes?.length ? `it has ${scopes.join(", ")}` : "it has none";
-        throw refused("token", `of ${login} lacks the scope ${missing.join(", ")} (${has})`);
+        const lacking = { login, missing: missing.join(", "), scopes: scopes?.join(", ") ?? "" };
+        throw refused("token", reasonText(scopes?.length ? "scope_lacking" : "scope_none", lacking));
       }
       await repositories.verify(access);
       const saved = await store.hostTokens.save({
@@ -94,5 +94,7 @@ export function buildHostTokens(options: HostTokensOptions) {
 export type HostTokens = ReturnType<typeof buildHostTokens>;
 
 function refused(field: string, message: string): Fault {
-  return new Fault("invalid", `The ${field} ${message}.`, { fields: [{ field, message }] });
+  return new Fault("invalid", reasonText("host_input_refused", { field, fault: message }), {
+    fields: [{ field, message }],
+  });
 }

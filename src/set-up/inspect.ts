@@ -4,6 +4,7 @@ import { openRemote, RemoteError } from "../git/remote.ts";
 import { type GitUrlRules, gitAddressOf, gitUrlFault } from "../model/git/git-url.ts";
 import type { GitCredential } from "../model/project.ts";
 import type { ProviderName } from "../model/webhook-config.ts";
+import { reasonText } from "../reason/reason.ts";
 import { detectHost } from "./host/detect-host.ts";
 import { type Preset, presetsFor, readFiles } from "./presets.ts";
 
@@ -68,7 +69,9 @@ export function buildInspections(options: InspectOptions): Inspections {
     async inspect(url, credential) {
       const fault = gitUrlFault(url, options.gitUrlRules);
       if (fault !== null)
-        throw new Fault("invalid", `The clone URL ${fault}.`, { fields: [{ field: "url", message: fault }] });
+        throw new Fault("invalid", reasonText("clone_url", { fault }), {
+          fields: [{ field: "url", message: fault }],
+        });
       if (running >= maxInspections)
         throw new Fault("unavailable", "Other repositories are being read; try again.", {
           isShown: true,

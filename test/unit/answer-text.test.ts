@@ -5,7 +5,7 @@ import { textWithoutCode } from "../support/coded-text.ts";
 
 const root = join(import.meta.dir, "../..");
 const places =
-  /^src\/(http|account|task|webhook|sample|push|model|store\/keepers|store\/query|git|revision)\b/;
+  /^src\/(http|account|task|webhook|set-up|sample|push|model|store\/keepers|store\/query|git|revision)\b/;
 /** What the console never shows: messages of the start, of commands, and to runners and Git hosts. */
 const elsewhere = [
   "src/account/first-admin.ts",

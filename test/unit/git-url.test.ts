@@ -33,6 +33,7 @@ describe("a clone address", () => {
     ["--upload-pack=touch", "dash"],
     ["ssh://-oProxyCommand=id/x", "host"],
     ["ssh://-x@host/x", "host"],
+    ["ssh://[git.example.com]@evil.example.com/shop.git", "host"],
     ["-oProxyCommand@host:x", "dash"],
     ["https://user:pass@git.example.com/shop.git", "credential"],
     ["https://ghp_token@git.example.com/shop.git", "credential"],

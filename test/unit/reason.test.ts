@@ -28,7 +28,7 @@ function written({ code, values }: { code: ReasonCode; values: ReasonPart["value
 const joined = (parts: ReasonPart[]) => parts.map(written).join(" ");
 
 describe("code and values of a reason", () => {
-  const words: Readonly<Record<string, ReasonCode>> = { noun: "noun_project", act: "host_delete" };
+  const words: Readonly<Record<string, ReasonCode>> = { noun: "noun_project", act: "host_list" };
 
   test.each(codes)("%s is recognised with its values", (code) => {
     const values: ReasonPart["values"] = {};

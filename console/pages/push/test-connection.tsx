@@ -1,8 +1,9 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
-import { type PushMessage, SlipwayPush } from "../../../client/slipway-push.ts";
+import { type PushMessage, type PushProblem, SlipwayPush } from "../../../client/slipway-push.ts";
 import { answerOf, api } from "../../api.ts";
 import { Panel, reachable } from "../../components/page.tsx";
+import { connectionReason } from "../../connection-reason.ts";
 import { t } from "../../text/text.ts";
 import { exactText } from "../../time-text.ts";
 import { visible } from "../../visible.ts";
@@ -39,12 +40,12 @@ export function TestConnection() {
     });
     made.on("status", (status) => {
       setState(status.state);
-      if (status.state === "waiting" || status.state === "closed") write(status.reason, true);
+      if (status.state === "waiting" || status.state === "closed") write(connectionReason(status), true);
     });
     made.on("open", (opened) =>
       write(t("push.connectedAs", { userId: opened.userId, connectionId: opened.connectionId }), true),
     );
-    made.on("problem", (problem) => write(problem.message, true));
+    made.on("problem", (problem) => write(problemText(problem), true));
     made.on("message", (message) => write(textOf(message), false));
     push.current = made;
     made.open();
@@ -96,6 +97,13 @@ export function TestConnection() {
       </section>
     </Panel>
   );
+}
+
+const channelProblems = ["channel_invalid", "channel_not_allowed", "too_many_channels"] as const;
+
+function problemText({ code, message }: PushProblem): string {
+  const known = channelProblems.find((each) => each === code);
+  return known === undefined ? message : t(`push.${known}`);
 }
 
 function textOf({ targetType, target, data }: PushMessage): string {

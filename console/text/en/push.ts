@@ -50,4 +50,7 @@ export const push = {
   arrived: "Received messages",
   nothingArrived: "Connect, then publish a message.",
   connectedAs: "connected as {userId} ({connectionId})",
+  channel_invalid: "A channel name has 1 to 255 bytes and no control characters.",
+  channel_not_allowed: "This connection was not granted the channel.",
+  too_many_channels: "The connection is in too many channels; leave one first.",
 } as const;

@@ -94,5 +94,10 @@ export const field: Translated<typeof fieldTexts> = {
     "在格式 telegram 下必须形如 https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>",
   token_other_host: "属于 {origin}，但仓库位于 {other}",
   token_no_host: "属于 {origin}，但仓库不在任何已知的服务器上",
+  host_kind: "不是此类 Git 平台的 API",
+  not_called: "无法调用：{why}",
+  not_https: "必须以 https:// 开头",
+  scope_lacking: "属于 {login}，缺少权限范围 {missing}（现有 {scopes}）",
+  scope_none: "属于 {login}，缺少权限范围 {missing}（没有任何范围）",
   deploy_key_ssh: "需要 ssh 克隆地址；请在设置中更改",
 };

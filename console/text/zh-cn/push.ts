@@ -50,4 +50,7 @@ export const push: Translated<typeof english> = {
   arrived: "收到的消息",
   nothingArrived: "请先连接，然后发布一条消息。",
   connectedAs: "已以 {userId} 连接（{connectionId}）",
+  channel_invalid: "频道名称须为 1 到 255 字节，且不能含有控制字符。",
+  channel_not_allowed: "此连接无权使用该频道。",
+  too_many_channels: "此连接加入的频道过多；请先离开一个。",
 };

@@ -37,7 +37,9 @@ function urlFault(url: string, scheme: string, rules: GitUrlRules): string | nul
   if (!URL.canParse(url)) return reasonText("url_invalid");
   if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return reasonText("url_before_path");
   const { hostname, username, password } = new URL(url);
-  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return reasonText("url_host");
+  // Git takes brackets before the @ for the host, other programs for the user.
+  if (hostname === "" || hostname.startsWith("-") || /^-|%5B|%5D/i.test(username))
+    return reasonText("url_host");
   if (password !== "" || (username !== "" && scheme !== "ssh")) return reasonText("url_password");
   return null;
 }

@@ -1,3 +1,4 @@
+import { reasonText } from "../../reason/reason.ts";
 import {
   fieldOf,
   firstDifference,
@@ -75,7 +76,7 @@ export const gitee: HostApi = {
   deleteHook: (path, id) => ({ method: "DELETE", path: `/repos/${inUrl(path)}/hooks/${id}` }),
   compareHook: (json, url) =>
     firstDifference([
-      { isWrong: textOf(json, "url") !== url, state: "changed", note: "It has another address." },
+      { isWrong: textOf(json, "url") !== url, state: "changed", note: reasonText("note_address") },
       missingEvents(events.filter((name) => fieldOf(json, name) !== true)),
     ]),
   createKey: (path, title, key) => ({

@@ -1,3 +1,4 @@
+import { reasonText } from "../../reason/reason.ts";
 import {
   dateOf,
   fieldOf,
@@ -88,18 +89,18 @@ export const github: HostApi = {
     const listed = fieldOf(json, "events");
     const names = Array.isArray(listed) ? listed : [];
     return firstDifference([
-      { isWrong: fieldOf(json, "active") !== true, state: "disabled", note: "It is switched off." },
-      { isWrong: textOf(json, "config", "url") !== url, state: "changed", note: "It has another address." },
+      { isWrong: fieldOf(json, "active") !== true, state: "disabled", note: reasonText("note_off") },
+      { isWrong: textOf(json, "config", "url") !== url, state: "changed", note: reasonText("note_address") },
       {
         isWrong: textOf(json, "config", "content_type") !== "json",
         state: "changed",
-        note: "Its content type is not JSON.",
+        note: reasonText("note_type"),
       },
       missingEvents(names.includes("*") ? [] : events.filter((name) => !names.includes(name))),
       {
         isWrong: ["1", 1].includes(fieldOf(json, "config", "insecure_ssl") as string | number),
         state: "changed",
-        note: "It does not verify the certificate of this server.",
+        note: reasonText("note_certificate"),
       },
     ]);
   },

@@ -1,3 +1,4 @@
+import { reasonText } from "../../reason/reason.ts";
 import {
   dateOf,
   fieldOf,
@@ -85,14 +86,14 @@ export const gitlab: HostApi = {
       {
         isWrong: alert === "disabled" || alert === "temporarily_disabled",
         state: "disabled",
-        note: "GitLab switched it off after failed deliveries.",
+        note: reasonText("note_gitlab_off"),
       },
-      { isWrong: textOf(json, "url") !== url, state: "changed", note: "It has another address." },
+      { isWrong: textOf(json, "url") !== url, state: "changed", note: reasonText("note_address") },
       missingEvents(events.filter((name) => fieldOf(json, name) !== true)),
       {
         isWrong: fieldOf(json, "enable_ssl_verification") === false,
         state: "changed",
-        note: "It does not verify the certificate of this server.",
+        note: reasonText("note_certificate"),
       },
     ]);
   },

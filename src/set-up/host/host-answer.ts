@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { fieldOf, type HostAnswer, textOf } from "./host-api.ts";
 
 /** Longer waits are not believed. */
@@ -13,7 +14,7 @@ export function succeeded(answer: HostAnswer, origin: string, what: string): unk
   const isTemporary = retryAfterSeconds !== null || answer.status >= 500;
   throw new Fault(
     isTemporary ? "unavailable" : "conflict",
-    `${origin} did not ${what}: ${reasonOf(answer)}`,
+    reasonText("host_failed", { origin, act: what, why: reasonOf(answer) }),
     {
       isShown: true,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
@@ -52,17 +53,21 @@ export function reasonOf(answer: HostAnswer): string {
   const seconds = rateLimitSeconds(answer);
   if (seconds !== null) {
     const until = new Date(Date.now() + seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
-    return `its rate limit is used up until ${until} UTC (${status}).`;
+    return reasonText("host_rate_limit", { until, status });
   }
-  if (status === 401)
-    return "the token is not valid (401): it is wrong, has expired or was revoked. Store a new one.";
+  if (status === 401) return reasonText("host_token_invalid");
   const message = fieldOf(json, "message") ?? fieldOf(json, "error_description") ?? fieldOf(json, "error");
   const text = oneLine(typeof message === "string" ? message : JSON.stringify(message ?? ""));
-  if (status === 403) return `the token lacks the permission (403)${needed(answer) || `: ${text}`}.`;
-  if (status === 404) return "it was not found, or the token may not see it (404).";
+  if (status === 403) {
+    const needs = needed(answer);
+    return needs === ""
+      ? reasonText("host_token_denied", { said: text })
+      : reasonText("host_token_denied_scope", { scope: needs });
+  }
+  if (status === 404) return reasonText("host_token_blind");
   if (status >= 300 && status < 400)
-    return `it redirects to ${originIn(answer.header("location"))} (${status}), and a token is not sent to another address. Store the token with the address that the server has now.`;
-  if (status >= 500) return `the server has a problem (${status}).`;
+    return reasonText("host_redirects", { to: originIn(answer.header("location")), status });
+  if (status >= 500) return reasonText("host_problem", { status });
   return `${text} (${status}).`;
 }
 
@@ -70,7 +75,7 @@ export function reasonOf(answer: HostAnswer): string {
 function needed({ json, header }: HostAnswer): string {
   const named =
     header("x-accepted-github-permissions") || header("x-accepted-oauth-scopes") || textOf(json, "scope");
-  return named === "" ? "" : `; it needs ${oneLine(named)}`;
+  return oneLine(named);
 }
 
 function oneLine(text: string): string {
@@ -94,7 +99,7 @@ export function hasNextPage({ header }: HostAnswer, page: number): boolean {
 export function createdId(json: unknown, origin: string): string {
   const id = idOf(json);
   if (id !== null) return id;
-  throw new Fault("conflict", `${origin} answered without an id; is it the right kind of Git host?`);
+  throw new Fault("conflict", reasonText("host_no_id", { origin }));
 }
 
 /** Null: the answer has no id. */

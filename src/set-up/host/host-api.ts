@@ -1,5 +1,6 @@
 import type { HookState } from "../../model/host/host-hook.ts";
 import type { HostKind } from "../../model/host/host-token.ts";
+import { reasonText } from "../../reason/reason.ts";
 
 /** A call of a host's API, relative to its base. */
 export interface HostRequest {
@@ -118,7 +119,7 @@ export function inUrl(path: string): string {
 
 /** A difference if the hook does not send all these events. */
 export function missingEvents(missing: string[]): Parameters<typeof firstDifference>[0][number] {
-  const note = `It does not send: ${missing.join(", ")}.`;
+  const note = reasonText("note_events", { events: missing.join(", ") });
   return { isWrong: missing.length > 0, state: "changed", note };
 }
 

@@ -1,6 +1,7 @@
 import { Fault, messageOf } from "../../errors.ts";
 import { parseJson } from "../../json.ts";
 import type { HostKind } from "../../model/host/host-token.ts";
+import { reasonText } from "../../reason/reason.ts";
 import { ForbiddenAddress, type GuardedAnswer, sendGuarded } from "../../task/notify/guarded-request.ts";
 import { gitea } from "./gitea.ts";
 import { gitee } from "./gitee.ts";
@@ -48,8 +49,11 @@ export function hostCall(
       answer = await sendGuarded(sent, { allowInternal, timeoutMs, maxAnswerBytes });
     } catch (error) {
       const code = error instanceof ForbiddenAddress ? "invalid" : "unavailable";
-      const message = `could not be called: ${redacted(messageOf(error))}`;
-      throw new Fault(code, `${origin} ${message}.`, { isShown: true, fields: [{ field: "url", message }] });
+      const why = redacted(messageOf(error));
+      throw new Fault(code, reasonText("host_not_called", { origin, why }), {
+        isShown: true,
+        fields: [{ field: "url", message: reasonText("not_called", { why }) }],
+      });
     }
     const { status, headers: received } = answer;
     return {
