@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
 import { operation } from "../model/store.ts";
 import type { ApiToken } from "../model/user.ts";
 import { reasonText } from "../reason/reason.ts";
@@ -11,17 +12,20 @@ interface NewToken {
   token: Omit<ApiToken, "id" | "lastUsedAt">;
   /** The credential of the caller. */
   credential: string;
+  /** The entry that is stored with the token. */
+  audited: NewAuditEntry;
 }
 
 export const createToken = operation(
   "createToken",
-  async (keepers, { token, credential }: NewToken): Promise<ApiToken> => {
+  async (keepers, { token, credential, audited }: NewToken): Promise<ApiToken> => {
     const { userId } = token;
     await keepers.users.hold(userId);
     // A new password may have revoked the caller's credential meanwhile; then no token may be created.
     await buildCredentials(keepers, { now: () => token.createdAt.getTime() }).callerOf(credential);
     const { total } = await keepers.apiTokens.list({ userId }, { page: 1, pageSize: 1 });
     if (total >= maxPerUser) throw new Fault("conflict", reasonText("tokens_full", { count: total }));
+    await keepers.audit.add(audited);
     return keepers.apiTokens.create(token);
   },
 );

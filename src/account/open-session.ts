@@ -1,3 +1,4 @@
+import type { NewAuditEntry } from "../model/audit.ts";
 import { type OperationKeepers, operation } from "../model/store.ts";
 import type { Session } from "../model/user.ts";
 import { type EndedCredentials, endCredentials } from "./end-credentials.ts";
@@ -29,14 +30,21 @@ interface NewPassword {
   passwordHash: string;
   keepTokens: boolean;
   keepSessionId: number | null;
+  /** The entry that is stored with the change; its detail counts what was ended. */
+  audited: NewAuditEntry;
 }
 
 /** Null: the old password is no longer the user's. */
 export const changePassword = operation(
   "changePassword",
-  async (keepers, { checked, passwordHash, ...kept }: NewPassword): Promise<EndedCredentials | null> => {
+  async (
+    keepers,
+    { checked, passwordHash, audited, ...kept }: NewPassword,
+  ): Promise<EndedCredentials | null> => {
     if (!(await isStillRight(keepers, checked))) return null;
     await keepers.users.update(checked.id, { passwordHash });
-    return endCredentials(keepers, checked.id, kept);
+    const ended = await endCredentials(keepers, checked.id, kept);
+    await keepers.audit.add({ ...audited, detail: { ...ended } });
+    return ended;
   },
 );

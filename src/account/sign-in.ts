@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AttemptKeeper } from "../model/attempt.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
 import type { Caller } from "../model/permission.ts";
 import type { Store } from "../model/store.ts";
 import type { Session, User, UserWithPassword } from "../model/user.ts";
@@ -119,6 +120,7 @@ export function buildSignIn(options: SignInOptions) {
     async changePassword(
       caller: Caller,
       { oldPassword, newPassword, keepTokens, limitKey }: PasswordChange,
+      audited: NewAuditEntry,
     ): Promise<EndedCredentials> {
       const checked = await check(caller.username, oldPassword, limitKey);
       if (!checked) throw wrongOld();
@@ -128,6 +130,7 @@ export function buildSignIn(options: SignInOptions) {
         passwordHash,
         keepTokens,
         keepSessionId: caller.sessionId,
+        audited,
       });
       if (!ended) throw wrongOld();
       return ended;

@@ -6,10 +6,11 @@ import { changePassword, openSession } from "../account/open-session.ts";
 import { rescue } from "../account/rescue.ts";
 import type { AnyOperation } from "../model/store.ts";
 import { takeHookChecks } from "../set-up/take-hook-checks.ts";
+import { auditedCall } from "../store/keepers/audited-call.ts";
 import { keepKeyCheck, readKeyCheck, replaceSealed } from "../store/maintenance/key-operations.ts";
 import { answerApproval, endApprovals } from "../task/approval/answer-approval.ts";
 import { prepareApproval } from "../task/approval/request-approval.ts";
-import { changeProject } from "../task/change-project.ts";
+import { changeProject, createProject } from "../task/change-project.ts";
 import { changeRunner } from "../task/change-runner.ts";
 import { noteLastingWait } from "../task/events/waiting-note.ts";
 import { appendLog } from "../task/hand-out/append-log.ts";
@@ -50,6 +51,7 @@ export const operations: readonly AnyOperation[] = [
   refuseTask,
   endLease,
   reportGone,
+  createProject,
   changeProject,
   areTargetsSealed,
   sealTargets,
@@ -63,6 +65,7 @@ export const operations: readonly AnyOperation[] = [
   deleteUser,
   rescue,
   changeGroup,
+  auditedCall,
   readKeyCheck,
   keepKeyCheck,
   replaceSealed,

@@ -15,6 +15,16 @@ export interface AuditEntry {
   remoteIp: string;
 }
 
+export type NewAuditEntry = Omit<AuditEntry, "id">;
+
+/** An entry about a task; the caller has filled in everything else. */
+export function entryOfTask(
+  entry: NewAuditEntry,
+  { id, projectId }: { id: number; projectId: number },
+): NewAuditEntry {
+  return { ...entry, subject: `task ${id}`, projectId };
+}
+
 /** The earlier and the new values of a change, for `detail`; fields that stay the same are left out. */
 export function differencesOf<T extends object>(
   before: T,
@@ -39,6 +49,6 @@ export interface AuditFilter {
 }
 
 export interface AuditKeeper {
-  add(entry: Omit<AuditEntry, "id">): Promise<void>;
+  add(entry: NewAuditEntry): Promise<void>;
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>>;
 }

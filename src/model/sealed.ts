@@ -19,6 +19,17 @@ export const reservedSecrets = {
   status: ":status",
 } as const;
 
+/** Secrets that are sent only to the server of the repository. */
+export const boundSecrets = {
+  "clone credential": reservedSecrets.credential,
+  "status token": reservedSecrets.status,
+} as const;
+
+/** Their names for people. */
+export function titlesOf(names: readonly string[]): string[] {
+  return Object.entries(boundSecrets).flatMap(([title, name]) => (names.includes(name) ? [title] : []));
+}
+
 /** Name of the secret that holds the address of a notification target and its signing secret. */
 export function targetSecretName(targetId: string): string {
   return `:notify-target ${targetId}`;

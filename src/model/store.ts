@@ -1,5 +1,5 @@
 import type { AttemptKeeper } from "./attempt.ts";
-import type { AuditKeeper } from "./audit.ts";
+import type { AuditKeeper, NewAuditEntry } from "./audit.ts";
 import type { GatewayMinuteKeeper } from "./console/gateway-minute.ts";
 import type { OverviewKeeper } from "./console/overview.ts";
 import type { SearchKeeper } from "./console/search.ts";
@@ -102,6 +102,11 @@ export interface Store extends Keepers {
     input: Input,
     lock: OperationLock,
   ): Promise<Result | "timeout">;
+  /**
+   * Keepers whose write stores the entry with it, in one transaction, unless it changed nothing: its result is null or
+   * false.
+   */
+  audited(entry: NewAuditEntry): Keepers;
   /** Whether other instances may use the same database. */
   readonly isShared: boolean;
   /** The database's own time, so that instances with skewed clocks agree. */

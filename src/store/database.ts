@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { AnyOperation, OperationLock, Store } from "../model/store.ts";
+import { auditedCall } from "./keepers/audited-call.ts";
 import { keepersOver } from "./keepers/keeper-calls.ts";
 import { openPostgres } from "./postgres/postgres.ts";
 import { beAlone, joinServers } from "./postgres/postgres-servers.ts";
@@ -72,6 +73,7 @@ function storeOver(engine: Engine): Store {
     ...keepersOver((call) => engine.call(call)),
     run: (operation: AnyOperation, input: unknown, lock?: OperationLock) =>
       engine.run(operation, input, lock) as Promise<never>,
+    audited: (entry) => keepersOver((call) => engine.run(auditedCall, { call, entry }, undefined)),
     isShared: engine.isShared,
     now: () => engine.now(),
     check: () => engine.check(),

@@ -1,5 +1,13 @@
 import { Fault } from "../errors.ts";
-import { type Project, type ProjectChange, type ProjectSecret, projectRevision } from "../model/project.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
+import {
+  type NewProject,
+  type Project,
+  type ProjectChange,
+  type ProjectSecret,
+  projectRevision,
+} from "../model/project.ts";
+import { titlesOf } from "../model/sealed.ts";
 import { operation } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
 
@@ -12,14 +20,29 @@ interface ProjectUpdate {
   secrets: ProjectSecret[];
   /** Names of secrets that do not belong to the changed project. */
   forget: string[];
+  /** The entry that is stored with the change, which adds the deleted secrets; null: none. */
+  audited: NewAuditEntry | null;
 }
+
+/** A project and the entry about it. */
+export const createProject = operation(
+  "createProject",
+  async (
+    { projects, audit },
+    { asked, audited }: { asked: NewProject; audited: NewAuditEntry },
+  ): Promise<Project> => {
+    const project = await projects.create(asked);
+    await audit.add({ ...audited, projectId: project.id });
+    return project;
+  },
+);
 
 /** The project and the names of the deleted secrets; null: another change was stored first. */
 export const changeProject = operation(
   "changeProject",
   async (
-    { projects },
-    { id, revision, change, secrets, forget }: ProjectUpdate,
+    { projects, audit },
+    { id, revision, change, secrets, forget, audited }: ProjectUpdate,
   ): Promise<{ project: Project; forgotten: string[] } | null> => {
     const before = await projects.hold(id);
     if (!before) throw new Fault("not_found", reasonText("none", { noun: "project", id }));
@@ -28,6 +51,9 @@ export const changeProject = operation(
     for (const { name, ciphertext } of secrets) await projects.setSecret(id, name, ciphertext);
     const forgotten: string[] = [];
     for (const name of forget) if (await projects.deleteSecret(id, name)) forgotten.push(name);
+    const dropped = titlesOf(forgotten);
+    const detail = { ...audited?.detail, ...(dropped.length > 0 ? { forgotten: dropped } : {}) };
+    if (audited !== null) await audit.add({ ...audited, detail });
     return { project, forgotten };
   },
 );

@@ -1,4 +1,5 @@
 import { Fault } from "../errors.ts";
+import { entryOfTask, type NewAuditEntry } from "../model/audit.ts";
 import { toFullRef } from "../model/git/git-ref.ts";
 import type { AddedCall } from "../model/outgoing-call.ts";
 import type { Project } from "../model/project.ts";
@@ -12,23 +13,27 @@ import { type Enqueued, enqueueTask, type TaskOrder } from "./queue/queue.ts";
 import { endStages } from "./queue/stages.ts";
 import { type RollbackOrder, rollbackOrder } from "./release/rollback-order.ts";
 
-/** Tasks that users start, repeat and cancel. Webhook deliveries create tasks in the same way, with `enqueueTask`. */
+/**
+ * Tasks that users start, repeat and cancel. Webhook deliveries create tasks in the same way, with `enqueueTask`.
+ * The audit entry names the user and the action, and is stored with the change.
+ */
 export interface ManualTasks {
   /** Runs the project's ref, or another one; with `commit` an earlier commit is deployed again. */
   run(
     project: Project,
     asked: { ref: string | null; commit: string | null; actions: Actions | null },
-    username: string,
+    audited: NewAuditEntry,
   ): Promise<Task>;
-  rerun(task: Task, project: Project, username: string): Promise<Task>;
+  rerun(task: Task, project: Project, audited: NewAuditEntry): Promise<Task>;
   /** Rolls back to an earlier release; null: the release that served before. A kept release runs without a build. */
-  rollback(project: Project, toTaskId: number | null, username: string): Promise<Task>;
+  rollback(project: Project, toTaskId: number | null, audited: NewAuditEntry): Promise<Task>;
   /** Returns the task: canceled, or canceling until its runner has ended it. */
-  cancel(task: Task, username: string): Promise<Task>;
+  cancel(task: Task, audited: NewAuditEntry): Promise<Task>;
 }
 
 export function buildManualTasks({ store, events }: { store: Store; events: TaskEvents }): ManualTasks {
-  async function enqueue(project: Project, order: RollbackOrder, username: string): Promise<Task> {
+  async function enqueue(project: Project, order: RollbackOrder, audited: NewAuditEntry): Promise<Task> {
+    const { username } = audited;
     const { enqueued, calls } = await store.run(startTask, {
       order: {
         ...order,
@@ -42,6 +47,7 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
         notBefore: null,
       },
       consoleUrl: events.consoleUrl(),
+      audited,
     });
     events.enqueued(enqueued);
     events.send(calls);
@@ -49,30 +55,36 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
   }
 
   return {
-    async run(project, asked, username) {
+    async run(project, asked, audited) {
       const ref = toFullRef(asked.ref ?? project.git.ref);
       const commit = asked.commit?.toLowerCase() ?? null;
       return enqueue(
         project,
         { ref, commit, message: "", actions: asked.actions, rerunOf: null, rollbackTo: null, source: null },
-        username,
+        { ...audited, detail: { ref, commit } },
       );
     },
-    rerun: ({ id, ref, commit, message, actions, source }, project, username) =>
-      enqueue(project, { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source }, username),
-    async rollback(project, toTaskId, username) {
+    rerun: ({ id, ref, commit, message, actions, source }, project, audited) =>
+      enqueue(
+        project,
+        { ref, commit, message, actions, rerunOf: id, rollbackTo: null, source },
+        { ...audited, detail: { rerunOf: id } },
+      ),
+    async rollback(project, toTaskId, audited) {
       const order = await rollbackOrder(store, project, toTaskId);
-      return enqueue(project, order, username);
+      const detail = { rollbackTo: order.rollbackTo ?? order.rerunOf, commit: order.commit };
+      return enqueue(project, order, { ...audited, detail });
     },
-    async cancel(task, username) {
+    async cancel(task, audited) {
       const {
         task: now,
         event,
         calls,
       } = await store.run(cancelTask, {
         id: task.id,
-        reason: reasonText("canceled_by", { user: username }),
+        reason: reasonText("canceled_by", { user: audited.username }),
         consoleUrl: events.consoleUrl(),
+        audited,
       });
       if (event !== null) events[event](now);
       events.send(calls);
@@ -84,12 +96,17 @@ export function buildManualTasks({ store, events }: { store: Store; events: Task
 interface Start {
   order: TaskOrder;
   consoleUrl: string;
+  audited: NewAuditEntry;
 }
 
 export const startTask = operation(
   "startTask",
-  async (keepers, { order, consoleUrl }: Start): Promise<{ enqueued: Enqueued; calls: AddedCall[] }> => {
+  async (
+    keepers,
+    { order, consoleUrl, audited }: Start,
+  ): Promise<{ enqueued: Enqueued; calls: AddedCall[] }> => {
     const enqueued = await enqueueTask(keepers, order, keepers.now());
+    await keepers.audit.add(entryOfTask(audited, enqueued.task));
     return { enqueued, calls: await reportEnqueued(keepers, enqueued, consoleUrl) };
   },
 );
@@ -101,15 +118,20 @@ interface Canceled {
   calls: AddedCall[];
 }
 
+interface Cancel {
+  id: number;
+  reason: string;
+  consoleUrl: string;
+  audited: NewAuditEntry;
+}
+
 /** A queued task ends at once; a task on a runner ends when the runner has ended it. */
 export const cancelTask = operation(
   "cancelTask",
-  async (
-    keepers,
-    { id, reason, consoleUrl }: { id: number; reason: string; consoleUrl: string },
-  ): Promise<Canceled> => {
+  async (keepers, { id, reason, consoleUrl, audited }: Cancel): Promise<Canceled> => {
     const before = await keepers.tasks.byId(id);
     if (!before) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
+    await keepers.audit.add(entryOfTask(audited, before));
     const now = keepers.now();
     const stages = endStages(before.stages, "canceled", now);
     const canceled = await keepers.tasks.change(id, {

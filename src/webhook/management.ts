@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
-import type { AuditEntry } from "../model/audit.ts";
+import type { NewAuditEntry } from "../model/audit.ts";
 import type { Project } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Store } from "../model/store.ts";
@@ -69,8 +69,6 @@ export interface WebhookManagementOptions {
   /** The configured base address, or the one inferred from where the server listens. */
   baseUrl: () => { url: string; isConfigured: boolean };
 }
-
-type NewAuditEntry = Omit<AuditEntry, "id">;
 
 const hookKeyBytes = 24;
 /** More simultaneous saves of one webhook are refused. */

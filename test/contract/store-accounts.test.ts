@@ -4,7 +4,7 @@ import { manualClock } from "../../src/clock.ts";
 import { buildMetrics } from "../../src/metrics.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleProject, sampleTime } from "../support/samples.ts";
+import { sampleAuditEntry, sampleProject, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const later = new Date(sampleTime.getTime() + 60_000);
@@ -212,6 +212,7 @@ describe.each(await availableDatabases())("accounts on $name", async ({ make }) 
     const change = signIn.changePassword(
       { ...caller, expiresAt: null },
       { oldPassword: "old", newPassword: "new", keepTokens: false, limitKey: "" },
+      sampleAuditEntry,
     );
     expect(await failureOf(change)).toMatchObject({ code: "invalid" });
     expect(await store.users.byUsername("late-change")).toMatchObject({ passwordHash: "the admin's" });

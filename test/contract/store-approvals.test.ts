@@ -6,7 +6,7 @@ import { answerApproval, endApprovals } from "../../src/task/approval/answer-app
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
 import { availableDatabases } from "../support/databases.ts";
 import { failureOf } from "../support/failure.ts";
-import { sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import { sampleAuditEntry, sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 describe.each(await availableDatabases())("requests for approval on $name", async ({ make }) => {
@@ -34,7 +34,7 @@ describe.each(await availableDatabases())("requests for approval on $name", asyn
   }
   const approve = (id: number) =>
     store.run(answerApproval, {
-      ...{ id, isApproved: true, username: "ann", isAdmin: false, comment: "", consoleUrl },
+      ...{ id, isApproved: true, isAdmin: false, comment: "", consoleUrl, audited: sampleAuditEntry },
     });
   const consoleUrl = "https://slipway.example";
   const later = new Date(Date.now() + 3_600_000);

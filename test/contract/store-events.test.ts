@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { noApproval } from "../../src/model/approval/deploy-rule.ts";
 import type { NewOutgoingCall, OutgoingCall } from "../../src/model/outgoing-call.ts";
-import { notifyEvents, type Project } from "../../src/model/project.ts";
+import { notifyEvents, type Project, projectRevision } from "../../src/model/project.ts";
 import { reservedSecrets } from "../../src/model/sealed.ts";
 import type { Task } from "../../src/model/task.ts";
 import { answerApproval, endApprovals } from "../../src/task/approval/answer-approval.ts";
 import { prepareApproval } from "../../src/task/approval/request-approval.ts";
+import { changeProject } from "../../src/task/change-project.ts";
 import { endLease } from "../../src/task/hand-out/end-lease.ts";
 import { finishTask } from "../../src/task/hand-out/finish-task.ts";
 import { refuseTask } from "../../src/task/hand-out/refuse-task.ts";
@@ -14,12 +15,20 @@ import { cancelTask, startTask } from "../../src/task/manual-tasks.ts";
 import { reportGone } from "../../src/task/notify/runner-watch.ts";
 import { recordRefusal } from "../../src/webhook/decide/record-refusal.ts";
 import { availableDatabases } from "../support/databases.ts";
+import { failureOf } from "../support/failure.ts";
 import { deliverTo } from "../support/hook.ts";
 import { startHookServer } from "../support/hook-server.ts";
-import { sampleDelivery, sampleProject, sampleTask, sampleTime } from "../support/samples.ts";
+import {
+  sampleAuditEntry,
+  sampleDelivery,
+  sampleProject,
+  sampleTask,
+  sampleTime,
+} from "../support/samples.ts";
 import { setUpStore } from "../support/store-setup.ts";
 
 const consoleUrl = "https://slipway.example";
+const entry = sampleAuditEntry;
 const commit = "0123456789abcdef0123456789abcdef01234567";
 
 /*
@@ -78,14 +87,19 @@ describe.each(await availableDatabases())(
       const project = await listening({ supersede: "queued" });
       const older = await taskOf(project, "queued");
       const { id: _id, projectId: _projectId, ...order } = { ...older, project, commit: "f".repeat(40) };
-      const { enqueued } = await store.run(startTask, { order, consoleUrl });
+      const { enqueued } = await store.run(startTask, { order, consoleUrl, audited: entry });
       expect(await found(project)).toEqual([
         "commit status: canceled",
         "commit status: queued",
         "notification: task.canceled",
         "notification: task.queued",
       ]);
-      await store.run(cancelTask, { id: enqueued.task.id, reason: "no longer needed", consoleUrl });
+      await store.run(cancelTask, {
+        id: enqueued.task.id,
+        reason: "no longer needed",
+        consoleUrl,
+        audited: entry,
+      });
       expect(await found(project)).toEqual(["commit status: canceled", "notification: task.canceled"]);
     });
 
@@ -136,10 +150,10 @@ describe.each(await availableDatabases())(
       const answer = {
         id: first,
         isApproved: false,
-        username: "ann",
         isAdmin: false,
         comment: "",
         consoleUrl,
+        audited: entry,
       };
       await store.run(answerApproval, answer);
       expect(await found(project)).toEqual(["commit status: canceled", "notification: task.canceled"]);
@@ -228,6 +242,48 @@ describe.each(await availableDatabases())(
       expect(await store.run(reportGone, gone)).toHaveLength(1);
       expect(await next.run(reportGone, gone)).toBeNull();
       expect(await found(project)).toEqual(["notification: runner.gone"]);
+    });
+
+    test("the audit entry of a change: with it, and without it if nothing was changed", async () => {
+      const project = await listening();
+      const subjects = async (action: string) =>
+        (await next.audit.list({ action }, { page: 1, pageSize: 50 })).items.map(
+          ({ subject, projectId, detail }) => ({ subject, projectId, detail }),
+        );
+      const about = (action: string) => ({
+        ...sampleAuditEntry,
+        action,
+        subject: "a secret",
+        projectId: project.id,
+      });
+      await store.audited(about("secret.set")).projects.setSecret(project.id, "TOKEN", "sealed");
+      expect(await subjects("secret.set")).toMatchObject([{ subject: "a secret", projectId: project.id }]);
+      const removed = store.audited(about("secret.remove"));
+      expect(await removed.projects.deleteSecret(project.id, "TOKEN")).toBeTrue();
+      expect(await removed.projects.deleteSecret(project.id, "TOKEN")).toBeFalse();
+      expect(await subjects("secret.remove")).toHaveLength(1);
+      await failureOf(store.audited(about("secret.fail")).projects.setSecret(987_654, "TOKEN", "sealed"));
+      expect(await subjects("secret.fail")).toEqual([]);
+
+      const audited = (action: string) => ({ ...sampleAuditEntry, action, subject: "", detail: {} });
+      const { id: _id, ...order } = { ...(await taskOf(project, "queued")), project };
+      const run = { order, consoleUrl, audited: { ...audited("test.run"), detail: { commit } } };
+      const { enqueued } = await store.run(startTask, run);
+      const of = { subject: `task ${enqueued.task.id}`, projectId: project.id };
+      expect(await subjects("test.run")).toEqual([{ ...of, detail: { commit } }]);
+      const cancel = { id: enqueued.task.id, reason: "", consoleUrl, audited: audited("test.cancel") };
+      await store.run(cancelTask, cancel);
+      await failureOf(store.run(cancelTask, cancel));
+      expect(await subjects("test.cancel")).toMatchObject([of]);
+      const update = {
+        ...{ id: project.id, revision: projectRevision(project), change: { env: { A: "1" } }, secrets: [] },
+        ...{ forget: [reservedSecrets.status], audited: audited("test.update") },
+      };
+      expect(await store.run(changeProject, update)).not.toBeNull();
+      // Another change came first: nothing is changed, and nothing is written down.
+      expect(await store.run(changeProject, update)).toBeNull();
+      expect(await subjects("test.update")).toMatchObject([{ detail: { forgotten: ["status token"] } }]);
+      await found(project);
     });
   },
 );

@@ -12,9 +12,9 @@
  * `c.var.permissions.authorizeProject(callerOf(c), "manage", projectId)`. Lists filter by
  * `c.var.permissions.visibleProjectIds(callerOf(c))` (undefined: all). The rules themselves are account/permissions.ts.
  *
- * To audit a change: `await audit(c, { action: "thing.create", subject: "thing x", detail })`, or for a part of a project
- * `await auditProject(c, "thing.create", project, detail)`; inside a transaction pass its keepers as the last argument.
- * `detail` must not contain a secret.
+ * To audit a change: `await audited(c, { action: "thing.create", subject: "thing x", detail }).things.create(…)` stores both
+ * in one transaction; an operation gets `auditEntry(c, …)` as data. `await audit(c, …)` is for what is not a change of the
+ * database alone. `detail` must not contain a secret.
  *
  * To refuse: throw a Fault (errors.ts has the status). Anything else thrown is answered 500 without its text.
  */

@@ -6,7 +6,7 @@ import { reasonText } from "../../reason/reason.ts";
 import { endedCookieHeader, refuseForgery, sessionCookieHeader } from "../auth.ts";
 import { limitKeyOf } from "../client-address.ts";
 import { chosenLanguage, languageCookieHeader } from "../language.ts";
-import { type ApiContext, audit, callerOf } from "./context.ts";
+import { type ApiContext, audit, auditEntry, audited, callerOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, noContent, strict, z } from "./shape.ts";
@@ -159,10 +159,9 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
     .openapi(changePassword, async (c) => {
       const caller = callerOf(c);
       const limitKey = limitKeyOf(c.var.clientAddress);
-      const ended = await signIn.changePassword(caller, { ...c.req.valid("json"), limitKey });
+      const entry = { action: "auth.change-password", subject: `user ${caller.username}` };
+      await signIn.changePassword(caller, { ...c.req.valid("json"), limitKey }, auditEntry(c, entry));
       c.var.consoleAccess.sessionEnded(caller.userId);
-      const detail = { ...ended };
-      await audit(c, { action: "auth.change-password", subject: `user ${caller.username}`, detail });
       return c.body(null, 204);
     })
     .openapi(listSessions, async (c) => {
@@ -179,9 +178,9 @@ export function authApi({ keepers, signIn, ownOrigins }: AuthDeps) {
         own.find((session) => session.id === id),
         reasonText("no_own_session", { id }),
       );
-      await keepers.sessions.delete(id);
+      const entry = { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } };
+      await audited(c, entry).sessions.delete(id);
       c.var.consoleAccess.sessionEnded(caller.userId);
-      await audit(c, { action: "auth.end-session", subject: `user ${caller.username}`, detail: { id } });
       return c.body(null, 204);
     });
 }

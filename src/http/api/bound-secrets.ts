@@ -1,12 +1,6 @@
 import { gitOriginOf } from "../../model/git/git-url.ts";
 import type { Project } from "../../model/project.ts";
-import { reservedSecrets } from "../../model/sealed.ts";
-
-/** Secrets that are sent only to the server of the repository. */
-const boundSecrets = {
-  "clone credential": reservedSecrets.credential,
-  "status token": reservedSecrets.status,
-} as const;
+import { boundSecrets } from "../../model/sealed.ts";
 
 /**
  * Names of the secrets of the repository's server, when a change moves the repository to another server. They must be
@@ -14,10 +8,6 @@ const boundSecrets = {
  */
 export function boundSecretsOf(before: Project, after: Project): string[] {
   return gitOriginOf(before.git.url) === gitOriginOf(after.git.url) ? [] : Object.values(boundSecrets);
-}
-
-export function titlesOf(names: readonly string[]): string[] {
-  return Object.entries(boundSecrets).flatMap(([title, name]) => (names.includes(name) ? [title] : []));
 }
 
 export function droppedWarnings(dropped: string[], before: Project, after: Project): string[] {

@@ -3,11 +3,11 @@ import type { ConsoleAccess } from "../../account/console-access.ts";
 import type { Permissions } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import type { AuditEntry } from "../../model/audit.ts";
+import type { AuditEntry, NewAuditEntry } from "../../model/audit.ts";
 import type { Group } from "../../model/group.ts";
 import type { Caller } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
-import type { Keepers } from "../../model/store.ts";
+import type { Keepers, Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Identity } from "../auth.ts";
 
@@ -21,7 +21,7 @@ export interface ApiEnv {
     isSecureCookie: boolean;
     identity: Identity;
     permissions: Permissions;
-    keepers: Pick<Keepers, "audit">;
+    store: Pick<Store, "audit" | "audited">;
     clock: Clock;
     consoleAccess: ConsoleAccess;
     project?: Project;
@@ -55,7 +55,7 @@ function given<T>(value: T | undefined, noun: string): T {
 type Audited = Pick<AuditEntry, "action" | "subject"> & Partial<Pick<AuditEntry, "projectId" | "detail">>;
 
 /** Who changed what, for an operation that stores the entry with the change. Secrets never stand in `detail`. */
-export function auditEntry(c: ApiContext, entry: Audited): Omit<AuditEntry, "id"> {
+export function auditEntry(c: ApiContext, entry: Audited): NewAuditEntry {
   const { caller } = c.var.identity;
   return {
     at: new Date(c.var.clock.now()),
@@ -69,9 +69,14 @@ export function auditEntry(c: ApiContext, entry: Audited): Omit<AuditEntry, "id"
   };
 }
 
-/** Writes down who changed what. */
+/** Keepers for a change that is stored together with the entry about it. */
+export function audited(c: ApiContext, entry: Audited): Keepers {
+  return c.var.store.audited(auditEntry(c, entry));
+}
+
+/** Writes down who did something that is not a change of one keeper or operation. */
 export function audit(c: ApiContext, entry: Audited): Promise<void> {
-  return c.var.keepers.audit.add(auditEntry(c, entry));
+  return c.var.store.audit.add(auditEntry(c, entry));
 }
 
 /** Writes down a change of a project, or of what belongs to it. */

@@ -2,12 +2,11 @@ import { changeGroup } from "../../account/change-group.ts";
 import { actsAsAdmin } from "../../account/permissions.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import { differencesOf } from "../../model/audit.ts";
 import { type Group, groupRevision } from "../../model/group.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { audit, callerOf, groupOf } from "./context.ts";
+import { auditEntry, audited, callerOf, groupOf } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { label } from "./runners.ts";
@@ -105,12 +104,9 @@ export function groupsApi({ store, clock }: GroupsDeps) {
     })
     .openapi(createGroup, async (c) => {
       const body = c.req.valid("json");
-      const group = await groups.create({ ...body, createdAt: new Date(clock.now()) });
-      await audit(c, {
-        action: "group.create",
-        subject: `group ${group.name}`,
-        detail: { labels: group.labels },
-      });
+      const { name, labels } = body;
+      const entry = { action: "group.create", subject: `group ${name}`, detail: { labels } };
+      const group = await audited(c, entry).groups.create({ ...body, createdAt: new Date(clock.now()) });
       return c.json(groupJson(group, "manage"), 201);
     })
     .openapi(getGroup, async (c) => {
@@ -123,16 +119,12 @@ export function groupsApi({ store, clock }: GroupsDeps) {
       const change = onlyGiven(c.req.valid("json"));
       if (change.labels !== undefined && !actsAsAdmin(callerOf(c)))
         throw new Fault("forbidden", reasonText("admins_only_labels"));
+      const action = change.labels === undefined ? "group.rename" : "group.update";
       const group = await store.run(changeGroup, {
         id: before.id,
         ifMatch: c.req.valid("header")["if-match"],
         change,
-      });
-      const action = change.labels === undefined ? "group.rename" : "group.update";
-      await audit(c, {
-        action,
-        subject: `group ${before.name}`,
-        detail: { ...change, ...differencesOf(before, change) },
+        audited: auditEntry(c, { action, subject: "" }),
       });
       return c.json(withTag(c, groupJson(group, "manage")), 200);
     })
@@ -140,9 +132,8 @@ export function groupsApi({ store, clock }: GroupsDeps) {
       const { id } = c.req.valid("param");
       const group = found(await groups.byId(id), reasonText("none", { noun: "group", id }));
       const members = await groups.members(id);
-      await groups.delete(id);
+      await audited(c, { action: "group.delete", subject: `group ${group.name}` }).groups.delete(id);
       c.var.consoleAccess.permissionsChanged(members.map((member) => member.userId));
-      await audit(c, { action: "group.delete", subject: `group ${group.name}` });
       return c.body(null, 204);
     });
 }

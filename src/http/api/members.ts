@@ -2,7 +2,7 @@ import type { Needed } from "../../account/permissions.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Keepers } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { type ApiContext, audit, groupOf, projectOf } from "./context.ts";
+import { type ApiContext, audited, groupOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, permission } from "./scalars.ts";
 import { json, jsonBody, listOf, noContent, pageQuery, slice, strict, z } from "./shape.ts";
@@ -69,27 +69,27 @@ export function membersApi<const Noun extends Owner>(
       const { userId } = c.req.valid("param");
       const { permission } = c.req.valid("json");
       const { username } = found(await users.byId(userId), reasonText("none", { noun: "user", id: userId }));
-      if (isProject) await permissions.setProjectMember(id, userId, permission);
-      else await groups.setMember(id, userId, permission);
+      const change = noted(c, "set-member", { username, permission });
+      if (isProject) await change.permissions.setProjectMember(id, userId, permission);
+      else await change.groups.setMember(id, userId, permission);
       c.var.consoleAccess.permissionsChanged([userId]);
-      await noted(c, "set-member", { username, permission });
       return c.json({ userId, username, permission }, 200);
     })
     .openapi(removeMember, async (c) => {
       const { id, name } = ownerOf(c);
       const { userId } = c.req.valid("param");
+      const change = noted(c, "remove-member", { userId });
       const wasMember = await (isProject
-        ? permissions.removeProjectMember(id, userId)
-        : groups.removeMember(id, userId));
+        ? change.permissions.removeProjectMember(id, userId)
+        : change.groups.removeMember(id, userId));
       found(wasMember || null, reasonText("no_member", { id: userId, noun, name }));
       c.var.consoleAccess.permissionsChanged([userId]);
-      await noted(c, "remove-member", { userId });
       return c.body(null, 204);
     });
 
-  async function noted(c: ApiContext, act: string, detail: Record<string, unknown>): Promise<void> {
+  function noted(c: ApiContext, act: string, detail: Record<string, unknown>): Keepers {
     const { id, name } = ownerOf(c);
     const projectId = isProject ? id : null;
-    await audit(c, { action: `${noun}.${act}`, subject: `${noun} ${name}`, projectId, detail });
+    return audited(c, { action: `${noun}.${act}`, subject: `${noun} ${name}`, projectId, detail });
   }
 }

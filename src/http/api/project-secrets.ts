@@ -4,7 +4,7 @@ import type { GitCredential, ProjectKeeper } from "../../model/project.ts";
 import { isReservedSecret, reservedSecrets, sealedPurpose } from "../../model/sealed.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { Secrets } from "../../secrets.ts";
-import { type ApiContext, auditProject, projectOf } from "./context.ts";
+import { type ApiContext, audited, projectChange, projectOf } from "./context.ts";
 import { variableName } from "./project-shape.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
@@ -116,18 +116,21 @@ export function projectSecretsApi({ projects, secrets }: ProjectSecretsDeps) {
   async function store(c: ApiContext, name: string, value: string, action: string): Promise<void> {
     const project = projectOf(c);
     const ciphertext = secrets.seal(sealedPurpose.projectSecret(project.id, name), value);
-    await projects.setSecret(project.id, name, ciphertext);
-    await auditProject(c, action, project, { name });
+    await audited(c, projectChange(action, project, { name })).projects.setSecret(
+      project.id,
+      name,
+      ciphertext,
+    );
   }
 
   async function remove(c: ApiContext, name: string, action: string): Promise<void> {
     const project = projectOf(c);
-    const wasSet = await projects.deleteSecret(project.id, name);
+    const change = audited(c, projectChange(action, project, { name }));
+    const wasSet = await change.projects.deleteSecret(project.id, name);
     found(
       wasSet || null,
       reasonText("no_project_secret", { name: name.replace(":", ""), project: project.name }),
     );
-    await auditProject(c, action, project, { name });
   }
 
   async function refuseTooMany(projectId: number, name: string): Promise<void> {

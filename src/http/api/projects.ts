@@ -13,12 +13,13 @@ import {
   type ProjectChange,
   projectRevision,
 } from "../../model/project.ts";
+import { titlesOf } from "../../model/sealed.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { refuseIfChanged } from "../../revision.ts";
 import type { Samples } from "../../sample/sample.ts";
 import type { Secrets } from "../../secrets.ts";
-import { changeProject } from "../../task/change-project.ts";
+import { changeProject, createProject as createProjectOperation } from "../../task/change-project.ts";
 import {
   type ChangedTargets,
   changedSecrets,
@@ -27,8 +28,16 @@ import {
 } from "../../task/notify/change-targets.ts";
 import type { WebhookManagement } from "../../webhook/management.ts";
 import { mergeDeployRule } from "./approval-shape.ts";
-import { boundSecretsOf, droppedWarnings, titlesOf } from "./bound-secrets.ts";
-import { type ApiContext, auditProject, callerOf, projectOf } from "./context.ts";
+import { boundSecretsOf, droppedWarnings } from "./bound-secrets.ts";
+import {
+  type ApiContext,
+  auditEntry,
+  audited,
+  auditProject,
+  callerOf,
+  projectChange,
+  projectOf,
+} from "./context.ts";
 import { mergeExecution } from "./execution-shape.ts";
 import { newCommitStatus } from "./notify-shape.ts";
 import {
@@ -129,8 +138,10 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
   };
 
   /** Addresses are sealed for the project, so they follow when it has its id. */
-  const createWithTargets = async (asked: NewProject, targets: ChangedTargets) => {
-    const created = await projects.create(asked);
+  const createWithTargets = async (c: ApiContext, asked: NewProject, targets: ChangedTargets) => {
+    const detail = { git: asked.git, groupId: asked.groupId };
+    const entry = { action: "project.create", subject: `project ${asked.name}`, detail };
+    const created = await store.run(createProjectOperation, { asked, audited: auditEntry(c, entry) });
     if (targets.notify.length === 0) return created;
     const { stored } = changedSecrets(secrets, created.id, [], targets.addresses);
     const change = { notify: targets.notify };
@@ -141,6 +152,7 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
       change,
       secrets: stored,
       forget: [],
+      audited: null,
     });
     return done?.project ?? created;
   };
@@ -183,10 +195,8 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
         sample: false,
         createdAt: new Date(clock.now()),
       };
-      const project = await createWithTargets(asked, targets);
+      const project = await createWithTargets(c, asked, targets);
       c.var.consoleAccess.permissionsChanged(await membersOf(project.groupId));
-      const detail = { git: project.git, groupId: project.groupId };
-      await auditProject(c, "project.create", project, detail);
       return c.json(await written(c, project), 201);
     })
     .openapi(getProject, async (c) => c.json(withTag(c, await writtenWithWebhook(c, projectOf(c))), 200))
@@ -219,16 +229,23 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
           await mayAskFor(c, groups, { ...before, ...change }, before.labels);
         const forget = boundSecretsOf(before, { ...before, ...change });
         const sealed = targets && changedSecrets(secrets, id, before.notify, targets.addresses);
+        const detail = {
+          fields: Object.keys(change).filter((field) => field !== "needsContainer"),
+          ...differencesOf(before, auditable(change)),
+          ...(git ? { git: change.git } : {}),
+          ...(change.deploy ? { deploy: change.deploy } : {}),
+        };
         const done = await store.run(changeProject, {
           id,
           revision: projectRevision(before),
           change,
           secrets: sealed?.stored ?? [],
           forget: [...forget, ...(sealed?.removed ?? [])],
+          audited: auditEntry(c, projectChange("project.update", before, detail)),
         });
-        return done && { ...done, before, change };
+        return done && { ...done, before };
       };
-      const { before, change, project, forgotten } = await untilUnchanged(async () =>
+      const { before, project, forgotten } = await untilUnchanged(async () =>
         update(found(await projects.byId(id), reasonText("none", { noun: "project", id: name }))),
       );
       if (project.groupId !== before.groupId)
@@ -237,14 +254,6 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
           ...(await membersOf(project.groupId)),
         ]);
       const dropped = titlesOf(forgotten);
-      const detail = {
-        fields: Object.keys(change).filter((field) => field !== "needsContainer"),
-        ...differencesOf(before, auditable(change)),
-        ...(git ? { git: change.git } : {}),
-        ...(change.deploy ? { deploy: change.deploy } : {}),
-        ...(dropped.length > 0 ? { forgotten: dropped } : {}),
-      };
-      await auditProject(c, "project.update", before, detail);
       const warnings = [
         ...droppedWarnings(dropped, before, project),
         ...(await statusWarnings(c, projects, project)),
@@ -253,9 +262,12 @@ export function projectsApi({ store, secrets, clock, gitUrlRules, samples, webho
     })
     .openapi(deleteProject, async (c) => {
       const project = projectOf(c);
-      if (project.sample) await samples.remove(project);
-      else await deleteWithTasks(projects, project.id);
-      await auditProject(c, "project.delete", project);
+      const { delete: deleteAudited } = audited(c, projectChange("project.delete", project)).projects;
+      if (!project.sample) await deleteWithTasks({ ...projects, delete: deleteAudited }, project.id);
+      else {
+        await samples.remove(project);
+        await auditProject(c, "project.delete", project);
+      }
       return c.body(null, 204);
     });
 }

@@ -6,7 +6,7 @@ import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { taskJson } from "../../task/queue/task-json.ts";
 import { liveReleaseId } from "../../task/release/release-instruction.ts";
 import { isUsable } from "../../task/release/rollback-order.ts";
-import { audit, auditProject, callerOf, projectOf } from "./context.ts";
+import { auditEntry, audited, projectChange, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, time } from "./scalars.ts";
 import { json, jsonBody, strict, z } from "./shape.ts";
@@ -87,14 +87,8 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
     })
     .openapi(rollBack, async (c) => {
       const { taskId = null } = c.req.valid("json");
-      const task = await manualTasks.rollback(projectOf(c), taskId, callerOf(c).username);
-      const detail = { rollbackTo: task.rollbackTo ?? task.rerunOf, commit: task.commit };
-      await audit(c, {
-        action: "task.rollback",
-        subject: `task ${task.id}`,
-        projectId: task.projectId,
-        detail,
-      });
+      const entry = auditEntry(c, { action: "task.rollback", subject: "" });
+      const task = await manualTasks.rollback(projectOf(c), taskId, entry);
       return c.json(taskJson(task), 201);
     })
     .openapi(moveProject, async (c) => {
@@ -102,8 +96,9 @@ export function releasesApi({ store, manualTasks }: ReleasesDeps) {
       const { runnerId } = c.req.valid("json");
       if (runnerId !== null)
         found(await store.runners.byId(runnerId), reasonText("none", { noun: "runner", id: runnerId }));
-      await store.projects.setLive(project.id, { homeRunnerId: runnerId });
-      await auditProject(c, "project.move", project, { from: project.homeRunnerId, to: runnerId });
+      const detail = { from: project.homeRunnerId, to: runnerId };
+      const change = audited(c, projectChange("project.move", project, detail));
+      await change.projects.setLive(project.id, { homeRunnerId: runnerId });
       return c.json({ homeRunnerId: runnerId }, 200);
     });
 }

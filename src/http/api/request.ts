@@ -76,7 +76,7 @@ async function prepare(c: ApiContext, deps: RequestDeps): Promise<void> {
       (secureCookie === "by-request" && isHttps(request, peerAddress, trustedProxies)),
   );
   c.set("permissions", deps.permissions);
-  c.set("keepers", deps.store);
+  c.set("store", deps.store);
   c.set("clock", deps.clock);
   c.set("consoleAccess", deps.push.consoleAccess);
   c.set("identity", await identify(request, deps.credentials, deps.ownOrigins));

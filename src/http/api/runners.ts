@@ -1,7 +1,6 @@
 import { newToken } from "../../account/credential.ts";
 import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
-import { differencesOf } from "../../model/audit.ts";
 import { isolationLevels } from "../../model/execution.ts";
 import { type Runner, runnerRevision } from "../../model/runner.ts";
 import type { Store } from "../../model/store.ts";
@@ -10,7 +9,7 @@ import { labelPattern, labelRule } from "../../runner/protocol.ts";
 import { hashToken } from "../../secrets.ts";
 import { changeRunner } from "../../task/change-runner.ts";
 import { isolationOf } from "../../task/isolation.ts";
-import { audit } from "./context.ts";
+import { auditEntry, audited } from "./context.ts";
 import { changedMeanwhile, ifMatch, revision, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, name, time } from "./scalars.ts";
@@ -198,7 +197,8 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
       const { name, labels, groupIds, concurrency } = c.req.valid("json");
       await mustExist(groupIds);
       const token = newToken("runner");
-      const runner = await runners.create({
+      const entry = { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } };
+      const runner = await audited(c, entry).runners.create({
         name,
         labels,
         groupIds,
@@ -209,7 +209,6 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
         createdAt: new Date(clock.now()),
       });
       onChange();
-      await audit(c, { action: "runner.create", subject: `runner ${name}`, detail: { labels, groupIds } });
       return c.json({ ...write(runner), token }, 201);
     })
     .openapi(getRunner, async (c) => c.json(withTag(c, write(await byId(c.req.valid("param").id))), 200))
@@ -217,35 +216,30 @@ export function runnersApi({ store, localLabels, onChange, clock }: RunnersDeps)
       const { id } = c.req.valid("param");
       const change = onlyGiven(c.req.valid("json"));
       await mustExist(change.groupIds ?? []);
-      const { before, runner } = await store.run(changeRunner, {
+      const { runner } = await store.run(changeRunner, {
         id,
         ifMatch: c.req.valid("header")["if-match"],
         change,
         hasLocalLabels: localLabels.length > 0,
+        audited: auditEntry(c, { action: "runner.update", subject: "" }),
       });
       onChange();
-      await audit(c, {
-        action: "runner.update",
-        subject: `runner ${before.name}`,
-        detail: { ...change, ...differencesOf(before, change) },
-      });
       return c.json(withTag(c, write(runner)), 200);
     })
     .openapi(resetToken, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
       const token = newToken("runner");
+      const change = audited(c, { action: "runner.reset-token", subject: `runner ${name}` });
       const runner = found(
-        await runners.update(id, { tokenHash: hashToken(token) }),
+        await change.runners.update(id, { tokenHash: hashToken(token) }),
         reasonText("none", { noun: "runner", id }),
       );
-      await audit(c, { action: "runner.reset-token", subject: `runner ${name}` });
       return c.json({ ...write(runner), token }, 200);
     })
     .openapi(deleteRunner, async (c) => {
       const { id, name } = await remoteById(c.req.valid("param").id);
-      await runners.delete(id);
+      await audited(c, { action: "runner.delete", subject: `runner ${name}` }).runners.delete(id);
       onChange();
-      await audit(c, { action: "runner.delete", subject: `runner ${name}` });
       return c.body(null, 204);
     });
 }

@@ -1,5 +1,6 @@
 import { actsAsAdmin } from "../../account/permissions.ts";
 import { Fault } from "../../errors.ts";
+import type { NewAuditEntry } from "../../model/audit.ts";
 import type { Permission } from "../../model/permission.ts";
 import type { Project } from "../../model/project.ts";
 import type { Store } from "../../model/store.ts";
@@ -11,7 +12,7 @@ import type { ManualTasks } from "../../task/manual-tasks.ts";
 import { logLineJson, type TaskJson, taskJson } from "../../task/queue/task-json.ts";
 import type { WaitingOf } from "../../task/queue/waiting.ts";
 import { answerBody } from "./approval-shape.ts";
-import { type ApiContext, audit, callerOf, projectOf } from "./context.ts";
+import { type ApiContext, auditEntry, callerOf, projectOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { gitRef, idParams, queryId, queryTime, text } from "./scalars.ts";
 import { json, jsonBody, onlyGiven, pageQuery, strict, z } from "./shape.ts";
@@ -208,27 +209,22 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     return { task, project };
   }
 
-  async function noted(c: ApiContext, action: string, task: Task, detail = {}): Promise<void> {
-    await audit(c, { action, subject: `task ${task.id}`, projectId: task.projectId, detail });
+  /** The entry that is stored with the change of a task, which completes it. */
+  function noted(c: ApiContext, action: string): NewAuditEntry {
+    return auditEntry(c, { action, subject: "" });
   }
 
   async function answered(c: ApiContext, task: Task, isApproved: boolean, comment: string) {
-    const caller = callerOf(c);
-    const { username } = caller;
-    const isAdmin = actsAsAdmin(caller);
-    const now = await approvals.answer({ id: task.id, isApproved, username, isAdmin, comment });
-    const { ref, commit } = now;
-    await noted(c, isApproved ? "task.approve" : "task.reject", now, { ref, commit, comment });
-    return written(now);
+    const isAdmin = actsAsAdmin(callerOf(c));
+    const audited = noted(c, isApproved ? "task.approve" : "task.reject");
+    return written(await approvals.answer({ id: task.id, isApproved, isAdmin, comment, audited }));
   }
 
   return newApi()
     .openapi(runTask, async (c) => {
-      const { username } = callerOf(c);
       const { ref = null, commit = null, actions } = c.req.valid("json");
       const asked = { ref, commit, actions: actions ? onlyGiven(actions) : null };
-      const task = await manualTasks.run(projectOf(c), asked, username);
-      await noted(c, "task.run", task, { ref: task.ref, commit: task.commit });
+      const task = await manualTasks.run(projectOf(c), asked, noted(c, "task.run"));
       return c.json(await written(task), 201);
     })
     .openapi(listTasks, async (c) => {
@@ -261,8 +257,7 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     })
     .openapi(cancelTask, async (c) => {
       const { task } = await authorized(c, c.req.valid("param").id, "manage");
-      const canceled = await manualTasks.cancel(task, callerOf(c).username);
-      await noted(c, "task.cancel", task);
+      const canceled = await manualTasks.cancel(task, noted(c, "task.cancel"));
       return c.json(await written(canceled), 200);
     })
     .openapi(approveTask, async (c) => {
@@ -275,8 +270,7 @@ export function tasksApi({ store, manualTasks, approvals, waitingOf, retentionDa
     })
     .openapi(rerunTask, async (c) => {
       const { task, project } = await authorized(c, c.req.valid("param").id, "manage");
-      const again = await manualTasks.rerun(task, project, callerOf(c).username);
-      await noted(c, "task.rerun", again, { rerunOf: task.id });
+      const again = await manualTasks.rerun(task, project, noted(c, "task.rerun"));
       return c.json(await written(again), 201);
     });
 }

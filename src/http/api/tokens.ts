@@ -8,7 +8,7 @@ import type { ApiToken } from "../../model/user.ts";
 import { reasonText } from "../../reason/reason.ts";
 import { hashToken } from "../../secrets.ts";
 import { credentialOf } from "../auth.ts";
-import { audit, callerOf } from "./context.ts";
+import { auditEntry, audited, callerOf } from "./context.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { bodyTime, idParams, name, queryId, time } from "./scalars.ts";
 import { json, jsonBody, jsonOf, listJson, listOf, noContent, pageQuery, strict, z } from "./shape.ts";
@@ -107,7 +107,9 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const now = clock.now();
       const expiresAt = expires === null ? null : new Date(expires);
       const token = newToken("api");
+      const detail = { scopes, expiresAt: expiresAt?.toISOString() ?? null };
       const made = await store.run(createTokenOperation, {
+        audited: auditEntry(c, { action: "token.create", subject: `token ${name}`, detail }),
         credential: credentialOf(c.req.raw.headers) ?? "",
         token: {
           userId: caller.userId,
@@ -119,8 +121,6 @@ export function tokensApi({ store, clock }: TokensDeps) {
           expiresAt,
         },
       });
-      const detail = { scopes, expiresAt: expiresAt?.toISOString() ?? null };
-      await audit(c, { action: "token.create", subject: `token ${name}`, detail });
       return c.json({ ...tokenJson(made), token }, 201);
     })
     .openapi(revokeToken, async (c) => {
@@ -129,9 +129,9 @@ export function tokensApi({ store, clock }: TokensDeps) {
       const token = await apiTokens.byId(id);
       const isOurs = token !== null && (token.userId === caller.userId || actsAsAdmin(caller));
       const { name, userId } = found(isOurs ? token : null, reasonText("no_own_token", { id }));
-      await apiTokens.delete(id);
+      const entry = { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } };
+      await audited(c, entry).apiTokens.delete(id);
       c.var.consoleAccess.sessionEnded(userId);
-      await audit(c, { action: "token.revoke", subject: `token ${name}`, detail: { id, userId } });
       return c.body(null, 204);
     });
 }

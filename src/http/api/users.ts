@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { Fault } from "../../errors.ts";
 import type { Store } from "../../model/store.ts";
 import { reasonText } from "../../reason/reason.ts";
-import { audit, auditEntry } from "./context.ts";
+import { auditEntry, audited } from "./context.ts";
 import { changedMeanwhile, ifMatch, tagged, withTag } from "./revision.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { idParams, text } from "./scalars.ts";
@@ -119,8 +119,8 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
       const { username, password, role } = c.req.valid("json");
       const passwordHash = await passwords.hash(password);
       const createdAt = new Date(clock.now());
-      const user = await store.users.create({ username, passwordHash, role, createdAt });
-      await audit(c, { action: "user.create", subject: `user ${username}`, detail: { role } });
+      const entry = { action: "user.create", subject: `user ${username}`, detail: { role } };
+      const user = await audited(c, entry).users.create({ username, passwordHash, role, createdAt });
       return c.json(userJson(user), 201);
     })
     .openapi(getUser, async (c) => {
@@ -165,9 +165,10 @@ export function usersApi({ store, passwords, clock }: UsersDeps) {
     .openapi(endSessions, async (c) => {
       const { id } = c.req.valid("param");
       const user = found(await store.users.byId(id), reasonText("none", { noun: "user", id }));
-      const ended = await store.sessions.deleteOfUser(id);
+      const { length: ended } = await store.sessions.listOfUser(id);
+      const entry = { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } };
+      await audited(c, entry).sessions.deleteOfUser(id);
       c.var.consoleAccess.sessionEnded(id);
-      await audit(c, { action: "user.end-sessions", subject: `user ${user.username}`, detail: { ended } });
       return c.body(null, 204);
     });
 }

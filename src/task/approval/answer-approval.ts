@@ -1,5 +1,6 @@
 import { Fault } from "../../errors.ts";
 import type { TaskApproval } from "../../model/approval/task-approval.ts";
+import { entryOfTask, type NewAuditEntry } from "../../model/audit.ts";
 import { type OperationKeepers, operation } from "../../model/store.ts";
 import type { Task } from "../../model/task.ts";
 import { reasonText } from "../../reason/reason.ts";
@@ -10,9 +11,10 @@ import { appendSystemLine, type DecidedTask } from "../queue/system-line.ts";
 export interface Answer {
   id: number;
   isApproved: boolean;
-  username: string;
   isAdmin: boolean;
   comment: string;
+  /** Names the user, and is stored with the answer. */
+  audited: NewAuditEntry;
   consoleUrl: string;
 }
 
@@ -20,7 +22,8 @@ export interface Answer {
 export const answerApproval = operation(
   "answerApproval",
   async (keepers, answer: Answer): Promise<DecidedTask> => {
-    const { id, isApproved, username, isAdmin, comment, consoleUrl } = answer;
+    const { id, isApproved, isAdmin, comment, audited, consoleUrl } = answer;
+    const { username } = audited;
     const task = await keepers.tasks.byId(id);
     if (!task) throw new Fault("not_found", reasonText("none", { noun: "task", id }));
     const { approval } = task;
@@ -42,6 +45,8 @@ export const answerApproval = operation(
           approval: { ...answered, state: "rejected" },
         });
     if (!decided) throw new Fault("conflict", reasonText("answered", { id }));
+    const detail = { ref: task.ref, commit: task.commit, comment };
+    await keepers.audit.add({ ...entryOfTask(audited, task), detail });
     return decided;
   },
 );
@@ -56,7 +61,7 @@ async function mayApprove(
   keepers: OperationKeepers,
   task: Task,
   approval: TaskApproval,
-  { username, isAdmin }: Pick<Answer, "username" | "isAdmin">,
+  { username, isAdmin }: { username: string; isAdmin: boolean },
 ): Promise<void> {
   const project = await keepers.projects.byId(task.projectId);
   if (!project) throw new Fault("not_found", reasonText("project_gone"));
