@@ -14,6 +14,7 @@ import type { Session } from "../shapes.ts";
 import { t } from "../text/text.ts";
 import { useUnsaved } from "../unsaved.ts";
 import { visible } from "../visible.ts";
+import { HostTokensPanel } from "./set-up/host-tokens-panel.tsx";
 
 export default function Account() {
   const { data: me } = useQuery(meQuery);
@@ -25,6 +26,7 @@ export default function Account() {
       />
       <div className="stack">
         <LanguagePanel />
+        <HostTokensPanel />
         <PasswordPanel />
         <SessionsPanel />
       </div>

@@ -151,6 +151,8 @@ export function buildHostHooks({ store, secrets, clock, tokens, management }: Ho
   }
 
   return {
+    /** Whether the Git host knows an address of this server. */
+    canCreate: () => hasBaseUrl(management),
     ofProject: (projectId: number) => store.hostHooks.ofProject(projectId),
     /** Creates the webhook at the host, or repairs it, with a token of the caller. */
     async connect(
@@ -212,9 +214,12 @@ async function removeBoth(access: HostAccess, { kind, path, hookId, keyId }: Hos
   return { hookFault, keyFault };
 }
 
+function hasBaseUrl(management: WebhookManagement): boolean {
+  return management.endpointOf({ key: "" }).baseUrlConfigured;
+}
+
 function requireBaseUrl(management: WebhookManagement): void {
-  if (!management.endpointOf({ key: "" }).baseUrlConfigured)
-    throw new Fault("conflict", reasonText("base_url_unset"));
+  if (!hasBaseUrl(management)) throw new Fault("conflict", reasonText("base_url_unset"));
 }
 
 /** The repository, if the token belongs to its server: a token must not be sent to another one. */

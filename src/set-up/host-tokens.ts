@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { Fault } from "../errors.ts";
 import type { HostKind, HostToken } from "../model/host/host-token.ts";
+import type { GitCredential } from "../model/project.ts";
 import { sealedPurpose } from "../model/sealed.ts";
 import type { Keepers } from "../model/store.ts";
 import { reasonText } from "../reason/reason.ts";
@@ -85,6 +86,14 @@ export function buildHostTokens(options: HostTokensOptions) {
       await store.hostTokens.delete(id);
       repositories.forget(id);
       return token;
+    },
+    /** The token as the credential of git, for a repository at the same server. */
+    async gitCredential(userId: number, id: number, cloneUrl: string): Promise<GitCredential> {
+      const { origin, login, ciphertext } = await ofOwner(userId, id);
+      if (!URL.canParse(cloneUrl) || new URL(cloneUrl).origin !== origin)
+        throw refused("url", `is not at ${origin}, the server of the token`);
+      const token = secrets.open(sealedPurpose.hostToken(userId, origin), ciphertext);
+      return { type: "token", username: login || "git", token };
     },
     async repositories(userId: number, id: number, search: string): Promise<FoundRepositories> {
       return repositories.find(id, open(await ofOwner(userId, id)), search);

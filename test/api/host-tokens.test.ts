@@ -141,6 +141,26 @@ describe("a token", () => {
     expect((await postToken(servers[0] as HostService, "gitee")).status).toBe(201);
   });
 
+  test("reads a repository for its owner only, and only at its server", async () => {
+    const [host, other] = [newHost("gitea"), newHost("gitea")];
+    const { id: hostTokenId } = await saveToken(host, "gitea");
+    const { client } = await server.newUser("reader", "admin");
+    const inspect = (url: string, by = server.admin) =>
+      by.request("POST", "/api/repositories/inspect", { url, hostTokenId });
+    expect((await inspect(host.cloneUrl, client)).status).toBe(404);
+    for (const url of [
+      other.cloneUrl,
+      "git@127.0.0.1:ann/shop.git",
+      `${host.origin}@${other.cloneUrl.slice(7)}`,
+    ])
+      expect(await inspect(url)).toMatchObject({ status: 422, text: expect.stringContaining(host.origin) });
+    expect(other.requests).toEqual([]);
+    const { token } = await server.admin.expect<{ token: string }>(201, "POST", "/api/tokens", {
+      ...{ name: "script", scopes: ["admin"] },
+    });
+    expect((await inspect(host.cloneUrl, server.as(token))).status).toBe(403);
+  });
+
   test("goes with its user, and the webhooks that it created are no longer checked", async () => {
     const host = newHost("gitlab");
     const { id: userId, client } = await server.newUser("leaver", "admin");

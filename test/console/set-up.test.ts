@@ -105,6 +105,66 @@ test("a field that the user changed is kept when a suggestion arrives", async ()
   await page.getByRole("button", { name: "Leave without saving" }).click();
 }, 60_000);
 
+test("a Git host is connected, a repository chosen out of many, and webhook and deploy key are created without another visit", async () => {
+  const { page, go } = connected;
+  await repository.push({ "package.json": "{}" });
+  const gitea = startHostService("gitea");
+  const clones = serveGit(dirname(repository.url), { username: "ann", token: gitea.token });
+  gitea.gitServer = clones.url;
+  const others = Array.from({ length: 120 }, (_, number) => ({ path: `ann/app-${number}`, isAdmin: true }));
+  gitea.repositories.unshift(...others);
+
+  await go("/projects/new");
+  await page.getByRole("button", { name: "Connect a Git host" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Git host").first().selectOption("gitea");
+  await dialog.getByLabel("Address of the Git host").fill(gitea.origin);
+  await dialog.getByText("A token with the scopes write:repository and read:user.").waitFor();
+  const tokenPage = dialog.getByRole("link", { name: "Create a token at the Git host" });
+  expect(await tokenPage.getAttribute("href")).toBe(`${gitea.origin}/user/settings/applications`);
+  gitea.scopes.splice(0, 9, "read:repository", "read:user");
+  await dialog.getByLabel("Token", { exact: false }).last().fill(gitea.token);
+  await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+  await dialog.getByText("of ann lacks the scope write:repository").waitFor();
+  gitea.scopes.splice(0, 9, "write:repository", "read:user");
+  await dialog.getByRole("button", { name: "Connect", exact: true }).click();
+  await page.getByText(`Connected to ${gitea.origin} as ann.`).waitFor();
+
+  const chooser = page.getByRole("combobox", { name: "Your repositories" });
+  await page.getByText("Not all are listed.").waitFor();
+  await chooser.click();
+  await page.getByRole("option", { name: "ann/app-7", exact: true }).waitFor();
+  await chooser.fill("sho");
+  await page.getByRole("option", { name: "ann/shop" }).click();
+  expect(await page.getByLabel("Clone URL").inputValue()).toBe("git@127.0.0.1:ann/shop.git");
+  await page.getByText(`Slipway reads it with your token for ${gitea.origin}.`).waitFor();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("chosen");
+  await page.getByRole("button", { name: "Add the project" }).click();
+  await page.getByText("The webhook is in place").waitFor();
+  await page.getByText("A read-only deploy key exists too.").waitFor();
+  expect([gitea.hooks.size, [...gitea.keys.values()].map(({ isReadOnly }) => isReadOnly)]).toEqual([
+    1,
+    [true],
+  ]);
+  const { pathname } = new URL(page.url());
+  const id = pathname.split("/")[2];
+
+  await go("/account");
+  const listed = page.getByRole("row").filter({ hasText: gitea.origin });
+  await listed.getByText("write:repository").waitFor();
+  await listed.getByRole("button", { name: `Forget the token for ${gitea.origin}` }).click();
+  await dialog.getByRole("button", { name: "Forget the token" }).click();
+  await page.getByText("No Git host is connected.").waitFor();
+  await go(`/projects/${id}/webhook`);
+  await page.getByText("It is not checked any more, because the token was deleted.").waitFor();
+  await go(`/projects/${id}/settings/delete`);
+  await page.getByRole("button", { name: "Delete the project" }).click();
+  await dialog.getByText(`The webhook that Slipway created at ${gitea.origin} stays there`).waitFor();
+  await page.keyboard.press("Escape");
+  gitea.stop();
+  clones.stop();
+}, 180_000);
+
 test("with a token of the Git host the webhook is created, a deleted one is shown and repaired with one click, and both go with the project", async () => {
   const { page, go } = connected;
   const gitea = startHostService("gitea");
@@ -130,10 +190,7 @@ test("with a token of the Git host the webhook is created, a deleted one is show
   expect(gitea.hooks.size).toBe(1);
 
   await go("/projects/new");
-  await page.getByLabel("Your repositories").first().click();
-  await page.getByRole("option", { name: "ann/shop" }).click();
-  expect(await page.getByLabel("Clone URL").inputValue()).toBe(gitea.cloneUrl);
-
+  await page.getByLabel("Clone URL").fill(gitea.cloneUrl);
   // One token reads the repository and creates the webhook.
   await page.getByLabel("Access token").fill(gitea.token);
   await page.getByLabel("Also create the webhook with this token").check();
@@ -146,10 +203,16 @@ test("with a token of the Git host the webhook is created, a deleted one is show
 
   await go(`/projects/${id}/settings/delete`);
   await page.getByRole("button", { name: "Delete the project" }).click();
+  gitea.failWith = 503;
+  await dialog.getByRole("textbox").fill("hosted");
+  await dialog.getByRole("button", { name: "Delete the project" }).click();
+  await dialog.getByText("the webhook: the server has a problem (503).").waitFor();
+  await dialog.getByText("To delete it and keep these at the host, clear the check mark.").waitFor();
+  gitea.failWith = null;
   await dialog.getByLabel(`Also delete the webhook and the deploy key at ${gitea.origin}`).waitFor();
   await dialog.getByRole("textbox").fill("hosted");
   await dialog.getByRole("button", { name: "Delete the project" }).click();
   await page.waitForURL("**/projects");
   expect(gitea.hooks.size).toBe(1);
   gitea.stop();
-}, 60_000);
+}, 120_000);

@@ -20,6 +20,8 @@ export interface HostService extends Held {
   failWith: number | Failure | null;
   /** Called with each request before it is answered. */
   onRequest: ((request: string) => void | Promise<void>) | null;
+  /** Origin of a server for requests of git; null: the host has no repositories to clone. */
+  gitServer: string | null;
   requests: string[];
   stop(): void;
 }
@@ -54,8 +56,8 @@ export function startHostService(kind: HostKind): HostService {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    async fetch(request) {
-      const { pathname, searchParams } = new URL(request.url);
+    async fetch(request): Promise<Response> {
+      const { pathname, searchParams, search } = new URL(request.url);
       requests.push(`${request.method} ${pathname}`);
       await service.onRequest?.(`${request.method} ${pathname}`);
       if (service.failWith !== null) {
@@ -69,6 +71,8 @@ export function startHostService(kind: HostKind): HostService {
       }
       const open = openAnswers[kind]?.[pathname];
       if (open) return open();
+      if (service.gitServer !== null && pathname.includes(".git/"))
+        return fetch(`${service.gitServer}${pathname.replace(/^\/ann/, "")}${search}`, request);
       const text = await request.text();
       const body = text === "" ? {} : (JSON.parse(text) as Json);
       const { method, headers, url } = request;
@@ -84,7 +88,7 @@ export function startHostService(kind: HostKind): HostService {
     ],
     isHidden: false,
     cloneUrl: `${origin}/ann/shop.git`,
-    ...{ failWith: null, onRequest: null },
+    ...{ failWith: null, onRequest: null, gitServer: null },
     stop: () => server.stop(true),
   };
   return service;

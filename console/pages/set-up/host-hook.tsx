@@ -11,11 +11,12 @@ import { Moment } from "../../components/moment.tsx";
 import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { hostHookQuery } from "../../host-hook-query.ts";
+import { hostTokensQuery } from "../../host-token-query.ts";
 import type { Project, Webhook } from "../../shapes.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { visible } from "../../visible.ts";
-import { isHostKind, isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
+import { isHostKind, isSshUrl, originOf, repositoryPathOf, tokenPageOf } from "./host-pages.ts";
 
 export type Hook = NonNullable<
   InferResponseType<(typeof api.projects)[":id"]["host-hook"]["$get"], 200>["hook"]
@@ -109,15 +110,14 @@ function Connect({
   kind: HostKind;
   isWanted: boolean;
 }) {
-  const tokens = useQuery({
-    queryKey: ["host-tokens"],
-    queryFn: () => answerOf(api["host-tokens"].$get()),
-  });
+  const tokens = useQuery(hostTokensQuery);
   const origin = hook?.origin ?? originOf(project.git.url);
   const host = URL.canParse(origin) ? new URL(origin).hostname : "";
   const own = tokens.data?.items.find(
     (token) => token.kind === kind && (token.origin === origin || new URL(token.origin).hostname === host),
   );
+  const path = repositoryPathOf(project.git.url);
+  const isMoved = hook !== null && path !== "" && hook.path !== path;
   const mayMakeKey = isSshUrl(project.git.url) && !(hook?.hasDeployKey ?? false);
   const [wantsKey, setWantsKey] = useState(true);
   const param = { id: project.id };
@@ -126,7 +126,7 @@ function Connect({
       answerOf(
         api.projects[":id"]["host-hook"].$post({
           param,
-          json: { tokenId, deployKey: mayMakeKey && wantsKey },
+          json: { tokenId, deployKey: mayMakeKey && wantsKey, ...(isMoved ? { path } : {}) },
         }),
       ),
     { done: t("hostHook.created"), failed: t("hostHook.notCreated"), refresh: touched },
@@ -146,6 +146,16 @@ function Connect({
   });
   return (
     <>
+      {isMoved && (
+        <Text size="sm" mb="sm">
+          {visible(t("hostHook.moved", { path }))}
+        </Text>
+      )}
+      {hook !== null && own === undefined && tokens.data !== undefined && (
+        <Text size="sm" mb="sm">
+          {visible(t("hostHook.othersToken", { origin }))}
+        </Text>
+      )}
       {mayMakeKey && (
         <Checkbox
           mb="sm"
@@ -164,9 +174,13 @@ function Connect({
           />
         ) : (
           <>
-            {hook?.state !== "ok" && (
+            {(hook?.state !== "ok" || isMoved) && (
               <Button loading={connect.isPending} onClick={() => connect.mutate(own.id)}>
-                {hook === null ? t("hostHook.create") : t("hostHook.repair")}
+                {isMoved
+                  ? visible(t("hostHook.createIn", { path }))
+                  : hook === null
+                    ? t("hostHook.create")
+                    : t("hostHook.repair")}
               </Button>
             )}
             {hook !== null && (

@@ -31,6 +31,12 @@ export function originOf(cloneUrl: string): string {
   return placeOf(cloneUrl)?.origin ?? "";
 }
 
+/** `owner/name` in a clone URL; empty: a local repository, or one whose path the server reads differently. */
+export function repositoryPathOf(cloneUrl: string): string {
+  const path = placeOf(cloneUrl)?.path ?? "";
+  return path.includes("%") ? "" : path;
+}
+
 /** Where the host creates an access token, with its form filled in as far as the host allows. Null: unknown. */
 export function tokenPageOf(
   provider: string | null,

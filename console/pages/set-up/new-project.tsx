@@ -11,6 +11,7 @@ import { meQuery } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useUnsaved } from "../../unsaved.ts";
 import { isHostKind, originOf } from "./host-pages.ts";
+import type { ChosenRepository } from "./repository-chooser.tsx";
 import {
   type CredentialFields,
   credentialOf,
@@ -57,6 +58,7 @@ export default function NewProject() {
   const [typed, setTyped] = useState<CredentialFields>(noCredential);
   const [checked, setChecked] = useState<CredentialFields>(noCredential);
   const [found, setFound] = useState<Inspected | null>(null);
+  const [chosen, setChosen] = useState<ChosenRepository | null>(null);
   /** The other steps follow when the repository is read, or the user goes on without. */
   const [isRevealed, setRevealed] = useState(false);
   /** What the last suggestion filled in: fields that the user changed are kept. */
@@ -91,7 +93,8 @@ export default function NewProject() {
         preset,
         credentialOf(fields.url.trim(), typed),
       );
-      return { ...project, isTokenKept: await keepToken(hookKind, fields.url, typed.token) };
+      const isChosen = chosen?.url === fields.url.trim();
+      return { ...project, hasToken: isChosen || (await keepToken(hookKind, fields.url, typed.token)) };
     },
     { done: ({ name }) => t("setUp.added", { name }), refresh: ["projects", "overview"] },
   );
@@ -111,10 +114,10 @@ export default function NewProject() {
     event.preventDefault();
     // The error is shown below; the text is kept for another attempt.
     add.mutateAsync(undefined).then(
-      ({ id, isTokenKept }) => {
+      ({ id, hasToken }) => {
         const asked = new URLSearchParams({
           ...(found?.provider ? { host: found.provider } : {}),
-          ...(isTokenKept ? { create: "1" } : {}),
+          ...(hasToken ? { create: "1" } : {}),
         });
         go(`/projects/${id}/set-up${asked.size === 0 ? "" : `?${asked}`}`);
       },
@@ -128,7 +131,11 @@ export default function NewProject() {
       <form onSubmit={submit} className="stack">
         <RepositoryStep
           urlField={{ ...text("url", "git.url"), onChange: (event) => setUrl(event.currentTarget.value) }}
-          onUrl={setUrl}
+          chosen={chosen}
+          onChosen={(repository) => {
+            setChosen(repository);
+            setUrl(repository.url);
+          }}
           fields={typed}
           credential={checked}
           onCredential={(credential, isChecked) => {

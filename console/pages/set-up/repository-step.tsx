@@ -18,8 +18,8 @@ import { Panel, Problem } from "../../components/page.tsx";
 import type { TextProps } from "../../draft.ts";
 import { t } from "../../text/text.ts";
 import { hosts } from "../webhook/hosts.ts";
-import { isHostKind, isSshUrl, tokenPageOf } from "./host-pages.ts";
-import { RepositoryChooser } from "./repository-chooser.tsx";
+import { isHostKind, isSshUrl, originOf, tokenPageOf } from "./host-pages.ts";
+import { type ChosenRepository, RepositoryChooser } from "./repository-chooser.tsx";
 
 export type Inspected = InferResponseType<typeof api.repositories.inspect.$post, 200>;
 export type Preset = Inspected["presets"][number];
@@ -56,7 +56,8 @@ export function credentialOf(url: string, { username, token, privateKey }: Crede
 /** Clone URL and credential, checked against the repository while the user types. */
 export function RepositoryStep({
   urlField,
-  onUrl,
+  chosen,
+  onChosen,
   fields,
   credential,
   onCredential,
@@ -64,7 +65,9 @@ export function RepositoryStep({
   onSkipped,
 }: {
   urlField: TextProps;
-  onUrl: (url: string) => void;
+  /** Null: the user typed the clone URL. */
+  chosen: ChosenRepository | null;
+  onChosen: (chosen: ChosenRepository) => void;
   /** What the user typed. */
   fields: CredentialFields;
   /** What is checked: changes when the user asks for it. */
@@ -78,13 +81,14 @@ export function RepositoryStep({
   /** A text that is no complete address is looked at when the user leaves the field. */
   const [left, setLeft] = useState("");
   const isAsked = looksWhole.test(url) || (url !== "" && url === left);
+  const own = credentialOf(url, credential);
+  const byToken =
+    chosen?.url === url && own === undefined ? { url: chosen.httpsUrl, hostTokenId: chosen.tokenId } : null;
   const inspection = useQuery({
-    queryKey: ["inspection", url, credential],
+    queryKey: ["inspection", url, credential, byToken],
     queryFn: () => {
-      const given = credentialOf(url, credential);
-      return answerOf(
-        api.repositories.inspect.$post({ json: { url, ...(given ? { credential: given } : {}) } }),
-      );
+      const json = byToken ?? { url, ...(own ? { credential: own } : {}) };
+      return answerOf(api.repositories.inspect.$post({ json }));
     },
     enabled: isAsked,
     placeholderData: keepPreviousData,
@@ -96,7 +100,7 @@ export function RepositoryStep({
   useEffect(() => {
     if (found) onInspected(found);
   }, [found, onInspected]);
-  const given = JSON.stringify(credentialOf(url, credential));
+  const given = JSON.stringify(own);
   // Stays in place while a credential is checked.
   const latest = isAsked ? inspection.data : undefined;
   const error = isCurrent ? inspection.error : null;
@@ -107,7 +111,7 @@ export function RepositoryStep({
   return (
     <Panel title={t("setUp.repository")}>
       <div className="form">
-        <RepositoryChooser onChosen={onUrl} />
+        <RepositoryChooser onChosen={onChosen} />
         <TextInput
           label={t("setUp.cloneUrl")}
           description={t("setUp.cloneUrlHint")}
@@ -131,6 +135,11 @@ export function RepositoryStep({
             error={urlError === undefined ? error : null}
           />
         </div>
+        {byToken !== null && isSshUrl(url) && found?.problem === "" && (
+          <Text size="sm" c="dimmed">
+            {t("setUp.readByToken", { origin: originOf(byToken.url) })}
+          </Text>
+        )}
         {latest !== undefined && (latest.needsCredential || given !== undefined) && (
           <Credential
             url={url}

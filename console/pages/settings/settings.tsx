@@ -1,9 +1,9 @@
-import { Checkbox } from "@mantine/core";
+import { Checkbox, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useAct } from "../../act.ts";
-import { answerOf, api } from "../../api.ts";
+import { answerOf, api, messageOf } from "../../api.ts";
 import { ConfirmButton } from "../../components/confirm.tsx";
 import { Members } from "../../components/members.tsx";
 import { Panel } from "../../components/page.tsx";
@@ -105,7 +105,10 @@ function DeleteProject({ project }: { project: Project }) {
   const hook = useQuery(hostHookQuery(project.id)).data?.hook ?? null;
   const [deletesHook, setDeletesHook] = useState(true);
   const deleteAll = async () => {
-    if (hook?.isChecked && deletesHook) await answerOf(api.projects[":id"]["host-hook"].$delete({ param }));
+    if (hook?.isChecked && deletesHook)
+      await answerOf(api.projects[":id"]["host-hook"].$delete({ param })).catch((problem) => {
+        throw new Error(`${messageOf(problem)} ${t("hostHook.deleteAnyway")}`);
+      });
     await answerOf(api.projects[":id"].$delete({ param }));
   };
   const remove = useAct(deleteAll, {
@@ -126,6 +129,11 @@ function DeleteProject({ project }: { project: Project }) {
         }}
       >
         {t("settings.deleteHint")}
+        {hook?.isChecked === false && (
+          <Text size="sm" mt="sm">
+            {t("hostHook.staysThere", { origin: visible(hook.origin) })}
+          </Text>
+        )}
         {hook?.isChecked && (
           <Checkbox
             mt="sm"

@@ -1,7 +1,7 @@
 /** Guided set-up of a project. */
 export const setUp = {
   title: "Add a project",
-  about: "Paste the clone URL of a repository. Slipway reads it and suggests the rest.",
+  about: "Choose a repository or paste its clone URL. Slipway reads it and suggests the rest.",
   repository: "1. Repository",
   cloneUrl: "Clone URL",
   cloneUrlHint: "The https or ssh address that “git clone” uses.",
@@ -70,7 +70,11 @@ export const setUp = {
   later: "Go to the project",
   prepareFailed: "Couldn't prepare the webhook",
   choose: "Your repositories",
-  chooseHint: "Those that your tokens for Git hosts may manage.",
+  chooseHint: "Those whose settings your tokens may change. Type a part of the name to search.",
+  chooseCut: "Not all are listed. Type a part of the name to search, or paste the clone URL below.",
+  chooseLoading: "Searching…",
+  connectHostHint: "Choose from your repositories, and let Slipway create webhook and deploy key.",
+  readByToken: "Slipway reads it with your token for {origin}. A deploy key is created for the project.",
   choosePlaceholder: "Choose one, or paste a clone URL below",
   chooseNothing: "No repository has this name.",
   notListed: "Couldn't list the repositories of {origins}",

@@ -3,7 +3,7 @@ import type { Translated } from "../message.ts";
 
 export const setUp: Translated<typeof english> = {
   title: "添加项目",
-  about: "粘贴仓库的克隆地址。Slipway 会读取仓库并给出其余建议。",
+  about: "选择一个仓库或粘贴其克隆地址。Slipway 会读取仓库并给出其余建议。",
   repository: "1. 仓库",
   cloneUrl: "克隆地址",
   cloneUrlHint: "“git clone” 使用的 https 或 ssh 地址。",
@@ -68,7 +68,11 @@ export const setUp: Translated<typeof english> = {
   later: "前往项目",
   prepareFailed: "无法准备 Webhook",
   choose: "您的仓库",
-  chooseHint: "您的 Git 托管令牌可以管理的仓库。",
+  chooseHint: "您的令牌可以更改其设置的仓库。输入名称的一部分进行搜索。",
+  chooseCut: "未列出全部仓库。输入名称的一部分进行搜索，或在下面粘贴克隆地址。",
+  chooseLoading: "正在搜索…",
+  connectHostHint: "从您的仓库中选择，并由 Slipway 创建 Webhook 和部署密钥。",
+  readByToken: "Slipway 使用您用于 {origin} 的令牌读取仓库，并会为项目创建部署密钥。",
   choosePlaceholder: "选择一个，或在下面粘贴克隆地址",
   chooseNothing: "没有叫这个名称的仓库。",
   notListed: "无法列出 {origins} 的仓库",

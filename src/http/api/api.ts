@@ -124,8 +124,8 @@ export function buildApi(deps: ApiDeps) {
     .route("/api", deliveriesApi({ keepers: store, clock }))
     .route("/api", replaysApi({ deliveries: store.deliveries, replays: webhook.replays }))
     .route("/api", samplesApi(webhook.samples))
-    .route("/api", repositoriesApi(deps.setUp.inspections))
-    .route("/api", hostTokensApi(deps.setUp.tokens))
+    .route("/api", repositoriesApi(deps.setUp))
+    .route("/api", hostTokensApi(deps.setUp))
     .route("/api", hostHooksApi(deps.setUp.hooks))
     .route(
       "/api",

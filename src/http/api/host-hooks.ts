@@ -1,9 +1,8 @@
-import { Fault } from "../../errors.ts";
 import { type HostHook, hookStates } from "../../model/host/host-hook.ts";
 import { reasonText } from "../../reason/reason.ts";
 import type { HostHooks } from "../../set-up/host-hooks.ts";
-import { type ApiContext, auditEntry, auditProject, callerOf, projectChange, projectOf } from "./context.ts";
-import { hostKind } from "./host-tokens.ts";
+import { type ApiContext, auditEntry, auditProject, projectChange, projectOf } from "./context.ts";
+import { hostKind, tokenOwnerOf } from "./host-tokens.ts";
 import { found, newApi, routesOf } from "./route.ts";
 import { id, idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
@@ -101,13 +100,6 @@ export function hostHooksApi(hooks: HostHooks) {
       await auditProject(c, "host-hook.delete", project, { origin: hook.origin, path: hook.path });
       return c.body(null, 204);
     });
-}
-
-/** The user whose host token is used. An API token of the user could otherwise reach every repository of the host token. */
-function tokenOwnerOf(c: ApiContext): number {
-  const { userId, sessionId } = callerOf(c);
-  if (sessionId !== null) return userId;
-  throw new Fault("forbidden", reasonText("host_token_session"));
 }
 
 function hookJson({ kind, origin, path, keyId, tokenId, state, note, checkedAt }: HostHook) {

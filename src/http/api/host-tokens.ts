@@ -1,8 +1,9 @@
 import { Fault } from "../../errors.ts";
 import { type HostToken, hostKinds } from "../../model/host/host-token.ts";
 import { reasonText } from "../../reason/reason.ts";
+import type { HostHooks } from "../../set-up/host-hooks.ts";
 import type { HostTokens } from "../../set-up/host-tokens.ts";
-import { audit, callerOf } from "./context.ts";
+import { type ApiContext, audit, callerOf } from "./context.ts";
 import { newApi, routesOf } from "./route.ts";
 import { idParams, text, time } from "./scalars.ts";
 import { json, jsonBody, noContent, strict, z } from "./shape.ts";
@@ -31,7 +32,17 @@ const listTokens = route("get", "/host-tokens", {
   summary: "Your tokens for Git hosts",
   description: "Only the caller's own. The tokens themselves are never returned.",
   access: "session",
-  responses: { 200: json("The tokens.", z.object({ items: z.array(tokenShape) }).openapi("HostTokenList")) },
+  responses: {
+    200: json(
+      "The tokens.",
+      z
+        .object({
+          items: z.array(tokenShape),
+          canCreateWebhooks: z.boolean().openapi({ description: "False: `server.baseUrl` is not set." }),
+        })
+        .openapi("HostTokenList"),
+    ),
+  },
 });
 
 const saveToken = route("post", "/host-tokens", {
@@ -95,11 +106,11 @@ const listRepositories = route("get", "/host-tokens/{id}/repositories", {
   },
 });
 
-export function hostTokensApi(tokens: HostTokens) {
+export function hostTokensApi({ tokens, hooks }: { tokens: HostTokens; hooks: HostHooks }) {
   return newApi()
     .openapi(listTokens, async (c) => {
       const items = await tokens.ofUser(callerOf(c).userId);
-      return c.json({ items: items.map(tokenJson) }, 200);
+      return c.json({ items: items.map(tokenJson), canCreateWebhooks: hooks.canCreate() }, 200);
     })
     .openapi(saveToken, async (c) => {
       // The server connects to an address that the caller chose.
@@ -119,6 +130,13 @@ export function hostTokensApi(tokens: HostTokens) {
       const { search } = c.req.valid("query");
       return c.json(await tokens.repositories(callerOf(c).userId, c.req.valid("param").id, search), 200);
     });
+}
+
+/** The user whose host token is used. An API token of the user could otherwise reach every repository of the host token. */
+export function tokenOwnerOf(c: ApiContext): number {
+  const { userId, sessionId } = callerOf(c);
+  if (sessionId !== null) return userId;
+  throw new Fault("forbidden", reasonText("host_token_session"));
 }
 
 function tokenJson({ id, kind, origin, hint, login, scopes, expiresAt, createdAt }: HostToken) {

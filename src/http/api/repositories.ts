@@ -1,13 +1,15 @@
 import { Fault } from "../../errors.ts";
 import { providerNames } from "../../model/webhook-config.ts";
 import { reasonText } from "../../reason/reason.ts";
+import type { HostTokens } from "../../set-up/host-tokens.ts";
 import type { Inspections } from "../../set-up/inspect.ts";
 import { presetNames } from "../../set-up/presets.ts";
 import { type ApiContext, callerOf } from "./context.ts";
+import { tokenOwnerOf } from "./host-tokens.ts";
 import { credentialBody } from "./project-secrets.ts";
 import { healthCheck } from "./project-shape.ts";
 import { newApi, routesOf } from "./route.ts";
-import { text } from "./scalars.ts";
+import { id, text } from "./scalars.ts";
 import { json, jsonBody, strict, z } from "./shape.ts";
 
 const route = routesOf("set-up");
@@ -32,7 +34,17 @@ const inspectRepository = route("post", "/repositories/inspect", {
     "Detects the Git host, reads the branches and the files in the root with the given credential, and suggests stages. Nothing is " +
     "stored. If the repository cannot be read, `problem` says why. For admins and for managers of a group.",
   access: "signed-in",
-  request: { body: jsonBody(strict({ url: text(2000, 1), credential: credentialBody.optional() })) },
+  request: {
+    body: jsonBody(
+      strict({
+        url: text(2000, 1),
+        credential: credentialBody.optional(),
+        hostTokenId: id.optional().openapi({
+          description: "Instead of `credential`: a token of the caller for this server; needs a session.",
+        }),
+      }),
+    ),
+  },
   responses: {
     200: json(
       "What was found.",
@@ -51,11 +63,15 @@ const inspectRepository = route("post", "/repositories/inspect", {
   },
 });
 
-export function repositoriesApi(inspections: Inspections) {
+export function repositoriesApi({ inspections, tokens }: { inspections: Inspections; tokens: HostTokens }) {
   return newApi().openapi(inspectRepository, async (c) => {
     await mayAddProjects(c);
-    const { url, credential } = c.req.valid("json");
-    return c.json(await inspections.inspect(url, credential ?? null), 200);
+    const { url, credential, hostTokenId } = c.req.valid("json");
+    const given =
+      hostTokenId === undefined
+        ? (credential ?? null)
+        : await tokens.gitCredential(tokenOwnerOf(c), hostTokenId, url);
+    return c.json(await inspections.inspect(url, given), 200);
   });
 }
 

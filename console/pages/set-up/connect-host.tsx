@@ -1,0 +1,90 @@
+import { Anchor, type ButtonProps, NativeSelect, PasswordInput, Text, TextInput } from "@mantine/core";
+import type { HostKind } from "../../../src/model/host/host-token.ts";
+import { tell } from "../../act.ts";
+import { answerOf, api, queryClient } from "../../api.ts";
+import { FormButton } from "../../components/form-modal.tsx";
+import type { HostToken } from "../../host-token-query.ts";
+import { t } from "../../text/text.ts";
+import { hosts } from "../webhook/hosts.ts";
+import { isHostKind, tokenPageOf } from "./host-pages.ts";
+
+const kinds = ["github", "gitlab", "gitea", "gitee"] as const satisfies HostKind[];
+/** Gitea has no main server. */
+const publicAddress: Record<HostKind, string> = {
+  github: "https://github.com",
+  gitlab: "https://gitlab.com",
+  gitea: "",
+  gitee: "https://gitee.com",
+};
+const example = "https://git.example.com";
+
+/** A form that stores a token for a Git host. The server verifies it first. */
+export function ConnectHost({
+  button,
+  onConnected,
+}: {
+  button: ButtonProps;
+  onConnected?: (token: HostToken) => void;
+}) {
+  return (
+    <FormButton
+      title={t("hostHook.connectHost")}
+      submit={t("hostHook.connect")}
+      button={button}
+      initial={{ kind: "github" as string, url: publicAddress.github, token: "" }}
+      onSubmit={async ({ kind, url, token }) => {
+        if (!isHostKind(kind)) return;
+        const saved = await answerOf(api["host-tokens"].$post({ json: { kind, url: url.trim(), token } }));
+        await queryClient.invalidateQueries({ queryKey: ["host-tokens"] });
+        tell(t("hostHook.connected", { login: saved.login, origin: saved.origin }));
+        onConnected?.(saved);
+      }}
+    >
+      {({ value, set, text }) => {
+        const kind = isHostKind(value.kind) ? value.kind : "github";
+        const page = URL.canParse(value.url) ? tokenPageOf(kind, value.url, "manage") : null;
+        const choose = (chosen: string) => {
+          if (!isHostKind(chosen)) return;
+          const isTyped = value.url !== "" && !Object.values(publicAddress).includes(value.url);
+          set({ kind: chosen, ...(isTyped ? {} : { url: publicAddress[chosen] }) });
+        };
+        return (
+          <>
+            <NativeSelect
+              label={t("setUp.host")}
+              data={kinds.map((each) => ({ value: each, label: hosts()[each].name }))}
+              value={kind}
+              onChange={(event) => choose(event.currentTarget.value)}
+            />
+            <TextInput
+              label={t("hostHook.url")}
+              placeholder={example}
+              required
+              autoComplete="off"
+              spellCheck={false}
+              {...text("url")}
+            />
+            <div>
+              <PasswordInput
+                label={t("hostHook.token")}
+                description={t(`hostHook.scope_${kind}`)}
+                required
+                autoComplete="off"
+                data-autofocus
+                {...text("token")}
+              />
+              <Text size="sm" c="dimmed" mt={6}>
+                {t("hostHook.tokenHint")}{" "}
+                {page !== null && (
+                  <Anchor href={page} target="_blank" rel="noreferrer">
+                    {t("hostHook.tokenPage")}
+                  </Anchor>
+                )}
+              </Text>
+            </div>
+          </>
+        );
+      }}
+    </FormButton>
+  );
+}
