@@ -174,13 +174,13 @@ function Connect({
           />
         ) : (
           <>
-            {(hook?.state !== "ok" || isMoved) && (
+            {(hook?.state !== "ok" || isMoved || !hook.isChecked) && (
               <Button loading={connect.isPending} onClick={() => connect.mutate(own.id)}>
                 {isMoved
                   ? visible(t("hostHook.createIn", { path }))
                   : hook === null
                     ? t("hostHook.create")
-                    : t("hostHook.repair")}
+                    : t(hook.state === "ok" ? "hostHook.resume" : "hostHook.repair")}
               </Button>
             )}
             {hook !== null && (

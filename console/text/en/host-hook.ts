@@ -8,6 +8,7 @@ export const hostHook = {
   withToken: "Create the webhook with a token",
   create: "Create the webhook",
   repair: "Repair the webhook",
+  resume: "Resume the daily check",
   check: "Check now",
   created: "The webhook was created.",
   notCreated: "Couldn't create the webhook",

@@ -9,6 +9,7 @@ export const hostHook: Translated<typeof english> = {
   withToken: "用令牌创建 Webhook",
   create: "创建 Webhook",
   repair: "修复 Webhook",
+  resume: "恢复每日检查",
   check: "立即检查",
   created: "Webhook 已创建。",
   notCreated: "无法创建 Webhook",
