@@ -52,7 +52,8 @@ export function RepositoryChooser({ onChosen }: { onChosen: (chosen: ChosenRepos
   const choose = (value: string | null) => {
     const chosen = repositories.find((found) => choiceOf(found) === value);
     if (chosen === undefined) return;
-    const { tokenId, httpsUrl, sshUrl, isPrivate } = chosen;
+    const { tokenId, path, httpsUrl, sshUrl, isPrivate } = chosen;
+    setTyped(path);
     // A private repository is cloned with a deploy key, which is created together with the webhook.
     const isBySsh = isPrivate && sshUrl !== "" && canCreateWebhooks;
     onChosen({ tokenId, httpsUrl, url: isBySsh ? sshUrl : httpsUrl });
