@@ -93,9 +93,8 @@ function Facts({ delivery }: { delivery: Delivery }) {
     facts.push([
       t("deliveries.ref"),
       visible(
-        t("deliveries.refOf", {
+        t(delivery.ref_type === "tag" ? "deliveries.refOfTag" : "deliveries.refOfBranch", {
           event: delivery.event,
-          type: delivery.ref_type,
           ref: delivery.ref,
         }),
       ),

@@ -11,6 +11,7 @@ import { useLiveProjects, usePolling } from "../live.ts";
 import { projectQuery } from "../project-query.ts";
 import type { Project } from "../shapes.ts";
 import { taskQuery } from "../task-query.ts";
+import { reasonIn } from "../text/reason-text.ts";
 import { rich } from "../text/rich.ts";
 import { t } from "../text/text.ts";
 import { shortCommit, shortRef } from "../time-text.ts";
@@ -77,7 +78,7 @@ function ProjectView({ project, tab, section }: { project: Project; tab: string;
       )}
       {project.liveNote !== "" && (
         <Alert variant="light" color="lamp" role="note" mb="md">
-          {visible(project.liveNote)}
+          {reasonIn(project.liveNote, project.liveNoteParts)}
         </Alert>
       )}
       {project.permission === "manage" &&

@@ -230,4 +230,31 @@ export const reasonTexts = {
     "{runners} are of an older version that cannot do what {setting} of this project asks for; update one of them",
   wait_old_runner:
     "{runners} is of an older version that cannot do what {setting} of this project asks for; update that runner",
+  live_deploying: "Task {task} ({commit}) is being deployed.",
+  live_replacing: "Task {task} ({commit}) takes the place of {previous}.",
+  live_replacing_service: "Task {task} ({commit}) takes the place of the previous service.",
+  live_failed: "Task {task} ({commit}) failed: nothing is known to be serving.",
+  live_lost: "Task {task} ({commit}) lost its runner: nothing is known to be serving.",
+  live_before: "Task {task} was live before.",
+  live_exited: "All processes of {commit} (task {task}) exited within a minute of their start.",
+  warn_no_secret: "The webhook is enabled without a secret: anyone who knows the address can start builds.",
+  warn_no_base_url:
+    "server.baseUrl is not set: the address is inferred and reachable from this machine only.",
+  warn_tag_filter: "A tag filter is set, but the event tag is not among the allowed events.",
+  warn_branch_filter:
+    "A branch filter is set, but neither push nor merge_request is among the allowed events.",
+  warn_any_branch:
+    "The branch filter is empty: a push of any branch is deployed. Set it to {branch}, or turn deploy and start off.",
+  warn_any_branch_unnamed:
+    "The branch filter is empty: a push of any branch is deployed. Set it to the branch that you deploy, or turn deploy and start off.",
+  warn_merge_requests:
+    "Every merge request is deployed as soon as it is opened. Set mergeRequestActions to build only, unless each is meant to be deployed.",
+  warn_debounce:
+    "The debounce window covers the whole project: of branches that are pushed within {seconds} s only the last one is built. Set debounceScope to ref.",
+  warn_twice:
+    "The Git host sends both push and create: a new branch or tag is announced twice and built once. Turn create off at the host.",
+  warn_other_repository: "A recent delivery is about {other}, not the project's repository {repository}.",
+  warn_other_repository_enforce:
+    "A recent delivery is about {other}, not the project's repository {repository}. Set repositoryCheck to enforce to ignore such deliveries.",
+  warn_not_polled: "The repository could not be polled: {message}",
 } as const;

@@ -48,6 +48,7 @@ const withCodes = (...codes: ReasonCode[]) =>
 const lasts = withCodes(
   ...(["delivery_record", "replaced", "aside_too_complex", "aside_others", "aside_none"] as const),
   "approval_again",
+  "live_before",
 );
 /** Sentences that precede another one. */
 const firsts = withCodes("rolled_back", "still_serving", "rolling_back", "rollback_failed");

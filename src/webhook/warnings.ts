@@ -7,6 +7,7 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../model/webhook-config.ts";
+import { reasonText } from "../reason/reason.ts";
 import { isStageAsked } from "../task/queue/queue.ts";
 import { otherRepository } from "./decide/repository-check.ts";
 
@@ -21,9 +22,7 @@ export function warningsOf(
 ): string[] {
   return [
     ...secretWarnings(config),
-    ...(hasBaseUrl
-      ? []
-      : ["server.baseUrl is not set: the address is inferred and reachable from this machine only."]),
+    ...(hasBaseUrl ? [] : [reasonText("warn_no_base_url")]),
     ...filterWarnings(config),
     ...(config.enabled ? deployWarnings(config, project, debounceSeconds) : []),
     ...(config.enabled ? deliveryWarnings(config, project, recent) : []),
@@ -39,17 +38,14 @@ interface Circumstances {
 }
 
 function secretWarnings({ enabled, secret }: WebhookConfig): string[] {
-  return enabled && secret === null
-    ? ["The webhook is enabled without a secret: anyone who knows the address can start builds."]
-    : [];
+  return enabled && secret === null ? [reasonText("warn_no_secret")] : [];
 }
 
 function filterWarnings(config: WebhookConfig): string[] {
   const warnings: string[] = [];
-  if (config.tagFilter.length > 0 && !listens(config, "tag"))
-    warnings.push("A tag filter is set, but the event tag is not among the allowed events.");
+  if (config.tagFilter.length > 0 && !listens(config, "tag")) warnings.push(reasonText("warn_tag_filter"));
   if (config.branchFilter.length > 0 && !listens(config, "push") && !listens(config, "merge_request"))
-    warnings.push("A branch filter is set, but neither push nor merge_request is among the allowed events.");
+    warnings.push(reasonText("warn_branch_filter"));
   return warnings;
 }
 
@@ -57,19 +53,16 @@ function deployWarnings(config: WebhookConfig, project: Project, debounceSeconds
   const { branchFilter, actions, mergeRequestActions, refSource, debounceScope } = config;
   const isOfPush = refSource === "webhook" && listens(config, "push");
   const warnings: string[] = [];
+  const branch = branchOf(project);
   if (isOfPush && branchFilter.length === 0 && deploys(project, actions))
     warnings.push(
-      `The branch filter is empty: a push of any branch is deployed. Set it to ${branchOf(project) ?? "the branch that you deploy"}, or turn deploy and start off.`,
+      branch === null ? reasonText("warn_any_branch_unnamed") : reasonText("warn_any_branch", { branch }),
     );
   if (listens(config, "merge_request") && deploys(project, mergeRequestActions ?? actions))
-    warnings.push(
-      "Every merge request is deployed as soon as it is opened. Set mergeRequestActions to build only, unless each is meant to be deployed.",
-    );
+    warnings.push(reasonText("warn_merge_requests"));
   const hasBranches = branchFilter.length !== 1 || /[*?]/.test(branchFilter[0] ?? "");
   if (isOfPush && hasBranches && debounceScope === "project" && debounceSeconds > 0)
-    warnings.push(
-      `The debounce window covers the whole project: of branches that are pushed within ${debounceSeconds} s only the last one is built. Set debounceScope to ref.`,
-    );
+    warnings.push(reasonText("warn_debounce", { seconds: debounceSeconds }));
   return warnings;
 }
 
@@ -82,14 +75,14 @@ function deliveryWarnings(
   const events = recent.flatMap(({ normalized }) => (normalized === null ? [] : [normalized]));
   const names = new Set(events.map(({ rawEvent }) => rawEvent.toLowerCase()));
   const warnings: string[] = [];
-  if (names.has("create") && names.has("push"))
-    warnings.push(
-      "The Git host sends both push and create: a new branch or tag is announced twice and built once. Turn create off at the host.",
-    );
+  if (names.has("create") && names.has("push")) warnings.push(reasonText("warn_twice"));
   const other = events.map((event) => otherRepository(event, project)).find((found) => found !== null);
   if (other)
     warnings.push(
-      `A recent delivery is about ${other}, not the project's repository ${project.git.url}.${config.repositoryCheck === "warn" ? " Set repositoryCheck to enforce to ignore such deliveries." : ""}`,
+      reasonText(
+        config.repositoryCheck === "warn" ? "warn_other_repository_enforce" : "warn_other_repository",
+        { other, repository: project.git.url },
+      ),
     );
   return warnings;
 }

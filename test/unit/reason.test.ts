@@ -83,6 +83,15 @@ describe("code and values of a reason", () => {
     expect(reasonParts(rolledBack).map(({ code }) => code)).toEqual(["rolled_back", "stage_failed"]);
   });
 
+  test("what happened to the live version, and which task was live before, are two sentences", () => {
+    const failed = reasonText("live_failed", { task: 7, commit: "abc1234" });
+    const before = reasonText("live_before", { task: 6 });
+    expect(reasonParts(`${failed} ${before}`).map(({ code }) => code)).toEqual([
+      "live_failed",
+      "live_before",
+    ]);
+  });
+
   test("the message of another program has no code", () => {
     for (const text of ["", "fatal: repository not found", "connect ECONNREFUSED 127.0.0.1:22"]) {
       expect(reasonParts(text)).toEqual([]);

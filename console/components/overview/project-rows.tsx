@@ -2,6 +2,7 @@ import { Table, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { OverviewRow } from "../../overview-query.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { shortCommit, shortRef } from "../../time-text.ts";
@@ -106,10 +107,10 @@ function Now({ row: { current, isBroken, approvals, runs, ref } }: { row: Overvi
   return <div className="now dim small cut">{visible(shortRef(ref))}</div>;
 }
 
-function Serving({ row: { live, liveNote } }: { row: OverviewRow }) {
+function Serving({ row: { live, liveNote, liveNoteParts } }: { row: OverviewRow }) {
   if (live === null)
     return (
-      <span className="dim small" title={visible(liveNote)}>
+      <span className="dim small" title={reasonIn(liveNote, liveNoteParts)}>
         {t("overview.nothingServes")}
       </span>
     );

@@ -9,6 +9,7 @@ import { Panel } from "../../components/page.tsx";
 import { ForManagers } from "../../components/permission.tsx";
 import { Loaded } from "../../components/query.tsx";
 import type { Project, Webhook } from "../../shapes.ts";
+import { reasonIn } from "../../text/reason-text.ts";
 import { rich } from "../../text/rich.ts";
 import { t } from "../../text/text.ts";
 import { useSaveWebhook, webhookQuery } from "../../webhook-query.ts";
@@ -37,7 +38,7 @@ export function WebhookPage({ project }: { project: Project }) {
               {t("webhook.openHint")}
             </Alert>
           )}
-          <Warnings texts={loaded.warnings} />
+          <Warnings webhook={loaded} />
           <AddressPanel project={project} webhook={loaded} />
           <HostHookPanel project={project} webhook={loaded} />
           <HostPanel webhook={loaded} />
@@ -53,10 +54,12 @@ export function WebhookPage({ project }: { project: Project }) {
 }
 
 /** The texts that no panel below shows by itself. */
-function Warnings({ texts }: { texts: string[] }) {
-  const shown = texts.filter(
-    (text) => !/^(The webhook is enabled without a secret|server\.baseUrl)/.test(text),
-  );
+function Warnings({ webhook: { warnings, warningParts } }: { webhook: Webhook }) {
+  const shown = warnings.flatMap((text, index) => {
+    const parts = warningParts[index] ?? [];
+    const isShownBelow = parts.some(({ code }) => code === "warn_no_secret" || code === "warn_no_base_url");
+    return isShownBelow ? [] : [reasonIn(text, parts)];
+  });
   if (shown.length === 0) return null;
   return (
     <Alert

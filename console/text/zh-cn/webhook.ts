@@ -52,7 +52,7 @@ export const webhook: Translated<typeof english> = {
   secretNew: "新密钥",
   secretHint: "上面生成的密钥，或平台上已有的密钥。",
   secretLabel: "密钥",
-  secretOverlap: "旧密钥在 {when} 之前仍然有效。",
+  secretOverlap: "旧密钥的失效时间：{when}。",
   generate: "生成密钥",
   generated: "请立即把密钥复制到 Git 平台",
   generatedHint: "密钥只显示一次。在此保存后才会生效。",

@@ -1,6 +1,7 @@
 import { meShape } from "./auth.ts";
 import { statusShape } from "./delivery-shape.ts";
 import { noticesShape } from "./notices.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { id, ownPermission, time } from "./scalars.ts";
 import { z } from "./shape.ts";
 import { taskState, waitingFields } from "./task-shape.ts";
@@ -38,6 +39,7 @@ const rowShape = z.object({
     .nullable()
     .openapi({ description: "What is serving; null: nothing is known to." }),
   liveNote: z.string(),
+  liveNoteParts: reasonPartsShape,
   current: z
     .object({
       ...briefTask,

@@ -94,6 +94,7 @@ export function overviewApi({ keepers, waitingOf, history, clock }: OverviewDeps
         isBroken,
         live: liveTaskId === null ? null : liveJson(servingOf.get(liveTaskId)),
         liveNote,
+        liveNoteParts: reasonParts(liveNote),
         current: currentJson(own[0] ?? queued.get(projectId), waiting.get(projectId)),
         approvals: own.filter(({ state }) => state === "waiting").length,
         runs: (runsOf.get(projectId) ?? []).map(runJson),

@@ -10,7 +10,7 @@ import {
 } from "../../model/project.ts";
 import { hasReleases } from "../../model/release.ts";
 import { isReservedSecret, reservedSecrets } from "../../model/sealed.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { reasonParts, reasonText } from "../../reason/reason.ts";
 import { deployRuleBody, deployRuleShape } from "./approval-shape.ts";
 import {
   executionBody,
@@ -27,6 +27,7 @@ import {
   notifyTargetJson,
   notifyTargetShape,
 } from "./notify-shape.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { revision } from "./revision.ts";
 import { label } from "./runners.ts";
 import { gitRef, id, name, ownPermission, text, time } from "./scalars.ts";
@@ -222,6 +223,7 @@ export const projectShape = z
       description: "What happened to it last, for people; empty if there is nothing to say.",
       example: "abc1234 failed; def5678 is serving again.",
     }),
+    liveNoteParts: reasonPartsShape,
     homeRunnerId: z
       .number()
       .int()
@@ -279,6 +281,7 @@ export function projectJson(
     },
     secretNames: names.filter((secret) => !isReservedSecret(secret)),
     notify: project.notify.map(notifyTargetJson),
+    liveNoteParts: reasonParts(project.liveNote),
     warnings: releaseWarnings(project),
     permission,
     revision: projectRevision(project),

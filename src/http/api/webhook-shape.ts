@@ -7,11 +7,12 @@ import {
   type WebhookConfig,
   webhookDefaults,
 } from "../../model/webhook-config.ts";
-import { reasonText } from "../../reason/reason.ts";
+import { reasonParts, reasonText } from "../../reason/reason.ts";
 import { revisionOf } from "../../revision.ts";
 import { keptOfGeneric } from "../../webhook/host/kept-headers.ts";
 import type { WebhookChange, WebhookManagement } from "../../webhook/management.ts";
 import type { PollState } from "../../webhook/poll/poller.ts";
+import { reasonPartsShape } from "./reason-shape.ts";
 import { revision } from "./revision.ts";
 import { bodyTime, id, text, time } from "./scalars.ts";
 import { onlyGiven, strict, z } from "./shape.ts";
@@ -188,6 +189,7 @@ export const webhookShape = z
     mergeRequestActions: actionsShape,
     effectiveDebounceSeconds: z.number().int(),
     warnings: z.array(z.string()),
+    warningParts: z.array(reasonPartsShape).openapi({ description: "The parts of each warning." }),
     poll: pollShape,
     revision,
     updatedAt: time,
@@ -206,6 +208,10 @@ export async function webhookJson(
   poll: PollState | null,
 ) {
   const { secret: first, secondSecret, secondSecretUntil, updatedAt, ...rest } = config;
+  const warnings = [
+    ...(await management.warningsOf(config, project)),
+    ...(poll?.error ? [reasonText("warn_not_polled", { message: poll.error })] : []),
+  ];
   return {
     ...rest,
     ...management.endpointOf(config),
@@ -213,10 +219,8 @@ export async function webhookJson(
     secondSecretSet: secondSecret !== null,
     secondSecretUntil: secondSecretUntil?.toISOString() ?? null,
     effectiveDebounceSeconds: management.effectiveDebounceSeconds(config),
-    warnings: [
-      ...(await management.warningsOf(config, project)),
-      ...(poll?.error ? [`The repository could not be polled: ${poll.error}`] : []),
-    ],
+    warnings,
+    warningParts: warnings.map(reasonParts),
     poll: poll && {
       ...poll,
       lastAt: poll.lastAt?.toISOString() ?? null,

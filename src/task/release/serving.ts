@@ -23,11 +23,13 @@ export async function noteStage(
   const project = await projects.byId(task.projectId);
   if (!project || !hasReleases(project)) return;
   if (!request.endsPrevious) {
-    await projects.setLive(project.id, { liveNote: `${nameOf(task)} is being deployed.` });
+    await projects.setLive(project.id, { liveNote: reasonText("live_deploying", nameOf(task)) });
     return;
   }
   const live = project.liveTaskId === null ? null : await tasks.byId(project.liveTaskId);
-  const liveNote = `${nameOf(task)} takes the place of ${live ? shortOf(live.commit) : "the previous service"}.`;
+  const liveNote = live
+    ? reasonText("live_replacing", { ...nameOf(task), previous: shortOf(live.commit) })
+    : reasonText("live_replacing_service", nameOf(task));
   await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 
@@ -102,8 +104,8 @@ export async function noteLost({ projects, releases }: ServingKeepers, task: Tas
 }
 
 function unknownText(task: Task, { liveTaskId }: Project): string {
-  const before = liveTaskId === null ? "" : ` Task ${liveTaskId} was live before.`;
-  return `${nameOf(task)} ${task.state === "lost" ? "lost its runner" : "failed"}: nothing is known to be serving.${before}`;
+  const before = liveTaskId === null ? "" : ` ${reasonText("live_before", { task: liveTaskId })}`;
+  return `${reasonText(task.state === "lost" ? "live_lost" : "live_failed", nameOf(task))}${before}`;
 }
 
 /** The previous release is restored. Returns the task's reference to it; null: there is no such release. */
@@ -146,12 +148,12 @@ export async function noteOutput(
   if (!project || project.liveTaskId === null) return;
   const live = await tasks.byId(project.liveTaskId);
   if (live?.id !== serviceTaskId && live?.rollbackTo !== serviceTaskId) return;
-  const liveNote = `All processes of ${shortOf(live.commit)} (task ${live.id}) exited within a minute of their start.`;
+  const liveNote = reasonText("live_exited", nameOf(live));
   await projects.setLive(project.id, { liveTaskId: null, liveNote });
 }
 
-function nameOf({ id, commit }: Pick<Task, "id" | "commit">): string {
-  return `Task ${id} (${shortOf(commit)})`;
+function nameOf({ id, commit }: Pick<Task, "id" | "commit">) {
+  return { task: id, commit: shortOf(commit) };
 }
 
 function shortOf(commit: string | null): string {
