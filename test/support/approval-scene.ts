@@ -35,7 +35,7 @@ export async function guardedProject(
   });
   const deployed = () => {
     try {
-      return readFileSync(file, "utf8").trim().split("\n");
+      return readFileSync(file, "utf8").split("\n").filter(Boolean);
     } catch {
       return [];
     }

@@ -28,7 +28,8 @@ async function projectWith(webhook: object) {
   });
   const deployed = () => {
     try {
-      return readFileSync(file, "utf8").trim().split("\n").sort();
+      // The shell creates the file before it writes the line.
+      return readFileSync(file, "utf8").split("\n").filter(Boolean).sort();
     } catch {
       return [];
     }
