@@ -9,7 +9,10 @@ import { isAlive } from "../support/process-watch.ts";
 import { answerOf, endListeners, type ProjectAnswer, service } from "../support/release-scene.ts";
 import { type ServerProcess, startServerProcess } from "../support/server-process.ts";
 
+/** A task whose runner was killed ends after this time. */
 const settings = { "tasks-lease": "12s" };
+/** The runner ends a task after three quarters of this without a server, so a restart of the server must take less. */
+const patient = { "tasks-lease": "60s" };
 let dataDir: string;
 let repository: GitRepository;
 let server: ServerProcess;
@@ -105,8 +108,15 @@ describe("kill -9", () => {
     expect(await read(projectId)).toMatchObject({ liveTaskId: back.id });
     process.kill(after.pid, "SIGKILL");
   }, 90_000);
+});
 
-  test("of the server during the switch: the runner goes on, and the new commit is live", async () => {
+describe("kill -9 of a server with a longer lease", () => {
+  beforeAll(async () => {
+    await server.end("SIGTERM");
+    server = await startServerProcess(dataDir, patient);
+  }, 60_000);
+
+  test("during the switch: the runner goes on, and the new commit is live", async () => {
     const upstream = join(dataDir, "upstream-2");
     const start = {
       script: "LISTEN=$PORT node server.js &",
@@ -123,7 +133,7 @@ describe("kill -9", () => {
     const { id } = await server.run(projectId);
     await server.logged(id, "proxy-moved");
     await server.end("SIGKILL");
-    server = await startServerProcess(dataDir, settings);
+    server = await startServerProcess(dataDir, patient);
     expect(await read(projectId)).toMatchObject({ liveTaskId: null });
     rmSync(slow);
     await server.reach(id, "success");
@@ -134,7 +144,7 @@ describe("kill -9", () => {
     process.kill(after.pid, "SIGKILL");
   }, 90_000);
 
-  test("of the server during a rollback: it names the old commit only when that serves again", async () => {
+  test("during a rollback: it names the old commit only when that serves again", async () => {
     const projectId = await project();
     const first = await server.reach((await server.run(projectId)).id, "success");
     await server.admin.expect(200, "PATCH", `/api/projects/${projectId}`, {
@@ -145,7 +155,7 @@ describe("kill -9", () => {
     const { id } = await server.run(projectId);
     await eventually("it rolls back", async () => (await server.task(id)).rollback?.state === "running");
     await server.end("SIGKILL");
-    server = await startServerProcess(dataDir, settings);
+    server = await startServerProcess(dataDir, patient);
     expect(await read(projectId)).toMatchObject({ liveTaskId: null });
     rmSync(slow);
     const task = await server.reach(id, "failed");

@@ -38,6 +38,9 @@ export interface Scripts {
 
 const finished = ["success", "failed", "canceled", "timeout", "lost"] as const;
 
+/** A task starts git and a shell per stage, which takes long on a busy machine. */
+const taskWithinMs = 50_000;
+
 export function taskSettings(dataDir: string, settings: Partial<Config> = {}): Config {
   return configOf({
     "server.listen": { host: "127.0.0.1", port: 0 },
@@ -104,20 +107,28 @@ export async function deployClient(
     async reach(id, ...states) {
       const wanted: readonly string[] = states.length > 0 ? states : finished;
       let seen = await task(id);
-      await eventually(`task ${id} is ${wanted.join(" or ")}`, async () => {
-        seen = await task(id);
-        if (!wanted.includes(seen.state) && (finished as readonly string[]).includes(seen.state))
-          throw new Error(`task ${id} ended as ${seen.state}: ${seen.reason}`);
-        return wanted.includes(seen.state);
-      });
+      await eventually(
+        `task ${id} is ${wanted.join(" or ")}`,
+        async () => {
+          seen = await task(id);
+          if (!wanted.includes(seen.state) && (finished as readonly string[]).includes(seen.state))
+            throw new Error(`task ${id} ended as ${seen.state}: ${seen.reason}`);
+          return wanted.includes(seen.state);
+        },
+        taskWithinMs,
+      );
       return seen;
     },
     async logged(id, text) {
       let lines: LogLineJson[] = [];
-      await eventually(`the log of task ${id} has "${text}"`, async () => {
-        lines = await log(id);
-        return lines.some((line) => line.text.includes(text));
-      });
+      await eventually(
+        `the log of task ${id} has "${text}"`,
+        async () => {
+          lines = await log(id);
+          return lines.some((line) => line.text.includes(text));
+        },
+        taskWithinMs,
+      );
       return lines;
     },
     runnerPid: () =>
