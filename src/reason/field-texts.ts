@@ -81,6 +81,7 @@ export const fieldTexts = {
   url_invalid: "is no URL",
   url_before_path: "must not have % ? or # before its path",
   url_host: "has no usable host",
+  url_brackets: "must not have brackets, except around an IPv6 address",
   url_password: "must not carry a user or password; store it with PUT /api/projects/<id>/credential",
   key_form: "must be a whole private key in PEM or OpenSSH form, from BEGIN to END",
   key_damaged: "is damaged or cut off; give the whole file",

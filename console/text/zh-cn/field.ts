@@ -82,6 +82,7 @@ export const field: Translated<typeof fieldTexts> = {
   url_invalid: "不是网址",
   url_before_path: "在路径之前不能含有 %、? 或 #",
   url_host: "没有可用的主机",
+  url_brackets: "除 IPv6 地址外，不能含有方括号",
   url_password: "不能包含用户或密码；请用 PUT /api/projects/<id>/credential 保存",
   key_form: "必须是完整的 PEM 或 OpenSSH 私钥，从 BEGIN 到 END",
   key_damaged: "已损坏或不完整；请提供整个文件",

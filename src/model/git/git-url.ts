@@ -22,7 +22,7 @@ export function gitUrlFault(url: string, rules: GitUrlRules): string | null {
   if (url.includes("::")) return reasonText("url_helper");
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "file") return urlFault(url, scheme, rules);
-  if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return null;
+  if (scheme === undefined && !url.startsWith("/") && scpForm.test(url)) return bracketFault(url);
   // Git decodes the path of a file:// address, which could lead out of the allowed folder.
   if (scheme === "file" && url.includes("%")) return reasonText("url_percent");
   return localFault(scheme === "file" ? url.slice("file://".length) : url, rules);
@@ -37,11 +37,15 @@ function urlFault(url: string, scheme: string, rules: GitUrlRules): string | nul
   if (!URL.canParse(url)) return reasonText("url_invalid");
   if (/^\w+:\/\/[^/]*[%?#]/.test(url)) return reasonText("url_before_path");
   const { hostname, username, password } = new URL(url);
-  // Git takes brackets before the @ for the host, other programs for the user.
-  if (hostname === "" || hostname.startsWith("-") || /^-|%5B|%5D/i.test(username))
-    return reasonText("url_host");
+  if (hostname === "" || hostname.startsWith("-") || username.startsWith("-")) return reasonText("url_host");
   if (password !== "" || (username !== "" && scheme !== "ssh")) return reasonText("url_password");
-  return null;
+  return bracketFault(url);
+}
+
+/** Git decodes an ssh address and takes a bracket at its start, or after any @, for the host; other programs do not. */
+function bracketFault(url: string): string | null {
+  const besideHost = url.replace(/^(\w+:\/\/(?:[^/@[]*@)?)\[[\da-f:.]+\]/i, "$1");
+  return /[[\]]|%5[BD]/i.test(besideHost) ? reasonText("url_brackets") : null;
 }
 
 function localFault(path: string, rules: GitUrlRules): string | null {
