@@ -59,7 +59,7 @@ test("a token that the Git host refuses is reported in Chinese, with the host's 
   const id = await server.project(gitea.cloneUrl, { build: "true" }, { name: "hosted" });
   await server.admin.expect(200, "PUT", `/api/projects/${id}/webhook`, { provider: "gitea" });
   await go(`/projects/${id}/webhook`);
-  await page.getByRole("button", { name: "使用 Git 平台的令牌" }).click();
+  await page.getByRole("button", { name: "用令牌创建 Webhook" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("令牌", { exact: false }).last().fill("wrong");
   await dialog.getByRole("button", { name: "创建 Webhook" }).click();
