@@ -44,7 +44,7 @@ describe("a project", () => {
       commitStatus: { context: "slipway/bare", skipped: false },
       ...{ supersede: "none", rollback: "automatic" },
       ...plainExecution,
-      ...{ liveTaskId: null, liveNote: "", homeRunnerId: null, warnings: [] },
+      ...{ liveTaskId: null, liveNote: "", liveNoteParts: [], homeRunnerId: null, warnings: [] },
       deploy: { approval: "none", branches: [], notByPusher: false, expiresAfterMinutes: 4320 },
       sample: false,
       permission: "manage",

@@ -77,6 +77,7 @@ const readOnlyNames = [
   "secondSecretSet",
   "effectiveDebounceSeconds",
   "warnings",
+  "warningParts",
   "poll",
   "revision",
   "updatedAt",
