@@ -146,6 +146,20 @@ describe.each(await availableDatabases())("tasks on $name", async ({ make }) => 
     await finish(light);
   });
 
+  test("a disabled runner takes no task, also with a claim that began before", async () => {
+    await emptyQueue();
+    const runner = await store.runners.create({
+      ...{ name: "disabled", labels: [], groupIds: [], concurrency: 1, tokenHash: "disabled" },
+      ...{ local: false, disabled: true, createdAt: sampleTime },
+    });
+    const task = await store.tasks.create(sampleTask({ projectId: await addProject() }));
+    expect(await claimWith({ runnerId: runner.id })).toBeNull();
+    await store.runners.update(runner.id, { disabled: false });
+    expect((await claimWith({ runnerId: runner.id }))?.id).toBe(task.id);
+    await finish(task);
+    await store.runners.delete(runner.id);
+  });
+
   test("claims that race take each task once and never two of one project", async () => {
     await emptyQueue();
     const other = await database.open();

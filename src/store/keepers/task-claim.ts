@@ -61,12 +61,13 @@ async function heldBy({ db }: Scope, runnerId: number): Promise<number> {
 }
 
 /**
- * The admins' current rules. A claim may wait for long, and a runner that meanwhile was bound to other groups or lost a
- * label must not get a task under the old rules. task/queue/waiting.ts describes the same rules.
+ * The admins' current rules. A claim may wait for long, and a runner that meanwhile was disabled, bound to other groups or
+ * lost a label must not get a task under the old rules. task/queue/waiting.ts describes the same rules.
  */
 const isGranted = ({ isSubset, isListed }: Dialect, runnerId: number) => sql<SqlBool>`not exists (
     select 1 from runners where runners.id = ${runnerId} and (
-      not ${isSubset("projects.labels", sql.ref("runners.labels"))}
+      runners.disabled = 1
+      or not ${isSubset("projects.labels", sql.ref("runners.labels"))}
       or not ${isSubset("projects.needs", sql.ref("runners.features"))}
       or (runners.labels <> '[]' and runners.also_unlabelled = 0 and projects.labels = '[]')
       or (runners.group_ids <> '[]' and not ${isListed("projects.group_id", "runners.group_ids")})))
